@@ -21,7 +21,7 @@ use workbench::live::render::{Live, RECENT, Section, Shown};
 /// What edit sessions saved and overlays merged is a version each, made by agent; with --session the document is shown as it is there, its versions
 /// the session's operations, and compared with an anchor of the session. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
 /// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
-/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names. What is over the budget is cut in this
+/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names, as many of each session until it ends. What is over the budget is cut in this
 /// order: differences but the last, the oldest first; the anchor's; plans but the last; a last difference of more than half of it; then the document is shown as a window
 /// around the cursor or the last change, with an outline, at last as a part of one line.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -205,7 +205,7 @@ impl Method for Show {
             since,
             anchor: anchor.map(|(name, number, before)| (name, number, Difference::of(&before, &text))),
             editor: &editor,
-            plans: journal.plans.iter().rev().collect(),
+            plans: journal.plans.iter().rev().filter(|plan| plan.session == self.session).collect(),
             moment,
         };
         let made = live.render(self.budget);
@@ -256,11 +256,18 @@ impl Show {
         if named[..2].iter().flatten().any(|name| name.trim().is_empty()) {
             return Err(wrong("an anchor's name is empty").hinted("give it a name, such as green"));
         }
+        if named[..2].iter().flatten().any(|name| name.chars().any(char::is_control)) {
+            return Err(wrong("an anchor's name has a control character, such as a line end").hinted("give it a name of one line"));
+        }
         if told.into_iter().chain(named).flatten().any(|words| words.len() > LONGEST_WORDS) {
             return Err(wrong("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
         }
         if self.since.is_some() && self.version.is_some() {
             return Err(wrong("since and version cannot go together").hinted("leave one out"));
+        }
+        if self.session.is_some() && self.failed.is_some() {
+            let why = wrong("session and failed cannot go together: a session notes itself which of its operations failed");
+            return Err(why.hinted("leave session out to note a try that failed with the file"));
         }
         let beside = [
             (self.set_anchor.is_some(), "setAnchor"),

@@ -88,7 +88,8 @@ impl Place {
         notes.extend(told);
         let (mut journal, forgotten) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
         if let Some(name) = forgotten.and_then(|anchor| anchor.name) {
-            notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} with names are kept"));
+            let of = if show.session.is_some() { "the session" } else { "the file" };
+            notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} of {of} are kept"));
         }
         if let Some(buffer) = buffer {
             (journal.given, journal.versions) = (buffer.version(), buffer.versions.clone());
@@ -119,7 +120,8 @@ impl Place {
             if let Some(text) = file {
                 journal.found(text, before.as_deref(), self.now, &said);
             }
-            journal.plan(show.plan.as_deref(), show.result.as_deref());
+            let version = buffer.map_or(journal.given, Buffer::version);
+            journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
             let shown = match buffer {
                 Some(buffer) => Some((buffer.version(), journal::digest(&buffer.text))),
                 None => journal.current().map(|current| (current.number, current.digest.clone())),

@@ -20,6 +20,7 @@ use workbench::edit::place::Guard;
 use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
 use workbench::edit::symbol::{self, Where};
+use workbench::live::edits;
 
 /// Edit a text file of the workspace: exactly, undoably, all or nothing.
 ///
@@ -196,7 +197,18 @@ impl Method for Edit {
             }),
             fit: self.file_ends,
         };
+        let live = Disk::new(&root);
+        // Where it cannot be noted, the edit is done all the same: the next look on takes it over while the session lasts.
+        let tell = |session: &Option<String>| {
+            session
+                .iter()
+                .for_each(|session| drop(edits::hand_over(&live, &root, session, now())))
+        };
+        if self.op == Op::Close {
+            tell(&self.session);
+        }
         let response = perform(&disk, &asked, now());
+        tell(&response.session);
         desk.worsen(match response.status {
             Status::Success | Status::NoOp => Code::Ok,
             Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,

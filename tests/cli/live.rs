@@ -138,6 +138,12 @@ fn what_cannot_be_shown_is_refused_by_name() {
             "the selection is no LINE:COLUMN-LINE",
         ),
         (vec!["utf16.cs", "--set-anchor", " "], 2, "an anchor's name is empty"),
+        (vec!["utf16.cs", "--set-anchor", "x\n\n## Editor State"], 2, "a control character"),
+        (
+            vec!["utf16.cs", "--failed", "x", "--session", "abc"],
+            2,
+            "session and failed cannot go together",
+        ),
         (vec!["utf16.cs", "--version", "7"], 2, "there is no version 7 of utf16.cs"),
         (vec!["utf16.cs", "--since", "1", "--version", "1"], 2, "cannot be used with"),
         (vec!["utf16.cs", "--plan", "x", "--version", "1"], 2, "plan cannot go with it"),
@@ -291,6 +297,80 @@ fn a_session_is_compared_with_its_own_anchors() {
     let of_file = view(&["--anchor", "red"]);
     assert!(text(&of_file).contains("Since anchor 'red' of the file (version 2):"), "{of_file}");
     assert!(text(&of_file).contains("-// else"), "{of_file}");
+}
+
+/// Where the versions of the one document that was looked at are kept.
+fn journal(bench: &Bench) -> std::path::PathBuf {
+    let folders = std::fs::read_dir(bench.root().join(".cortex/live")).expect("folder");
+    let journals = folders.map(|folder| folder.expect("a folder").path().join("journal.json"));
+    journals.into_iter().find(|path| path.exists()).expect("a journal")
+}
+
+#[test]
+fn each_version_is_told_of_who_wrote_it() {
+    let bench = Bench::memotree();
+    let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
+    let place = bench.root().join(FILE);
+    let before = std::fs::read_to_string(&place).expect("text");
+    live(&bench, &[]);
+    let append = |text: &str, more: &[&str]| {
+        let ran = edit(&[&["append", FILE, "--anchor", "$", "--new-text", text], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    let session = edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    append("// one\n", &["--session", &session]);
+    std::fs::write(&place, format!("// mine\n{before}")).expect("written");
+    for order in ["commit", "close"] {
+        assert_eq!(edit(&[order, "--session", &session]).code, 0);
+    }
+    std::fs::write(&place, format!("// mine\n// more\n{before}// one\n")).expect("written");
+    append("// two\n", &[]);
+    // Who says whose a change is has the last word: a commit of the same text saves nothing.
+    let other = edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    append("// same\n", &["--session", &other]);
+    let now = std::fs::read_to_string(&place).expect("text");
+    std::fs::write(&place, format!("{now}// same\n")).expect("written");
+    live(&bench, &["--author", "bob"]);
+    assert_eq!(edit(&["commit", "--session", &other]).code, 0);
+    let told = live(&bench, &[]);
+    let recent = text(&told).split("## ").nth(2).expect("differences").to_owned();
+    let versions: Vec<(bool, Vec<&str>)> = recent
+        .split("- Version ")
+        .skip(1)
+        .map(|one| {
+            (
+                one.contains(" by agent, "),
+                one.lines().filter(|line| line.starts_with("+//")).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        versions,
+        [
+            (false, vec!["+// same"]),
+            (true, vec!["+// two"]),
+            (false, vec!["+// more"]),
+            (true, vec!["+// one"]),
+            (false, vec!["+// mine"]),
+        ],
+        "{recent}"
+    );
+    assert!(recent.contains(" by bob\n"), "{recent}");
+    // In a session a save is no first look, and its plans are its own.
+    append("// more\n", &["--session", &other]);
+    assert_eq!(edit(&["commit", "--session", &other]).code, 0);
+    let view = live(&bench, &["--session", &other, "--plan", "rest", "--set-anchor", "green"]);
+    assert!(
+        text(&view).contains("by agent, commit\n  saved, the text is as before\n") && text(&view).contains("- At version 5: rest"),
+        "{}",
+        text(&view)
+    );
+    assert!(!text(&view).contains("first seen"), "{}", text(&view));
+    assert!(!text(&live(&bench, &[])).contains("At version 5"));
+    assert!(std::fs::read_to_string(journal(&bench)).expect("journal").contains("green"));
+    assert_eq!(edit(&["close", "--session", &other]).code, 0);
+    live(&bench, &[]);
+    assert!(!std::fs::read_to_string(journal(&bench)).expect("journal").contains("green"));
 }
 
 #[test]

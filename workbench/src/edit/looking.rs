@@ -7,6 +7,7 @@ use super::merge::carry;
 use super::run::{Looked, Run, Trouble, unread};
 use super::session::{Change, Content, Document, Version, keep};
 use super::state::{Event, Found, Ground, State, Status};
+use super::trail::Moved;
 use serde_json::json;
 use std::io;
 use std::rc::Rc;
@@ -94,6 +95,7 @@ impl<F: Files> Run<'_, F> {
             }
         };
         if !now.is_edited() || now.text == *seen {
+            self.foreign(path, &now.text, &theirs.text);
             self.document_mut(path).now = theirs;
             return Ok(Found::Taken);
         }
@@ -114,6 +116,7 @@ impl<F: Files> Run<'_, F> {
             let bytes = Rc::new(bytes);
             let text = self.at_hand(Some(&bytes));
             keep(self.files, &text, &bytes)?;
+            self.foreign(path, &now.text, &text);
             let own = self.document_mut(path);
             own.now = Version { text, ..theirs };
             return Ok(if own.is_edited() { Found::Carried } else { Found::Taken });
@@ -140,6 +143,7 @@ impl<F: Files> Run<'_, F> {
         if found == Found::Conflict && told && !is_new {
             self.keep_looked(path)?;
             self.document_mut(path).now.clone_from(&theirs);
+            self.dropped(path, &before.now, &theirs.text);
             let change = Change {
                 path: path.to_owned(),
                 from: before.now,
@@ -151,6 +155,19 @@ impl<F: Files> Run<'_, F> {
         self.happen(path, Event::RefreshBegun);
         self.happen(path, Event::Refreshed(found));
         Ok(found)
+    }
+
+    /// A buffer takes over what somebody else did.
+    fn foreign(&mut self, path: &str, from: &Content, to: &Content) {
+        let (from, to) = (from.clone(), to.clone());
+        self.moves.push((path.to_owned(), Moved::Foreign { from, to }));
+    }
+
+    /// The edits of a buffer are dropped, and it is what its file has become.
+    fn dropped(&mut self, path: &str, before: &Version, to: &Content) {
+        let (from, base) = (before.text.clone(), before.base.clone());
+        self.moves.push((path.to_owned(), Moved::Own { from, to: base }));
+        self.foreign(path, &before.base, to);
     }
 
     /// The text that was seen in a file; `None` where there was none.
@@ -203,6 +220,7 @@ impl<F: Files> Run<'_, F> {
             return Ok((Status::NoOp, None));
         }
         self.document_mut(path).now.clone_from(&to);
+        self.dropped(path, &before.now, &to.text);
         let change = Change {
             path: path.to_owned(),
             from: before.now,

@@ -134,7 +134,6 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
     run.notes.extend(told.iter().cloned());
-    let before = trail::standing(&run.session);
     let offered = run.offers();
     let outcome = perform_in(&mut run, asked);
     let only_tells = outcome.is_err() || matches!(asked.order, Order::Diff | Order::Candidates { .. });
@@ -156,7 +155,8 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
         }
     };
     let id = run.id();
-    trail::follow(&mut run.session, &before, asked.order.name(), &id, now);
+    let moves = std::mem::take(&mut run.moves);
+    trail::follow(&mut run.session, moves, asked.order.name(), &id, now);
     *met = std::mem::take(&mut run.met);
     run.ended = offered && !run.offers() && !matches!(asked.order, Order::Discard | Order::Close);
     let came_to_nothing = !matches!(done.status, Some(Status::Success | Status::NoOp | Status::MultiMatch) | None);

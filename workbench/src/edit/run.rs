@@ -8,6 +8,7 @@ use super::place::Refused;
 use super::session::{Change, Content, Document, Edit, Session, Version, content, keep, kept};
 use super::state::{Effect, Event, Mode, Status, WorkflowState, step};
 use super::tools::{Tool, allowed, allows};
+use super::trail::Moved;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
@@ -78,6 +79,8 @@ pub struct Run<'f, F: Files> {
     pub notes: Vec<String>,
     /// What it met, for the logs.
     pub met: Met,
+    /// What befell its documents, by path.
+    pub(super) moves: Vec<(String, Moved)>,
     /// Files that may not be edited, and why.
     barred: BTreeMap<String, String>,
     /// Whether candidates that had been offered count no more.
@@ -111,6 +114,7 @@ impl<'f, F: Files> Run<'f, F> {
             session,
             now,
             met: Met::default(),
+            moves: Vec::new(),
             ended: false,
             delta: 0,
             looked: BTreeMap::new(),
@@ -392,6 +396,8 @@ impl<'f, F: Files> Run<'f, F> {
         }
         for change in &changes {
             self.document_mut(&change.path).now.clone_from(&change.to);
+            let (from, to) = (change.from.text.clone(), change.to.text.clone());
+            self.moves.push((change.path.clone(), Moved::Own { from, to }));
         }
         Ok(changes)
     }

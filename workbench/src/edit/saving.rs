@@ -5,6 +5,7 @@ use super::files::{Files, Save, SaveError};
 use super::run::{Run, Trouble, unread};
 use super::session::{Content, Saving, Session};
 use super::state::{Event, Found, Ground, State, Status};
+use super::trail::{self, Moved};
 use serde_json::json;
 use std::io;
 
@@ -20,6 +21,10 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     for session in Session::interrupted(files)? {
         let mut run = Run::begin(files, session.clone(), now);
         run.recover();
+        let (id, moves) = (run.id(), std::mem::take(&mut run.moves));
+        let edit = run.session.done.last().filter(|edit| edit.id == id);
+        let operation = edit.map_or("commit".to_owned(), |edit| edit.operation.clone());
+        trail::follow(&mut run.session, moves, &operation, &id, now);
         run.session.store(files)?;
         told.append(&mut run.notes);
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
@@ -64,7 +69,7 @@ impl<F: Files> Run<'_, F> {
                     .push(format!("{what} can neither be completed nor taken back: look at its files"));
             }
         }
-        saved.iter().for_each(|saving| self.settle(&saving.path, &saving.to));
+        saved.iter().for_each(|saving| self.settle(saving));
     }
 
     /// Writes files that were looked at just now; whether all of them could be.
@@ -86,14 +91,17 @@ impl<F: Files> Run<'_, F> {
     }
 
     /// The file holds what the buffer held.
-    fn settle(&mut self, path: &str, saved: &Content) {
+    fn settle(&mut self, saving: &Saving) {
+        let Saving { path, from, to, .. } = saving;
         if let Some(document) = self.session.documents.get_mut(path) {
-            document.now.base.clone_from(saved);
-            document.seen.clone_from(saved);
-            if document.now.text == *saved {
+            document.now.base.clone_from(to);
+            document.seen.clone_from(to);
+            if document.now.text == *to {
                 document.state = State::On(Ground::Idle);
             }
         }
+        let (over, to) = (from.clone(), to.clone());
+        self.moves.push((path.clone(), Moved::Saved { over, to }));
         self.looked.remove(path);
     }
 
@@ -148,7 +156,7 @@ impl<F: Files> Run<'_, F> {
             }
             Ok(Ok(())) => {
                 let status = self.all(paths, Event::Saved);
-                saving.iter().for_each(|saving| self.settle(&saving.path, &saving.to));
+                saving.iter().for_each(|saving| self.settle(saving));
                 Ok(status)
             }
             Ok(Err(SaveError::Moved { path })) if tries > 0 => {
@@ -177,7 +185,7 @@ impl<F: Files> Run<'_, F> {
         }
         let status = self.all(&paths, Event::Unsaved);
         if !saved.is_empty() && !self.put(saved, |saving| &saving.from) {
-            saved.iter().for_each(|saving| self.settle(&saving.path, &saving.to));
+            saved.iter().for_each(|saving| self.settle(saving));
             self.notes
                 .push(format!("{} of {} files are saved all the same", saved.len(), saving.len()));
         }

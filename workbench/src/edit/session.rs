@@ -344,7 +344,7 @@ impl Session {
             .flat_map(|version| [&version.text, &version.base])
             .chain(seen)
             .chain(saving)
-            .chain(self.trail.iter().flat_map(|step| [&step.from, &step.to]))
+            .chain(self.trail.iter().flat_map(|step| [&step.from, &step.to, &step.over]))
             .flatten()
     }
 }

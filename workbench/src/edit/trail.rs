@@ -2,7 +2,6 @@
 
 use super::session::{Content, Session};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// So many steps are remembered.
 const REMEMBERED: usize = 32;
@@ -24,20 +23,23 @@ pub struct Step {
     pub to: Content,
     /// Whether the file was written with it.
     pub saved: bool,
-    /// Whether somebody else wrote it, and a buffer without edits took it over.
+    /// What the file held until it was: what others made of it is theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Content,
+    /// Whether it is what somebody else did to the file, which the buffer took over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
 }
 
-/// What buffers hold, and what they were made of.
-pub(super) type Standing = BTreeMap<String, (Content, Content)>;
-
-/// How the documents of a session stand.
-pub(super) fn standing(session: &Session) -> Standing {
-    let documents = session.documents.iter();
-    documents
-        .map(|(path, document)| (path.clone(), (document.now.text.clone(), document.now.base.clone())))
-        .collect()
+/// What befell a document in the midst of an operation.
+#[derive(Clone, Debug)]
+pub(super) enum Moved {
+    /// The session changed its buffer.
+    Own { from: Content, to: Content },
+    /// Its buffer took over what somebody else did to the file.
+    Foreign { from: Content, to: Content },
+    /// The file was written.
+    Saved { over: Content, to: Content },
 }
 
 /// Whether earlier steps of a session may be forgotten.
@@ -45,41 +47,44 @@ pub fn is_cut(session: &Session) -> bool {
     session.trail.len() >= REMEMBERED
 }
 
-/// Adds what an operation did, which began with the documents as they stood `before`.
-pub(super) fn follow(session: &mut Session, before: &Standing, operation: &str, id: &str, now: u64) {
-    let mut steps = Vec::new();
-    for (path, document) in &session.documents {
-        let (text, base) = (&document.now.text, &document.now.base);
-        let opened_with = || {
-            let of_it = session.done.iter().rev().find(|edit| edit.id == id);
-            let change = of_it.and_then(|edit| edit.changes.iter().find(|change| change.path == *path));
-            change.map(|change| (change.from.text.clone(), change.from.base.clone()))
+/// Adds what befell documents in an operation, in its order. What the session and others did are steps of their own; a save belongs to the
+/// session's step that it saves.
+pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operation: &str, id: &str, now: u64) {
+    for (path, moved) in moves {
+        let step = |from: Content, to: Content, foreign: bool| Step {
+            operation: operation.to_owned(),
+            id: id.to_owned(),
+            at: now,
+            path: path.clone(),
+            from,
+            to,
+            saved: false,
+            over: None,
+            foreign,
         };
-        let Some((from, base_before)) = before.get(path).cloned().or_else(opened_with) else {
-            continue;
+        let last = session.trail.iter().rposition(|step| step.path == path);
+        let (from, to, foreign, over) = match moved {
+            Moved::Own { from, to } => (from, to, false, None),
+            Moved::Foreign { from, to } => (from, to, true, None),
+            Moved::Saved { over, to } => (to.clone(), to, false, Some(over)),
         };
-        let edits = session.done.iter().chain(&session.undone);
-        let was_edited = from != base_before;
-        let saved = text == base && *base != base_before;
-        let is_own = was_edited
-            || edits
-                .flat_map(|edit| &edit.changes)
-                .any(|change| [&change.from.text, &change.to.text].contains(&text));
-        let moved = from != *text || was_edited && saved;
-        if moved {
-            steps.push(Step {
-                operation: operation.to_owned(),
-                id: id.to_owned(),
-                at: now,
-                path: path.clone(),
-                from,
-                to: text.clone(),
-                saved: saved && is_own,
-                foreign: !is_own,
-            });
+        // What was noticed between two operations.
+        if let Some(noticed) = last.map(|at| session.trail[at].to.clone()).filter(|noticed| *noticed != from) {
+            session.trail.push(step(noticed, from.clone(), true));
+        }
+        let own = last.map(|at| &mut session.trail[at]);
+        let own = own.filter(|own| own.id == id && !own.foreign && !foreign && own.to == from && !own.saved);
+        let saved = over.is_some();
+        match own {
+            Some(own) => (own.to, own.saved, own.over) = (to, saved, over.flatten()),
+            None if saved || from != to => session.trail.push(Step {
+                saved,
+                over: over.flatten(),
+                ..step(from, to, foreign)
+            }),
+            None => {}
         }
     }
-    session.trail.append(&mut steps);
     let forgotten = session.trail.len().saturating_sub(REMEMBERED);
     session.trail.drain(..forgotten);
 }

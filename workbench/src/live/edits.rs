@@ -18,7 +18,7 @@ const AGENT: &str = "agent";
 /// Who changed a file unless told.
 pub const PERSON: &str = "person";
 
-/// So many steps are taken over at once: no more would be shown.
+/// So many steps are taken over by the first look: no more would be shown.
 const STEPS: usize = 16;
 
 /// One thing that a session did, or tried.
@@ -26,9 +26,15 @@ struct Step {
     at: u64,
     id: String,
     what: String,
-    /// The text that came of it; `None` when it failed.
-    text: Option<String>,
-    failed: Option<String>,
+    did: Did,
+}
+
+/// What it did to the file.
+enum Did {
+    /// The file became another text; what it held before, where there was a file.
+    Saved { over: Option<String>, text: String },
+    /// Nothing, and why.
+    Failed(String),
 }
 
 /// Takes over what sessions saved of a document since it was last looked at, and what they failed to do, as versions of it. Gives the handles of
@@ -40,29 +46,81 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
     let mut sessions = session::all(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| *known == path));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
-    let journal = kept::read(root, path)?;
-    for step in steps(files, &sessions, path, &journal) {
-        let said = Said {
-            author: AGENT.to_owned(),
-            what: Some(step.what),
-            failed: step.failed,
-            edit: Some(step.id),
-        };
-        let text = match step.text {
-            Some(text) => text,
-            // What failed left the document as it was.
-            None => match kept::read(root, path)?
-                .current()
-                .and_then(|current| kept::text(root, path, &current.digest))
-            {
-                Some(text) => text,
-                None => continue,
-            },
-        };
-        found(root, held, path, &text, step.at, &said)?;
+    tell(files, root, held, path, &sessions)?;
+    let lasting = files.notes("sessions")?.into_iter();
+    let lasting = lasting
+        .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
+        .collect();
+    if kept::read(root, path)?.has_ended(&lasting) {
+        kept::change(root, held, path, &[], |journal| journal.forget(&lasting))?;
     }
     let edited = |session: &&Session| session.documents.get(path).is_some_and(session::Document::is_edited);
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
+}
+
+/// What a session did so far is told where somebody looks on, so that nothing of it is lost when the session ends.
+///
+/// # Errors
+/// When what is kept of the session or of its documents cannot be read or written.
+pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io::Result<()> {
+    let session = match Session::load(files, handle, now) {
+        Ok(session) => session,
+        Err(NoSession::Io(error)) => return Err(error),
+        Err(_) => return Ok(()),
+    };
+    let saved = session.trail.iter().filter(|step| step.saved).map(|step| &step.path);
+    let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
+    for path in paths {
+        if kept::read(root, &path)?.current().is_some() {
+            take_over(files, root, &kept::alone(root)?, &path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells what is new of sessions.
+fn tell<F: Files>(files: &F, root: &Path, held: &Held, path: &str, sessions: &[Session]) -> io::Result<()> {
+    let mut journal = kept::read(root, path)?;
+    let mut steps = steps(files, sessions, path, &journal);
+    let text_of = |journal: &Journal| kept::text(root, path, &journal.current()?.digest);
+    while !steps.is_empty() {
+        let step = steps.remove(first(&steps, text_of(&journal).as_deref()));
+        let said = Said {
+            author: AGENT.to_owned(),
+            what: Some(step.what),
+            failed: None,
+            edit: Some(step.id),
+        };
+        journal = match step.did {
+            Did::Saved { over, text } => saved(root, held, path, [over.as_deref(), Some(&text)], step.at, &said)?,
+            // What failed left the document as it was.
+            Did::Failed(why) => match text_of(&journal) {
+                Some(text) => {
+                    let failed = Some(why);
+                    found(root, held, path, &text, step.at, &Said { failed, ..said })?
+                }
+                None => continue,
+            },
+        };
+    }
+    Ok(())
+}
+
+/// Which of the steps came first. Of one second those of a session are in their order, and what was saved over a text came behind that text.
+fn first(steps: &[Step], current: Option<&str>) -> usize {
+    let session = |step: &Step| step.id.rsplit_once('-').map(|(session, _)| session.to_owned());
+    let mut seen = BTreeSet::new();
+    let heads = (0..steps.len()).filter(|at| steps[*at].at == steps[0].at && seen.insert(session(&steps[*at])));
+    let fits = |at: &usize| match &steps[*at].did {
+        Did::Saved { over, .. } if over.as_deref() == current => 0,
+        Did::Saved { over, .. } => {
+            let makes = |step: &Step| matches!(&step.did, Did::Saved { text, .. } if Some(text) == over.as_ref());
+            let others = steps.iter().filter(|step| session(step) != session(&steps[*at]));
+            1 + usize::from(others.into_iter().any(makes))
+        }
+        Did::Failed(_) => 1,
+    };
+    heads.min_by_key(fits).unwrap_or_default()
 }
 
 fn found(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
@@ -70,6 +128,23 @@ fn found(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said)
         let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
         journal.found(text, before.as_deref(), at, said);
     })
+}
+
+/// A file was written: what it held before, if nobody looked since, is a person's version, what it holds after is that of who wrote it.
+fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2], at: u64, said: &Said) -> io::Result<Journal> {
+    let journal = kept::read(root, path)?;
+    let Some(after) = after else { return Ok(journal) };
+    if journal.is_last(before, after, at) {
+        return kept::change(root, held, path, &[after], |journal| journal.claim(said));
+    }
+    if let Some(before) = before {
+        let person = Said {
+            author: PERSON.to_owned(),
+            ..Said::default()
+        };
+        found(root, held, path, before, at, &person)?;
+    }
+    found(root, held, path, after, at, said)
 }
 
 /// A file was written by a merge of an overlay: what it held `before`, if nobody looked since, is a person's version, what it holds `after` is
@@ -83,24 +158,20 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
     }
     let held = kept::alone(root)?;
     take_over(files, root, &held, path)?;
-    let by = |author: &str, what: Option<String>| Said {
-        author: author.to_owned(),
-        what,
+    let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
+    let said = Said {
+        author: AGENT.to_owned(),
+        what: Some(format!("overlay merge {overlay}")),
         ..Said::default()
     };
-    let made = by(AGENT, Some(format!("overlay merge {overlay}")));
-    for (bytes, said) in [(before, by(PERSON, None)), (after, made)] {
-        if let Ok((text, _)) = decode(bytes) {
-            found(root, &held, path, &text, now, &said)?;
-        }
-    }
-    Ok(())
+    saved(root, &held, path, texts.each_ref().map(Option::as_deref), now, &said).map(drop)
 }
 
 /// What is new to a journal, in the order of time.
 fn steps<F: Files>(files: &F, sessions: &[Session], path: &str, journal: &Journal) -> Vec<Step> {
     let known: BTreeSet<&str> = journal.versions.iter().filter_map(|version| version.edit.as_deref()).collect();
-    let since = journal.current().map_or(0, |current| current.at);
+    // What was done before anybody looked is no version; what is not known since was done by a process that was killed before it could tell.
+    let since = journal.versions.first().map_or(0, |first| first.at);
     let is_new = |at: u64, id: &str| at >= since && !known.contains(id);
     let mut steps = Vec::new();
     for session in sessions {
@@ -113,8 +184,10 @@ fn steps<F: Files>(files: &F, sessions: &[Session], path: &str, journal: &Journa
                 at: step.at,
                 id: step.id.clone(),
                 what: step.operation.clone(),
-                text: Some(text_of(files, &step.to)?),
-                failed: None,
+                did: Did::Saved {
+                    over: text_of(files, &step.over),
+                    text: text_of(files, &step.to)?,
+                },
             })
         }));
         let failed = session
@@ -125,13 +198,13 @@ fn steps<F: Files>(files: &F, sessions: &[Session], path: &str, journal: &Journa
             at: failed.at,
             id: failed.id.clone(),
             what: failed.operation.clone(),
-            text: None,
-            failed: Some(failed.why.clone()),
+            did: Did::Failed(failed.why.clone()),
         }));
     }
     // Operations of a session are numbered: behind its handle, without leading zeros.
     steps.sort_by(|a, b| (a.at, a.id.len(), &a.id).cmp(&(b.at, b.id.len(), &b.id)));
-    let old = steps.len().saturating_sub(STEPS);
+    let most = if journal.versions.is_empty() { STEPS } else { usize::MAX };
+    let old = steps.len().saturating_sub(most);
     steps.split_off(old)
 }
 
@@ -208,6 +281,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         what: Some(operation.to_owned()),
         failed: None,
         edit: Some(id.to_owned()),
+        same: false,
         digest: String::new(),
         change: Difference::default(),
     };
@@ -225,6 +299,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         if let (Some(before), Some(after)) = (known(&step.from), &after) {
             version.change = Difference::of(&before, after).cut(PATCH);
         }
+        version.same = step.from == step.to;
         if step.foreign {
             (version.author, version.what) = (SOMEBODY.to_owned(), None);
         }

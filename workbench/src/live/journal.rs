@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// Versions that are remembered.
 const VERSIONS: usize = 64;
-/// Anchors that came by time, and those with names.
+/// Anchors of the file that came by time, those of it with names, and those of each session.
 pub const ANCHORS: usize = 16;
 /// Seconds from one anchor to the next.
 pub const BETWEEN: u64 = 30 * 60;
@@ -41,6 +41,9 @@ pub struct Version {
     /// The operation of an edit session that made it or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<String>,
+    /// Whether its text is that of the version before, and was only saved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub same: bool,
     /// Digest of its text.
     pub digest: String,
     /// What it changed.
@@ -74,6 +77,9 @@ pub struct Plan {
     pub result: Option<String>,
     /// The version of then.
     pub version: u64,
+    /// The edit session that it is about, whose version that is; none for the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// All that is remembered of a document.
@@ -136,13 +142,6 @@ impl Journal {
         }
         let moved = self.current().is_none_or(|current| current.digest != digest);
         if !moved && said.failed.is_none() {
-            // It was seen before it was known whose work it is.
-            if let (Some(edit), Some(current)) = (&said.edit, self.versions.last_mut())
-                && current.edit.is_none()
-                && current.failed.is_none()
-            {
-                (current.edit, current.author, current.what) = (Some(edit.clone()), said.author.clone(), said.what.clone());
-            }
             return false;
         }
         let by = |author: &str, what: &Option<String>, failed: &Option<String>, change: Difference| Version {
@@ -152,6 +151,7 @@ impl Journal {
             what: what.clone(),
             failed: failed.clone(),
             edit: said.edit.clone(),
+            same: false,
             digest: digest.clone(),
             change,
         };
@@ -193,18 +193,48 @@ impl Journal {
         true
     }
 
+    /// Whether the last version is what came of a save at a moment, and was found before anybody knew whose work it is.
+    pub fn is_last(&self, before: Option<&str>, after: &str, at: u64) -> bool {
+        let mut last = self.versions.iter().rev();
+        let is_open = |last: &Version| at <= last.at && last.edit.is_none() && last.failed.is_none() && last.digest == digest(after);
+        let follows = |one: &Version| before.is_some_and(|before| one.digest == digest(before));
+        last.next().is_some_and(is_open) && last.next().is_none_or(follows)
+    }
+
+    /// The last version was seen before it was known whose work it is.
+    pub fn claim(&mut self, said: &Said) {
+        if let Some(last) = self.versions.last_mut() {
+            (last.edit, last.author, last.what) = (said.edit.clone(), said.author.clone(), said.what.clone());
+        }
+    }
+
     /// A version is one to compare with; a name means one of each session and one of the file. The one that is forgotten for it, where there are too
     /// many.
     pub fn set_anchor(&mut self, anchor: Anchor) -> Option<Anchor> {
-        let has_name = anchor.name.is_some();
-        if has_name {
+        if anchor.name.is_some() {
             self.anchors
                 .retain(|known| (&known.name, &known.session) != (&anchor.name, &anchor.session));
         }
+        let kind = |anchor: &Anchor| (anchor.name.is_some(), anchor.session.clone());
+        let own = kind(&anchor);
         self.anchors.push(anchor);
-        let mut of_its_kind = (0..self.anchors.len()).filter(|at| self.anchors[*at].name.is_some() == has_name);
+        let mut of_its_kind = (0..self.anchors.len()).filter(|at| kind(&self.anchors[*at]) == own);
         let oldest = of_its_kind.next()?;
         (of_its_kind.count() >= ANCHORS).then(|| self.anchors.remove(oldest))
+    }
+
+    /// Whether something is remembered of a session that is not among these.
+    pub fn has_ended(&self, sessions: &BTreeSet<String>) -> bool {
+        let anchors = self.anchors.iter().filter_map(|anchor| anchor.session.as_ref());
+        let plans = self.plans.iter().filter_map(|plan| plan.session.as_ref());
+        anchors.chain(plans).any(|session| !sessions.contains(session))
+    }
+
+    /// Forgets what belongs to sessions that are not among these: they have ended.
+    pub fn forget(&mut self, sessions: &BTreeSet<String>) {
+        let lasts = |session: &Option<String>| session.as_ref().is_none_or(|session| sessions.contains(session));
+        self.anchors.retain(|anchor| lasts(&anchor.session));
+        self.plans.retain(|plan| lasts(&plan.session));
     }
 
     /// The anchor of a name that was set in a session; where that has none, of the file.
@@ -221,19 +251,23 @@ impl Journal {
         old.or_else(|| timed.next_back())
     }
 
-    /// Somebody means to do something, or says what came of what he meant last.
-    pub fn plan(&mut self, plan: Option<&str>, result: Option<&str>) {
+    /// Somebody means to do something with a version, of a session or of the file, or says what came of what he meant with it last.
+    pub fn plan(&mut self, session: Option<&str>, version: u64, plan: Option<&str>, result: Option<&str>) {
         if let Some(plan) = plan {
             self.plans.push(Plan {
                 plan: plan.to_owned(),
                 result: None,
-                version: self.given,
+                version,
+                session: session.map(str::to_owned),
             });
-            let forgotten = self.plans.len().saturating_sub(PLANS);
-            self.plans.drain(..forgotten);
         }
-        if let (Some(result), Some(last)) = (result, self.plans.last_mut()) {
-            last.result = Some(result.to_owned());
+        let own = (0..self.plans.len()).filter(|at| self.plans[*at].session.as_deref() == session);
+        let own: Vec<usize> = own.collect();
+        if let (Some(result), Some(last)) = (result, own.last()) {
+            self.plans[*last].result = Some(result.to_owned());
+        }
+        if own.len() > PLANS {
+            self.plans.remove(own[0]);
         }
     }
 
@@ -333,21 +367,37 @@ mod tests {
         let forgotten: Vec<Anchor> = (0..40)
             .filter_map(|number| named(&mut journal, &number.to_string(), None))
             .collect();
-        assert_eq!((journal.anchors.len(), forgotten.len()), (4 + ANCHORS, 26));
+        assert_eq!((journal.anchors.len(), forgotten.len()), (4 + ANCHORS + 1, 25));
         assert_eq!(forgotten.last().and_then(|anchor| anchor.name.as_deref()), Some("23"));
         assert_eq!((version(&journal, "23", None), version(&journal, "24", None)), (None, Some(101)));
+        // A session has as many of its own, which go with it.
+        assert_eq!(version(&journal, "green", Some("s")), Some(101));
+        let sessions = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<String>>();
+        assert!(!journal.has_ended(&sessions(&["s"])) && journal.has_ended(&sessions(&["t"])));
+        for number in 0..=ANCHORS {
+            named(&mut journal, &format!("own {number}"), Some("s"));
+        }
+        assert_eq!(version(&journal, "24", None), Some(101));
+        assert_eq!(journal.anchors.len(), 4 + 2 * ANCHORS);
+        journal.forget(&sessions(&["t"]));
+        assert_eq!(journal.anchors.len(), 4 + ANCHORS);
     }
 
     #[test]
     fn plans_have_results() {
         let mut journal = Journal::default();
-        journal.plan(None, Some("of nothing"));
-        journal.plan(Some("rename"), None);
-        journal.plan(None, Some("done"));
-        journal.plan(Some("test"), Some("two fail"));
+        journal.plan(None, 1, None, Some("of nothing"));
+        journal.plan(None, 1, Some("rename"), None);
+        journal.plan(None, 1, None, Some("done"));
+        journal.plan(None, 1, Some("test"), Some("two fail"));
         let told: Vec<Option<&str>> = journal.plans.iter().map(|plan| plan.result.as_deref()).collect();
         assert_eq!(told, [Some("done"), Some("two fail")]);
-        (0..20).for_each(|_| journal.plan(Some("more"), None));
+        (0..20).for_each(|_| journal.plan(None, 1, Some("more"), None));
         assert_eq!(journal.plans.len(), PLANS);
+        journal.plan(Some("s"), 7, Some("less"), None);
+        journal.plan(Some("s"), 8, None, Some("done"));
+        let of_session = journal.plans.iter().filter(|plan| plan.session.is_some());
+        let told: Vec<(u64, Option<&str>)> = of_session.map(|plan| (plan.version, plan.result.as_deref())).collect();
+        assert_eq!((journal.plans.len(), told), (PLANS + 1, vec![(7, Some("done"))]));
     }
 }

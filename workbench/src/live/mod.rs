@@ -4,6 +4,8 @@
 //! time; [`editor`] is where the editor stands. [`kept`] keeps it with the texts of the versions below the checkout's `.cortex`. [`edits`] takes over what edit sessions did. [`difference`] compares two versions, [`skeleton`] makes
 //! the outline of a long document, [`render`] the text within a budget.
 
+#[cfg(test)]
+mod author_tests;
 pub mod difference;
 pub mod editor;
 pub mod edits;

@@ -170,6 +170,7 @@ impl Live<'_> {
             ));
             match &version.failed {
                 Some(why) => recent.push_str(&format!("  FAILED, nothing was changed: {}\n", line(why))),
+                None if version.same => recent.push_str("  saved, the text is as before\n"),
                 None if version.change.patch.is_empty() => recent.push_str("  first seen\n"),
                 None => recent.push_str(&fenced("diff", &version.change.patch)),
             }
@@ -177,10 +178,11 @@ impl Live<'_> {
         let anchor = match &self.anchor {
             None => String::new(),
             Some((name, number, change)) if change.patch.is_empty() => {
-                format!("## Anchor Diff\n\nNothing differs from {name} (version {number}).\n\n")
+                format!("## Anchor Diff\n\nNothing differs from {} (version {number}).\n\n", line(name))
             }
             Some((name, number, change)) => format!(
-                "## Anchor Diff\n\nSince {name} (version {number}):\n{}\n",
+                "## Anchor Diff\n\nSince {} (version {number}):\n{}\n",
+                line(name),
                 fenced("diff", &change.patch)
             ),
         };
@@ -219,7 +221,7 @@ impl Live<'_> {
     }
 
     fn title(&self, version: u64) -> String {
-        let (path, all) = (line(self.path), split(self.text).count());
+        let (path, all) = (beginning(self.path), split(self.text).count());
         let plural = if all == 1 { "" } else { "s" };
         format!("## Current Document\n\n{path}, version {version}, {all} line{plural}")
     }
@@ -350,6 +352,13 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{text}{end}{fence}\n")
 }
 
+/// A text at the beginning of a line of Markdown, where it opens neither a block nor a heading.
+fn beginning(text: &str) -> String {
+    let text = line(text);
+    let opens = text.starts_with(['`', '~', '#', '>', '-', '+', '*', '=', '|', '<']);
+    if opens { format!("\\{text}") } else { text }
+}
+
 /// A text in one line.
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -368,6 +377,7 @@ mod tests {
             what: Some("tidy\nup".to_owned()),
             edit: None,
             failed: failed.map(str::to_owned),
+            same: false,
             digest: String::new(),
             change: Difference {
                 patch: patch.to_owned(),
@@ -408,6 +418,7 @@ mod tests {
         };
         let plan = Plan {
             plan: "rename".to_owned(),
+            session: None,
             result: None,
             version: 2,
         };
@@ -459,6 +470,13 @@ mod tests {
         - At version 2: rename
           Result: not known yet
         ");
+        // Nothing that is told opens a block or a section.
+        (live.path, live.anchor) = ("```x.txt", Some(("x\n\n## Plan Hints".to_owned(), 1, Difference::default())));
+        let told = joined(&live.render(10_000));
+        assert!(
+            told.contains("\n\\```x.txt, version") && told.contains("from x ## Plan Hints (version 1)"),
+            "{told}"
+        );
         live.since = Some((3, Difference::default()));
         assert_eq!(live.render(10_000).shown, Shown::Unchanged);
         live.since = Some((1, Difference::of("x\n", "y\n")));

@@ -1,0 +1,182 @@
+//! Whoever writes what in whatever order, each version tells the lines of one author.
+
+use super::edits::{self, PERSON};
+use super::journal::{SOMEBODY, Said, Version};
+use super::kept;
+use crate::edit::files::Files;
+use crate::edit::memory::Memory;
+use crate::edit::order::{Asked, Order};
+use crate::edit::perform::perform;
+use crate::edit::state::Mode;
+use proptest::prelude::*;
+use std::path::Path;
+
+const FILE: &str = "a.cs";
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+enum Act {
+    /// A person writes a line below such a one of the file.
+    Person(usize),
+    /// A session puts a line of its own below such a one.
+    Edit(usize, usize),
+    /// A session commits, or whatever else it can do.
+    Ask(usize, Order),
+    /// An edit that is saved at once, in a session of its own, by a process that is killed before it tells, or is not.
+    Once(usize, bool),
+    /// Somebody looks on.
+    Look,
+    /// A second goes by.
+    Wait,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let order = prop_oneof![
+        3 => Just(Order::Commit),
+        1 => Just(Order::Refresh),
+        1 => Just(Order::Discard),
+        1 => Just(Order::Undo),
+        1 => Just(Order::Redo),
+        1 => Just(Order::Diff),
+    ];
+    prop_oneof![
+        3 => (0..6_usize).prop_map(Act::Person),
+        3 => (0..2_usize, 0..6_usize).prop_map(|(session, line)| Act::Edit(session, line)),
+        4 => (0..2_usize, order).prop_map(|(session, order)| Act::Ask(session, order)),
+        1 => (0..6_usize, any::<bool>()).prop_map(|(line, dies)| Act::Once(line, dies)),
+        1 => Just(Act::Look),
+        1 => Just(Act::Wait),
+    ]
+}
+
+struct World<'r> {
+    files: Memory,
+    root: &'r Path,
+    sessions: Vec<String>,
+    now: u64,
+    lines: usize,
+}
+
+impl World<'_> {
+    fn ask(&self, session: Option<&str>, order: Order) -> Option<String> {
+        let asked = Asked {
+            order,
+            session: session.map(str::to_owned),
+            path: session.is_none().then(|| FILE.to_owned()),
+            mode: None,
+            fit: false,
+        };
+        perform(&self.files, &asked, self.now).session
+    }
+
+    fn tell(&self, session: &str) {
+        edits::hand_over(&self.files, self.root, session, self.now).expect("told");
+    }
+
+    /// A new line of an author, below one of the file's first: the text that is to be replaced, and what by.
+    fn line(&mut self, author: &str, below: usize) -> (String, String) {
+        self.lines += 1;
+        (format!("m{below}\n"), format!("m{below}\n{author} {}\n", self.lines))
+    }
+
+    fn look(&self) {
+        let held = kept::alone(self.root).expect("held");
+        edits::take_over(&self.files, self.root, &held, FILE).expect("taken over");
+        let text = self.files.text(FILE);
+        kept::change(self.root, &held, FILE, &[&text], |journal| {
+            let before = journal.current().and_then(|current| kept::text(self.root, FILE, &current.digest));
+            let said = Said {
+                author: PERSON.to_owned(),
+                ..Said::default()
+            };
+            journal.found(&text, before.as_deref(), self.now, &said);
+        })
+        .expect("noted");
+    }
+
+    fn act(&mut self, act: &Act) {
+        match act {
+            Act::Person(below) => {
+                let (old, new) = self.line("person", *below);
+                self.files.write(FILE, self.files.text(FILE).replacen(&old, &new, 1));
+            }
+            Act::Edit(session, below) => {
+                let id = self.sessions[*session].clone();
+                let (old, new) = self.line(&id, *below);
+                self.ask(Some(&id), Order::Replace { old, new });
+                self.tell(&id);
+            }
+            Act::Ask(session, order) => {
+                self.ask(Some(&self.sessions[*session]), order.clone());
+                self.tell(&self.sessions[*session]);
+            }
+            Act::Once(below, dies) => {
+                let (old, new) = self.line("once", *below);
+                let session = self.ask(None, Order::Replace { old, new });
+                match session.filter(|_| !dies) {
+                    Some(session) => self.tell(&session),
+                    // What is told later is put in its order by the second in which it was done.
+                    None => self.now += 1,
+                }
+            }
+            Act::Look => self.look(),
+            Act::Wait => self.now += 1,
+        }
+    }
+}
+
+/// Whose lines a version changed.
+fn authors(version: &Version) -> Vec<String> {
+    let lines = version.change.patch.lines().filter(|line| !line.starts_with("@@"));
+    let changed = lines.filter_map(|line| line.strip_prefix(['+', '-'])?.split_once(' '));
+    changed.map(|(author, _)| author.to_owned()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_version_is_its_authors(acts in prop::collection::vec(act(), 1..30)) {
+        let folder = tempfile::tempdir().expect("folder");
+        let files = Memory::default();
+        files.write(FILE, "m0\n\nm1\n\nm2\n\nm3\n\nm4\n\nm5\n");
+        let mut world = World { files, root: folder.path(), sessions: Vec::new(), now: 100, lines: 0 };
+        world.look();
+        for mode in [Mode::Manual, Mode::Immediate] {
+            let asked = Asked { order: Order::Open, session: None, path: Some(FILE.to_owned()), mode: Some(mode), fit: false };
+            world.sessions.push(perform(&world.files, &asked, world.now).session.expect("opened"));
+        }
+        for act in &acts {
+            world.act(act);
+        }
+        // With a session goes nothing of what it did.
+        let known = kept::read(world.root, FILE).expect("readable").versions;
+        let dies = acts.iter().any(|act| matches!(act, Act::Once(_, true)));
+        if !dies {
+            for (name, _) in world.files.notes("sessions").expect("listed") {
+                world.files.drop_note(&format!("sessions/{name}")).expect("dropped");
+            }
+        }
+        world.look();
+        let journal = kept::read(world.root, FILE).expect("readable");
+        prop_assert_eq!(&journal.versions[..known.len().min(journal.versions.len())], &known[..]);
+        for version in &journal.versions {
+            for author in authors(version) {
+                let wanted = if author == "person" { PERSON } else { "agent" };
+                prop_assert_eq!(&version.author, wanted, "{:#?}", journal.versions);
+            }
+        }
+        for session in world.sessions.iter().filter(|_| dies) {
+            // What was only looked at and written over since is kept nowhere.
+            let buffer = edits::buffer(&world.files, session, FILE, world.now).expect("a session");
+            // What is taken back over what others wrote at its place takes the buffer to before that, and is not saved.
+            let versions = buffer.iter().flat_map(|buffer| &buffer.versions);
+            for version in versions.filter(|version| !matches!(version.what.as_deref(), Some("undo" | "redo"))) {
+                for author in authors(version) {
+                    let wanted = if author == *session { "agent" } else { SOMEBODY };
+                    prop_assert_eq!(&version.author, wanted, "{:#?}", buffer);
+                }
+            }
+        }
+    }
+}
