@@ -2,6 +2,7 @@
 
 mod attributes;
 pub mod candidate;
+mod conditional;
 mod declared;
 pub mod diagnostics;
 pub mod disk;

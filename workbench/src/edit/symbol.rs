@@ -2,6 +2,7 @@
 //! must still have that symbol, once, and every other one with its documentation, attributes and kind: otherwise nothing is changed. A symbol is not
 //! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
+use super::conditional::whatever;
 use super::declared::{Declared, Place, declared, stays};
 use super::putting::put;
 use producers::csharp::lexer::lex;
@@ -32,6 +33,8 @@ pub struct Asked {
     pub new: String,
     /// Whether documentation and attributes are no part of the symbol, and stay.
     pub bare: bool,
+    /// The symbols for `#if` that the file is compiled under, where they are known.
+    pub defines: Option<BTreeSet<String>>,
 }
 
 /// Why it cannot be done.
@@ -63,7 +66,15 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
     if asked.at != Where::Replace {
         stands_alone(asked)?;
     }
-    let before = read(text);
+    match &asked.defines {
+        Some(defines) => compiled(text, asked, defines),
+        None => whatever(text, asked, |defines| compiled(text, asked, defines)),
+    }
+}
+
+/// The edit of what is compiled under these symbols.
+fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(String, String), Refused> {
+    let before = read(text, defines);
     let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
     let own = match asked.bare {
@@ -71,7 +82,7 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
         false => found.range.clone(),
     };
     let (made, old) = put(text, &own, asked);
-    let after = read(&made);
+    let after = read(&made, defines);
     if worse(&before, &after) {
         let why = format!(
             "with this text the file would not be read as C# any more, so {} stays as it is",
@@ -121,10 +132,10 @@ fn stands_alone(asked: &Asked) -> Result<(), Refused> {
     ))
 }
 
-fn read(text: &str) -> Syntax {
+fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
     // As every reader of sources has it.
     let plain = super::lines::fit(text, "\n");
-    parse::read(&plain, &BTreeSet::new(), "").0
+    parse::read(&plain, defines, "").0
 }
 
 /// Whether more of a text is not understood than before.
@@ -251,6 +262,7 @@ mod tests {
             at,
             new: new.to_owned(),
             bare,
+            defines: Some(BTreeSet::new()),
         };
         edited(TEXT, &asked).map(|(text, _)| text)
     }
@@ -286,6 +298,7 @@ mod tests {
                 at: Where::Replace,
                 new: new.to_owned(),
                 bare: false,
+                defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
         };
@@ -363,6 +376,7 @@ mod tests {
                 at: Where::After,
                 new: new.to_owned(),
                 bare: false,
+                defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
         };
@@ -499,6 +513,7 @@ mod tests {
                 at,
                 new: new.to_owned(),
                 bare: false,
+                defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(drop).map_err(|refused| refused.why)
         };

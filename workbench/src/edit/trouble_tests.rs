@@ -193,6 +193,7 @@ fn what_is_possible_is_named_as_it_is_called() {
         at: Where::Before,
         new: "x".to_owned(),
         bare: false,
+        defines: None,
     };
     assert!(
         said(coder.ask(Order::Symbol(symbol)))
