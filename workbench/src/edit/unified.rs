@@ -240,14 +240,14 @@ fn name(text: &str, number: usize) -> Result<Option<String>, String> {
     Ok((path != "/dev/null").then(|| bare.to_owned()))
 }
 
-/// A path as git writes it: up to a tab, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
+/// A path as git writes it, spaces and all: up to the tab that it puts behind one with spaces, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
 fn path(text: &str, number: usize) -> Result<String, String> {
     let wrong = || {
         let found = miss::visible(text);
         format!("line {number} of the patch: `{found}` is no path as git writes it, in UTF-8, in quotes where it has a backslash")
     };
-    let Some(quoted) = text.trim_start().strip_prefix('"') else {
-        let path = text.split_once('\t').map_or(text.trim(), |(path, _)| path);
+    let Some(quoted) = text.strip_prefix('"') else {
+        let path = text.split_once('\t').map_or(text, |(path, _)| path);
         return if path.contains('\\') { Err(wrong()) } else { Ok(path.to_owned()) };
     };
     let mut rest = quoted.bytes();
