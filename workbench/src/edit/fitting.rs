@@ -20,6 +20,14 @@ pub(super) fn open<F: Files>(
     parts: &[FilePatch],
     resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<String>, Trouble> {
+    let mut new = Vec::new();
+    for part in parts {
+        let is_new = matches!(part.kind, Kind::Add(..)).then_some(&part.path);
+        for given in is_new.into_iter().chain(&part.to) {
+            new.push(resolve(run, given)?);
+        }
+    }
+    run.apart(&new)?;
     let mut paths = Vec::new();
     for part in parts {
         let path = resolve(run, &part.path)?;
