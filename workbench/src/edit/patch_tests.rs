@@ -133,14 +133,14 @@ proptest! {
     fn what_git_says_of_two_trees_makes_one_of_the_other(
         old in tree(),
         new in tree(),
-        crlf: bool,
+        crlf in (any::<bool>(), any::<bool>()),
         options in proptest::sample::select(vec![vec![], vec!["--no-renames"], vec!["-U0"], vec!["--full-index", "-U1"]])
     ) {
-        let ends = |tree: Tree| -> Tree {
+        let ends = |tree: Tree, crlf: bool| -> Tree {
             let ended = |text: String| if crlf { text.replace('\n', "\r\n") } else { text };
             tree.into_iter().map(|(path, text)| (path, ended(text))).collect()
         };
-        let (old, new) = (ends(old), ends(new));
+        let (old, new) = (ends(old, crlf.0), ends(new, crlf.1));
         if old != new {
             let patch = difference(&old, &new, &options);
             prop_assert_eq!(patched(&old, &patch), Ok(new), "{}", patch);

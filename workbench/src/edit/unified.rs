@@ -1,7 +1,7 @@
 //! Unified diffs, read: plain ones, and those of git with what it says of a file besides its lines, and with its quoted paths. What is not applied
 //! is refused by name: binary files, copies, links, and changes of modes.
 
-use super::lines::{Ends, body};
+use super::lines::{Ends, body, end};
 use super::miss;
 use super::patch::{FilePatch, Hunk, Kind};
 
@@ -175,7 +175,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     let mut at = first;
     let mut hunks = Vec::new();
     while let Some(ranges) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
-        let (mut hunk, next) = hunk(lines, at, ranges)?;
+        let (mut hunk, next) = hunk(lines, whole, at, ranges)?;
         hunk.end = Some(Ends::of(&added(&whole[at..next], tells)).usual());
         hunks.push(hunk);
         at = next;
@@ -285,7 +285,7 @@ fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
 }
 
 /// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
-fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
+fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
     let wrong = || {
         let found = miss::visible(lines[at]);
         format!(
@@ -339,7 +339,7 @@ fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> 
         if sign != '-' {
             news = news.checked_sub(1).ok_or_else(short)?;
         }
-        hunk.lines.push((sign, rest.to_owned()));
+        hunk.push(sign, rest, end(whole[next]));
         next += 1;
     }
     if lines.get(next).is_some_and(|line| line.starts_with('\\')) {
