@@ -17,6 +17,7 @@ mod lookalike;
 mod looking;
 pub mod markdown;
 pub mod matching;
+mod meaning;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod merge;

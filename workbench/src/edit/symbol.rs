@@ -3,7 +3,8 @@
 //! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
 use super::conditional::whatever;
-use super::declared::{Declared, Place, declared, stays};
+use super::declared::{Place, declared, stays};
+use super::meaning::meant;
 use super::putting::put;
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
@@ -147,74 +148,6 @@ fn worse(before: &Syntax, after: &Syntax) -> bool {
         Tier::Nothing => 3,
     };
     rank(after.tier) > rank(before.tier)
-}
-
-/// The one declaration that a name means: the whole name, or its end behind a dot or plus; a member without its parameters; a dot before a member.
-fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
-    let wanted = name.trim().trim_start_matches("//types/");
-    let plain = |name: &str| -> String { name.chars().filter(|c| !c.is_whitespace()).collect() };
-    let wanted = plain(wanted);
-    let parts = |whole: &str| -> Vec<String> { ends(&plain(whole)) };
-    let exact: Vec<&Declared> = all.iter().filter(|one| plain(&one.is.name) == wanted).collect();
-    let found: Vec<&Declared> = match exact.is_empty() {
-        false => exact,
-        true => all.iter().filter(|one| parts(&one.is.name).contains(&wanted)).collect(),
-    };
-    match found.as_slice() {
-        [one] => Ok(one),
-        [] => {
-            let mut names: Vec<String> = all.iter().map(|one| one.is.name.clone()).collect();
-            names.sort_by_key(|name| strangeness(name, &wanted));
-            names.truncate(10);
-            Err(Refused {
-                candidates: names,
-                ..Refused::new(
-                    format!("nothing in the file is called {wanted}"),
-                    "name a type or a member that the file declares",
-                )
-            })
-        }
-        several => Err(Refused {
-            candidates: several.iter().map(|one| format!("{} at line {}", one.is.name, one.line)).collect(),
-            ..Refused::new(
-                format!("{} declarations in the file are called {wanted}", several.len()),
-                "name one with its type and parameters; parts of a type in one file are edited with `replace`",
-            )
-        }),
-    }
-}
-
-/// All ways to write a name short: `A.B+C#D(int)` is also `B+C#D(int)`, `C#D(int)`, `C#D`, `C.D`, `B.C.D` …
-fn ends(name: &str) -> Vec<String> {
-    let (of, member) = match name.split_once('#') {
-        Some((of, member)) => (of, Some(member)),
-        None => (name, None),
-    };
-    let starts = of.match_indices(['.', '+']).map(|(at, _)| at + 1);
-    let types: Vec<&str> = std::iter::once(0).chain(starts).map(|at| &of[at..]).collect();
-    let mut all = Vec::new();
-    for of in types {
-        for of in [of.to_owned(), of.replace('+', ".")] {
-            match member {
-                None => all.push(of),
-                Some(member) => {
-                    let bare = member.split_once('(').map_or(member, |(bare, _)| bare);
-                    for member in [member, bare] {
-                        all.push(format!("{of}#{member}"));
-                        all.push(format!("{of}.{member}"));
-                    }
-                }
-            }
-        }
-    }
-    all
-}
-
-fn strangeness(name: &str, wanted: &str) -> usize {
-    let tail = |text: &str| text.rsplit(['.', '#', '+']).next().unwrap_or(text).to_lowercase();
-    let (a, b) = (tail(name), tail(wanted));
-    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    a.len() + b.len() - 2 * common.min(a.len()).min(b.len())
 }
 
 /// A declaration without the documentation and the attributes before it, of which the new text has none either.
