@@ -11,8 +11,10 @@ use crate::render::printable;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::str::FromStr;
 use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
 use workbench::edit::markdown;
 use workbench::edit::order::{Asked, Order, Part};
 use workbench::edit::perform::perform;
@@ -21,6 +23,7 @@ use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
 use workbench::edit::symbol::{self, Where};
 use workbench::live::edits;
+use workbench::symbols::outputs::file_label;
 
 /// Edit a text file of the workspace: exactly, undoably, all or nothing.
 ///
@@ -180,14 +183,14 @@ impl Method for Edit {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         let root = window::root(desk)?;
-        let (path, symbol) = self.place(desk)?;
+        let Meant { path, symbol, defines } = self.place(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: self.manifest,
         };
         let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
         let asked = Asked {
-            order: self.order(symbol)?,
+            order: self.order(symbol, defines)?,
             session: self.session.clone(),
             path,
             mode: self.mode.map(|when| match when {
@@ -223,20 +226,52 @@ impl Method for Edit {
     }
 }
 
+/// What an edit is about.
+struct Meant {
+    path: Option<String>,
+    /// The whole name of the symbol.
+    symbol: Option<String>,
+    /// The symbols for `#if` that its file is compiled under, where they are known.
+    defines: Option<BTreeSet<String>>,
+}
+
+/// Whether there may be an `#if` in a file, in whatever encoding.
+fn is_conditional(disk: &Disk, file: &str) -> bool {
+    disk.read(file)
+        .is_ok_and(|found| found.is_some_and(|found| found.bytes.contains(&b'#')))
+}
+
 impl Edit {
-    /// The file and the whole name of what is meant. A symbol says in which file it is, if it is in one alone.
-    fn place(&self, desk: &mut Desk<'_>) -> Result<(Option<String>, Option<String>), Failed> {
+    /// What is meant. A symbol says in which file it is, if it is in one alone.
+    fn place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         let by_name =
             matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
         let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
-            return Ok((self.path.clone(), self.symbol.clone()));
+            return Ok(Meant {
+                path: self.path.clone(),
+                symbol: self.symbol.clone(),
+                defines: None,
+            });
         };
         let names = desk.names()?;
         let (found, _) = meant(desk, &names, symbol)?;
+        let disk = Disk::new(&window::root(desk)?);
+        let defines = match found.files.as_slice() {
+            [file] if is_conditional(&disk, file) => {
+                // A manifest may name them otherwise.
+                let shown = desk.output(&file_label(file, "defines")).ok();
+                shown.and_then(|shown| serde_json::from_slice(&shown.bytes).ok())
+            }
+            _ => None,
+        };
         // The files are not kept from others while one of them is edited.
         desk.context.let_go();
         match found.files.as_slice() {
-            [file] => Ok((Some(file.clone()), Some(found.path))),
+            [file] => Ok(Meant {
+                path: Some(file.clone()),
+                symbol: Some(found.path),
+                defines,
+            }),
             several => {
                 let mut why = Diagnostic::error("E_PARAM", format!("{} is declared in {} files", found.path, several.len()));
                 why.candidates = several.to_vec();
@@ -245,7 +280,7 @@ impl Edit {
         }
     }
 
-    fn order(&self, symbol: Option<String>) -> Result<Order, Failed> {
+    fn order(&self, symbol: Option<String>, defines: Option<BTreeSet<String>>) -> Result<Order, Failed> {
         let new = || self.needed("newText", self.new_text.as_ref());
         let at = |at: Where| {
             Ok::<_, Failed>(Order::Symbol(symbol::Asked {
@@ -253,6 +288,7 @@ impl Edit {
                 at,
                 new: new()?,
                 bare: self.bare,
+                defines: defines.clone(),
             }))
         };
         Ok(match self.op {

@@ -11,7 +11,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::edit::encoding::{Encoding, Form};
-use workbench::overlay::patch;
+use workbench::overlay::patch::{self, Patched};
 use workbench::overlay::put::{self, Became};
 
 /// Put a document into an overlay, in place of a file.
@@ -139,6 +139,9 @@ pub struct Applied {
     name: String,
     /// The files that it changed.
     files: Vec<String>,
+    /// Where it changed nothing: the files that were as it has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    same: Vec<String>,
 }
 
 impl Method for Apply {
@@ -150,14 +153,20 @@ impl Method for Apply {
     type Answer = Applied;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Applied, Failed> {
+        let (changed, same) = match patch::apply(&files(desk)?, &self.name, &self.patch, now())? {
+            Patched::Changed(paths) => (paths, Vec::new()),
+            Patched::Same(paths) => (Vec::new(), paths),
+        };
         Ok(Applied {
             name: self.name.clone(),
-            files: patch::apply(&files(desk)?, &self.name, &self.patch, now())?,
+            files: changed,
+            same,
         })
     }
 
     fn text(answer: &Applied) -> String {
-        let lines: Vec<String> = answer.files.iter().map(|path| format!("patched {path}\n")).collect();
-        printable(&lines.concat())
+        let changed = answer.files.iter().map(|path| format!("patched {path}\n"));
+        let same = answer.same.iter().map(|path| format!("same    {path}\n"));
+        printable(&changed.chain(same).collect::<String>())
     }
 }

@@ -114,6 +114,23 @@ fn a_replaced_type_has_other_members_and_the_others_what_they_had() {
 }
 
 #[test]
+fn the_branch_of_an_if_that_source_shows_is_edited() {
+    let bench = Bench::memotree();
+    let path = "src/MemoTree.Core/Cond.cs";
+    let text = "public class Cond\n{\n#if NET5_0_OR_GREATER\n    public int M() => 9;\n#else\n    public int M() => 8;\n#endif\n}\n";
+    bench.write(path, text);
+    assert!(bench.run(&["source", "Cond#M"]).out.contains("=> 9"));
+    let asked = ["replace_symbol", "--symbol", "Cond#M", "--new-text", "    public int M() => 7;"];
+    let (code, refused) = edit(&bench, &[&asked[..], &["--path", path]].concat());
+    let told = refused["summary"].as_str().unwrap_or_default();
+    assert!(code == 2 && told.contains("hangs on the symbols for `#if`"), "{refused}");
+    let (code, done) = edit(&bench, &asked);
+    assert_eq!(code, 0, "{done}");
+    let now = fs::read_to_string(bench.root().join(path)).expect("file");
+    assert_eq!(now, text.replace("=> 9", "=> 7"));
+}
+
+#[test]
 fn a_patch_of_gits_makes_the_tree_that_git_has() {
     let bench = Bench::documents();
     let root = bench.root();

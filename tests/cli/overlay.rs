@@ -248,6 +248,13 @@ fn bytes_are_taken_as_they_are_and_patches_as_they_say() {
     .expect("file");
     let patch = bench.beside("x.patch").to_string_lossy().into_owned();
     assert_eq!(ok(&bench, &["overlay", "apply", "o", &patch]), "patched docs/b.md\n");
+    fs::write(
+        bench.beside("same.patch"),
+        "--- a/docs/b.md\n+++ b/docs/b.md\n@@ -2 +2 @@\n-six\n+six\n",
+    )
+    .expect("file");
+    let same = bench.beside("same.patch").to_string_lossy().into_owned();
+    assert_eq!(ok(&bench, &["overlay", "apply", "o", &same]), "same    docs/b.md\n");
     let again = bench.run(&["overlay", "apply", "o", &patch.replace("x.patch", "none.patch")]);
     assert!(again.code == 5 && again.err.contains("error[E_READ]"), "{again:?}");
     fs::write(

@@ -17,9 +17,9 @@ pub(super) struct Declared {
     /// Bytes of the text that it takes, with its documentation.
     pub(super) range: Range<usize>,
     /// Type that it is a member of; empty for a type.
-    owner: String,
+    pub(super) owner: String,
     /// Its name without what it is in and without parameters.
-    simple: String,
+    pub(super) simple: String,
     /// Types of its parameters; of a property in an extension block the receiver.
     parameters: Vec<String>,
     /// Whether other parts of it may stand beside it.

@@ -1,5 +1,6 @@
 //! Patches applied. A hunk fits where its lines stand exactly; line numbers only choose among such places. What fits nowhere, or in several
-//! places, fails with where, and nothing is applied. Line ends are those of the file.
+//! places, fails with where, and nothing is applied. Line ends are those of the file, unless the patch tells them: where its lines end in several ways, and
+//! the old ones as those of the file do.
 
 use super::files::Files;
 use super::lines::{Ends, body, end, split};
@@ -20,6 +21,14 @@ pub(super) fn open<F: Files>(
     parts: &[FilePatch],
     resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<String>, Trouble> {
+    let mut new = Vec::new();
+    for part in parts {
+        let is_new = matches!(part.kind, Kind::Add(..)).then_some(&part.path);
+        for given in is_new.into_iter().chain(&part.to) {
+            new.push(resolve(run, given)?);
+        }
+    }
+    run.apart(&new)?;
     let mut paths = Vec::new();
     for part in parts {
         let path = resolve(run, &part.path)?;
@@ -123,13 +132,24 @@ fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
             .map(|(_, line)| line.as_str())
             .collect();
         let start = place(&lines, hunk, &old, done)?;
+        let fits = |((_, told), line): ((&str, &str), &&str)| told.is_empty() || end(line).is_empty() || told == end(line);
+        let tells = hunk.tells_ends() && hunk.old().zip(&lines[start..]).all(fits);
+        if !tells && hunk.turns_ends() {
+            return Err(miss::Miss {
+                why: format!(
+                    "the hunk at line {} of the patch changes ends of lines, and its old lines end otherwise than those of the file",
+                    hunk.at
+                ),
+                near: Vec::new(),
+            });
+        }
         let usual = match hunk.end {
             Some(end) if ends == Ends::default() => end,
             _ => ends.usual(),
         };
         lines[done..start].iter().for_each(|line| made.push_str(line));
         let mut at = start;
-        for (sign, line) in &hunk.lines {
+        for ((sign, line), told) in hunk.lines.iter().zip(&hunk.ends) {
             match sign {
                 ' ' => {
                     made.push_str(lines[at]);
@@ -143,7 +163,8 @@ fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
                     }
                     made.push_str(line);
                     let neighbour = lines.get(at.saturating_sub(1)).or(lines.get(at)).map_or(usual, |line| end(line));
-                    made.push_str(if neighbour.is_empty() { usual } else { neighbour });
+                    let own = if neighbour.is_empty() { usual } else { neighbour };
+                    made.push_str(if tells && !told.is_empty() { told } else { own });
                 }
             }
         }
@@ -274,6 +295,25 @@ mod tests {
         insta::assert_snapshot!(of("+y\n").unwrap_err(), @"the hunk at line 3 of the patch has only new lines and does not say where");
         insta::assert_snapshot!(of("").unwrap_err(), @"the patch has no lines for a.cs");
         insta::assert_snapshot!(of("?x\n").unwrap_err(), @"line 3 of the patch begins with none of space, - and +");
+    }
+
+    #[test]
+    fn ends_that_a_patch_tells_are_those_of_its_lines() {
+        let patch = |old: &str, new: &str| format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-x{old}+x{new} y{old}");
+        let ends = ["\n", "\r\n"];
+        for (old, new) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+            let text = |first: &str, second: &str| format!("x{first}y{second}");
+            assert_eq!(patched(&text(old, old), &patch(old, new)), Ok(text(new, old)));
+            let section = format!("*** Begin Patch\n*** Update File: x\n-x{old}+x{new}*** End Patch\n");
+            assert_eq!(patched(&text(old, new), &section), Ok(text(new, new)));
+            for patch in [patch(old, new), section] {
+                let unfit = patched(&text(new, new), &patch).expect_err("the file is so already");
+                assert!(unfit.contains("changes ends of lines"), "{unfit}");
+            }
+            // What a patch tells of other ends than those of the file counts for nothing.
+            let other = patch(old, new).replace(&format!("+x{new}"), &format!("+z{new}"));
+            assert_eq!(patched(&text(new, new), &other), Ok(text(new, new).replace('x', "z")));
+        }
     }
 
     proptest! {

@@ -2,6 +2,7 @@
 
 mod attributes;
 pub mod candidate;
+mod conditional;
 mod declared;
 pub mod diagnostics;
 pub mod disk;
@@ -16,6 +17,7 @@ mod lookalike;
 mod looking;
 pub mod markdown;
 pub mod matching;
+mod meaning;
 #[cfg(test)]
 pub(crate) mod memory;
 pub mod merge;

@@ -1,6 +1,6 @@
 //! Patches in the two forms that models write, read: unified diffs, and `*** Begin Patch`. What is not of the form is told with its line.
 
-use super::lines::{body, split};
+use super::lines::{body, end, split};
 use super::unified;
 
 /// What is to become of one file.
@@ -38,12 +38,48 @@ pub struct Hunk {
     pub below: Option<String>,
     /// Its lines: ` `, `-` or `+`, and the text.
     pub lines: Vec<(char, String)>,
+    /// How each of its lines ends in the patch; empty where the patch ends.
+    pub ends: Vec<String>,
     /// Whether it stands at the end of the file.
     pub last: bool,
     /// Whether the last new line has no end.
     pub open: bool,
     /// How its new lines end in a file that has no line end yet, where the patch tells it.
     pub end: Option<&'static str>,
+}
+
+impl Hunk {
+    /// Has one more line.
+    pub(super) fn push(&mut self, sign: char, text: &str, end: &str) {
+        self.lines.push((sign, text.to_owned()));
+        self.ends.push(end.to_owned());
+    }
+
+    /// Its lines that do not come, with their ends.
+    pub(super) fn old(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.with_sign(|sign| sign != '+')
+    }
+
+    fn with_sign(&self, is_meant: impl Fn(char) -> bool) -> impl Iterator<Item = (&str, &str)> {
+        let lines = self.lines.iter().zip(&self.ends).filter(move |((sign, _), _)| is_meant(*sign));
+        lines.map(|((_, text), end)| (text.as_str(), end.as_str()))
+    }
+
+    /// Whether its lines end in several ways: then the patch was not written over as a whole, and says how lines end.
+    pub(super) fn tells_ends(&self) -> bool {
+        let mut ends = self.ends.iter().filter(|end| !end.is_empty());
+        ends.next().is_some_and(|first| ends.any(|end| end != first))
+    }
+
+    /// Whether a line goes and comes again with another end.
+    pub(super) fn turns_ends(&self) -> bool {
+        let differs = |one: &str, other: &str| one != other && !one.is_empty() && !other.is_empty();
+        let comes = |(text, end): (&str, &str)| {
+            self.with_sign(|sign| sign == '+')
+                .any(|(new, other)| new == text && differs(end, other))
+        };
+        self.with_sign(|sign| sign == '-').any(comes)
+    }
 }
 
 /// Reads a patch.
@@ -59,7 +95,7 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     let lines: Vec<&str> = whole.iter().map(|line| body(line)).collect();
     let first = lines.iter().position(|line| !line.trim().is_empty()).ok_or("the patch is empty")?;
     let files = match lines[first].trim() == "*** Begin Patch" {
-        true => sections(&lines, first + 1)?,
+        true => sections(&lines, &whole, first + 1)?,
         false => unified::read(&lines, &whole)?,
     };
     if files.is_empty() {
@@ -73,7 +109,7 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     Ok(files)
 }
 
-fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
+fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
     let mut files: Vec<FilePatch> = Vec::new();
     let mut ended = false;
     for (at, line) in lines.iter().enumerate().skip(from) {
@@ -115,7 +151,7 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
                     Some(added) => text.extend([added, "\n"]),
                     None => return Err(format!("line {number} of the patch: lines of a new file begin with +")),
                 },
-                Kind::Update(hunks) => update(hunks, line, number)?,
+                Kind::Update(hunks) => update(hunks, line, end(whole[at]), number)?,
             }
         }
     }
@@ -133,7 +169,7 @@ fn sections(lines: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
     Ok(files)
 }
 
-fn update(hunks: &mut Vec<Hunk>, line: &str, number: usize) -> Result<(), String> {
+fn update(hunks: &mut Vec<Hunk>, line: &str, ended: &str, number: usize) -> Result<(), String> {
     let fresh = |below: Option<String>| Hunk {
         at: number,
         below,
@@ -156,8 +192,8 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, number: usize) -> Result<(), String
     }
     let hunk = hunks.last_mut().expect("invariant: one was just made");
     match line.chars().next() {
-        None => hunk.lines.push((' ', String::new())),
-        Some(sign @ (' ' | '-' | '+')) => hunk.lines.push((sign, line[1..].to_owned())),
+        None => hunk.push(' ', "", ended),
+        Some(sign @ (' ' | '-' | '+')) => hunk.push(sign, &line[1..], ended),
         Some(_) => return Err(format!("line {number} of the patch begins with none of space, - and +")),
     }
     Ok(())

@@ -11,13 +11,16 @@ use std::path::Path;
 use std::process::Command;
 
 /// Names that git quotes, and others.
-const NAMES: [&str; 6] = [
+const NAMES: [&str; 9] = [
     "a.cs",
     "\u{e4}/\u{65e5}\u{672c}.cs",
     "with \"quote\".txt",
     "x y.cs",
     "back\\slash.cs",
     "b/a",
+    "notes ",
+    "notes",
+    " in front/ and behind ",
 ];
 
 /// Texts of files by their paths.
@@ -97,6 +100,22 @@ fn empty_files_quoted_paths_and_moves_are_as_git_writes_them() {
         (of(&[(NAMES[2], "")]), of(&[]), "diff --git \"a/with \\\"quote\\\".txt\" \"b/with"),
         (of(&[(NAMES[3], "x\n")]), of(&[(NAMES[4], "x\n")]), "rename to \"back\\\\slash.cs\""),
         (of(&[(NAMES[3], "")]), of(&[]), "diff --git a/x y.cs b/x y.cs"),
+        (
+            of(&[("notes ", "x\n"), ("notes", "y\n")]),
+            of(&[("notes", "y\n"), ("a.cs", "x\n")]),
+            "rename from notes \nrename to a.cs",
+        ),
+        (
+            of(&[("notes ", ""), ("notes", "")]),
+            of(&[("notes", "")]),
+            "diff --git a/notes  b/notes \ndeleted",
+        ),
+        (
+            of(&[("notes ", "x\n"), ("notes", "x\n")]),
+            of(&[("notes ", "y\n"), ("notes", "x\n")]),
+            "+++ b/notes \t\n",
+        ),
+        (of(&[]), of(&[(NAMES[8], "x\n")]), "+++ b/ in front/ and behind \t\n"),
     ] {
         let patch = difference(&old, &new, &[]);
         assert!(patch.contains(says), "{patch}");
@@ -114,14 +133,14 @@ proptest! {
     fn what_git_says_of_two_trees_makes_one_of_the_other(
         old in tree(),
         new in tree(),
-        crlf: bool,
+        crlf in (any::<bool>(), any::<bool>()),
         options in proptest::sample::select(vec![vec![], vec!["--no-renames"], vec!["-U0"], vec!["--full-index", "-U1"]])
     ) {
-        let ends = |tree: Tree| -> Tree {
+        let ends = |tree: Tree, crlf: bool| -> Tree {
             let ended = |text: String| if crlf { text.replace('\n', "\r\n") } else { text };
             tree.into_iter().map(|(path, text)| (path, ended(text))).collect()
         };
-        let (old, new) = (ends(old), ends(new));
+        let (old, new) = (ends(old, crlf.0), ends(new, crlf.1));
         if old != new {
             let patch = difference(&old, &new, &options);
             prop_assert_eq!(patched(&old, &patch), Ok(new), "{}", patch);

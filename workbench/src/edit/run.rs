@@ -10,7 +10,7 @@ use super::state::{Effect, Event, Mode, Status, WorkflowState, step};
 use super::tools::{Tool, allowed, allows};
 use super::trail::Moved;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::rc::Rc;
 
@@ -240,6 +240,25 @@ impl<'f, F: Files> Run<'f, F> {
         }
     }
 
+    /// Looks whether a new file would be the folder of another one: of a new one too, or of one that a buffer holds.
+    ///
+    /// # Errors
+    /// When it would.
+    pub(super) fn apart(&self, new: &[String]) -> Result<(), Trouble> {
+        let held = self.session.documents.iter().filter(|(_, document)| document.now.text.is_some());
+        let all: BTreeSet<&String> = held.map(|(path, _)| path).chain(new).collect();
+        let lies_below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        for one in new {
+            let meets = |other: &&&String| lies_below(one, other) || lies_below(other, one);
+            if let Some(other) = all.iter().find(meets) {
+                let (folder, path) = if one < *other { (one, *other) } else { (*other, one) };
+                let why = format!("{folder} cannot be both a file and the folder of {path}; nothing was changed");
+                return Err(Trouble::new(why, "name another path for one of them").at(path));
+            }
+        }
+        Ok(())
+    }
+
     /// Makes a file that is not there yet a document of the session.
     ///
     /// # Errors
@@ -254,6 +273,7 @@ impl<'f, F: Files> Run<'f, F> {
                 "name another path, edit the file that is there, or give it a whole new text with `write`",
             ));
         }
+        self.apart(&[path.to_owned()])?;
         self.session
             .documents
             .entry(path.to_owned())

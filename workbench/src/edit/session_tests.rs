@@ -281,6 +281,7 @@ fn symbols_are_given_the_line_ends_of_the_file() {
         at: symbol::Where::Replace,
         new: "int F()\n    {\n        return 2;\n    }".to_owned(),
         bare: false,
+        defines: None,
     });
     let asked = Asked {
         order,
@@ -415,6 +416,7 @@ fn symbols_are_edited_in_the_buffer() {
             at: symbol::Where::Replace,
             new: new.to_owned(),
             bare: false,
+            defines: None,
         })
     };
     assert_eq!(coder.ask(edit("A.F", "int F() => 2;")).status, Status::Success);

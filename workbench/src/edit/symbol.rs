@@ -2,7 +2,9 @@
 //! must still have that symbol, once, and every other one with its documentation, attributes and kind: otherwise nothing is changed. A symbol is not
 //! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
-use super::declared::{Declared, Place, declared, stays};
+use super::conditional::whatever;
+use super::declared::{Place, declared, stays};
+use super::meaning::meant;
 use super::putting::put;
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
@@ -32,6 +34,8 @@ pub struct Asked {
     pub new: String,
     /// Whether documentation and attributes are no part of the symbol, and stay.
     pub bare: bool,
+    /// The symbols for `#if` that the file is compiled under, where they are known.
+    pub defines: Option<BTreeSet<String>>,
 }
 
 /// Why it cannot be done.
@@ -63,7 +67,15 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
     if asked.at != Where::Replace {
         stands_alone(asked)?;
     }
-    let before = read(text);
+    match &asked.defines {
+        Some(defines) => compiled(text, asked, defines),
+        None => whatever(text, asked, |defines| compiled(text, asked, defines)),
+    }
+}
+
+/// The edit of what is compiled under these symbols.
+fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(String, String), Refused> {
+    let before = read(text, defines);
     let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
     let own = match asked.bare {
@@ -71,7 +83,7 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
         false => found.range.clone(),
     };
     let (made, old) = put(text, &own, asked);
-    let after = read(&made);
+    let after = read(&made, defines);
     if worse(&before, &after) {
         let why = format!(
             "with this text the file would not be read as C# any more, so {} stays as it is",
@@ -121,10 +133,10 @@ fn stands_alone(asked: &Asked) -> Result<(), Refused> {
     ))
 }
 
-fn read(text: &str) -> Syntax {
+fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
     // As every reader of sources has it.
     let plain = super::lines::fit(text, "\n");
-    parse::read(&plain, &BTreeSet::new(), "").0
+    parse::read(&plain, defines, "").0
 }
 
 /// Whether more of a text is not understood than before.
@@ -136,74 +148,6 @@ fn worse(before: &Syntax, after: &Syntax) -> bool {
         Tier::Nothing => 3,
     };
     rank(after.tier) > rank(before.tier)
-}
-
-/// The one declaration that a name means: the whole name, or its end behind a dot or plus; a member without its parameters; a dot before a member.
-fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
-    let wanted = name.trim().trim_start_matches("//types/");
-    let plain = |name: &str| -> String { name.chars().filter(|c| !c.is_whitespace()).collect() };
-    let wanted = plain(wanted);
-    let parts = |whole: &str| -> Vec<String> { ends(&plain(whole)) };
-    let exact: Vec<&Declared> = all.iter().filter(|one| plain(&one.is.name) == wanted).collect();
-    let found: Vec<&Declared> = match exact.is_empty() {
-        false => exact,
-        true => all.iter().filter(|one| parts(&one.is.name).contains(&wanted)).collect(),
-    };
-    match found.as_slice() {
-        [one] => Ok(one),
-        [] => {
-            let mut names: Vec<String> = all.iter().map(|one| one.is.name.clone()).collect();
-            names.sort_by_key(|name| strangeness(name, &wanted));
-            names.truncate(10);
-            Err(Refused {
-                candidates: names,
-                ..Refused::new(
-                    format!("nothing in the file is called {wanted}"),
-                    "name a type or a member that the file declares",
-                )
-            })
-        }
-        several => Err(Refused {
-            candidates: several.iter().map(|one| format!("{} at line {}", one.is.name, one.line)).collect(),
-            ..Refused::new(
-                format!("{} declarations in the file are called {wanted}", several.len()),
-                "name one with its type and parameters; parts of a type in one file are edited with `replace`",
-            )
-        }),
-    }
-}
-
-/// All ways to write a name short: `A.B+C#D(int)` is also `B+C#D(int)`, `C#D(int)`, `C#D`, `C.D`, `B.C.D` …
-fn ends(name: &str) -> Vec<String> {
-    let (of, member) = match name.split_once('#') {
-        Some((of, member)) => (of, Some(member)),
-        None => (name, None),
-    };
-    let starts = of.match_indices(['.', '+']).map(|(at, _)| at + 1);
-    let types: Vec<&str> = std::iter::once(0).chain(starts).map(|at| &of[at..]).collect();
-    let mut all = Vec::new();
-    for of in types {
-        for of in [of.to_owned(), of.replace('+', ".")] {
-            match member {
-                None => all.push(of),
-                Some(member) => {
-                    let bare = member.split_once('(').map_or(member, |(bare, _)| bare);
-                    for member in [member, bare] {
-                        all.push(format!("{of}#{member}"));
-                        all.push(format!("{of}.{member}"));
-                    }
-                }
-            }
-        }
-    }
-    all
-}
-
-fn strangeness(name: &str, wanted: &str) -> usize {
-    let tail = |text: &str| text.rsplit(['.', '#', '+']).next().unwrap_or(text).to_lowercase();
-    let (a, b) = (tail(name), tail(wanted));
-    let common = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    a.len() + b.len() - 2 * common.min(a.len()).min(b.len())
 }
 
 /// A declaration without the documentation and the attributes before it, of which the new text has none either.
@@ -251,6 +195,7 @@ mod tests {
             at,
             new: new.to_owned(),
             bare,
+            defines: Some(BTreeSet::new()),
         };
         edited(TEXT, &asked).map(|(text, _)| text)
     }
@@ -286,6 +231,7 @@ mod tests {
                 at: Where::Replace,
                 new: new.to_owned(),
                 bare: false,
+                defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
         };
@@ -363,6 +309,7 @@ mod tests {
                 at: Where::After,
                 new: new.to_owned(),
                 bare: false,
+                defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
         };
@@ -499,6 +446,7 @@ mod tests {
                 at,
                 new: new.to_owned(),
                 bare: false,
+                defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(drop).map_err(|refused| refused.why)
         };

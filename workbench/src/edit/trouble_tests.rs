@@ -193,6 +193,7 @@ fn what_is_possible_is_named_as_it_is_called() {
         at: Where::Before,
         new: "x".to_owned(),
         bare: false,
+        defines: None,
     };
     assert!(
         said(coder.ask(Order::Symbol(symbol)))
@@ -377,4 +378,37 @@ fn a_patch_makes_programs_and_no_links() {
     assert_eq!(coder.files.file("run"), None);
     coder.ask(Order::Redo);
     assert_eq!(coder.files.mode("run"), Some(0o755));
+}
+
+#[test]
+fn what_is_a_file_is_no_folder_of_another_one() {
+    let add = |paths: &[&str]| {
+        let added: String = paths.iter().map(|path| format!("*** Add File: {path}\n+x\n")).collect();
+        Order::Patch(format!("*** Begin Patch\n{added}*** End Patch\n"))
+    };
+    let moved = "*** Begin Patch\n*** Add File: m\n+x\n*** Update File: a.cs\n*** Move to: m/y/z\n*** End Patch\n";
+    for order in [add(&["m", "m/x"]), add(&["m/x", "m.cs", "m"]), Order::Patch(moved.to_owned())] {
+        let mut coder = Coder::with("one\n");
+        let refused = coder.ask(order.clone());
+        assert_eq!(refused.status, Status::Exception, "{refused:?}");
+        assert!(
+            refused.summary.starts_with("m cannot be both a file and the folder of m/"),
+            "{refused:?}"
+        );
+        assert_eq!(
+            (&refused.session, coder.files.file("m"), coder.text()),
+            (&None, None, "one\n".to_owned())
+        );
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        assert_eq!(coder.ask(order).status, Status::Exception);
+        let before = coder.ask_with(Order::Create("x".to_owned()), Some("m/x"), None);
+        assert_eq!(before.status, Status::Success, "nothing stays of what was refused: {before:?}");
+        let below = coder.ask_with(Order::Create("y".to_owned()), Some("m"), None);
+        assert_eq!(
+            (below.status, coder.ask(add(&["m/x/y"])).status),
+            (Status::Exception, Status::Exception)
+        );
+        assert_eq!(coder.ask(add(&["m/y", "m.cs"])).status, Status::Success);
+        assert_eq!(coder.ask(Order::Commit).status, Status::Success);
+    }
 }

@@ -1,7 +1,7 @@
 //! Unified diffs, read: plain ones, and those of git with what it says of a file besides its lines, and with its quoted paths. What is not applied
 //! is refused by name: binary files, copies, links, and changes of modes.
 
-use super::lines::{Ends, body};
+use super::lines::{Ends, body, end};
 use super::miss;
 use super::patch::{FilePatch, Hunk, Kind};
 
@@ -175,7 +175,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     let mut at = first;
     let mut hunks = Vec::new();
     while let Some(ranges) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
-        let (mut hunk, next) = hunk(lines, at, ranges)?;
+        let (mut hunk, next) = hunk(lines, whole, at, ranges)?;
         hunk.end = Some(Ends::of(&added(&whole[at..next], tells)).usual());
         hunks.push(hunk);
         at = next;
@@ -240,14 +240,14 @@ fn name(text: &str, number: usize) -> Result<Option<String>, String> {
     Ok((path != "/dev/null").then(|| bare.to_owned()))
 }
 
-/// A path as git writes it: up to a tab, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
+/// A path as git writes it, spaces and all: up to the tab that it puts behind one with spaces, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
 fn path(text: &str, number: usize) -> Result<String, String> {
     let wrong = || {
         let found = miss::visible(text);
         format!("line {number} of the patch: `{found}` is no path as git writes it, in UTF-8, in quotes where it has a backslash")
     };
-    let Some(quoted) = text.trim_start().strip_prefix('"') else {
-        let path = text.split_once('\t').map_or(text.trim(), |(path, _)| path);
+    let Some(quoted) = text.strip_prefix('"') else {
+        let path = text.split_once('\t').map_or(text, |(path, _)| path);
         return if path.contains('\\') { Err(wrong()) } else { Ok(path.to_owned()) };
     };
     let mut rest = quoted.bytes();
@@ -285,7 +285,7 @@ fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
 }
 
 /// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.
-fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
+fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> {
     let wrong = || {
         let found = miss::visible(lines[at]);
         format!(
@@ -339,7 +339,7 @@ fn hunk(lines: &[&str], at: usize, head: &str) -> Result<(Hunk, usize), String> 
         if sign != '-' {
             news = news.checked_sub(1).ok_or_else(short)?;
         }
-        hunk.lines.push((sign, rest.to_owned()));
+        hunk.push(sign, rest, end(whole[next]));
         next += 1;
     }
     if lines.get(next).is_some_and(|line| line.starts_with('\\')) {

@@ -31,11 +31,20 @@ struct Within<'f, F: Files> {
     refused: RefCell<Option<OverlayError>>,
 }
 
-/// Applies a patch, whole or not at all: the files that it changed.
+/// The files that a patch is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Patched {
+    /// It changed these.
+    Changed(Vec<String>),
+    /// They were so already, and no document came of it.
+    Same(Vec<String>),
+}
+
+/// Applies a patch, whole or not at all.
 ///
 /// # Errors
 /// When there is no such overlay, or what of the patch fits nowhere, with the place.
-pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<Vec<String>, OverlayError> {
+pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<Patched, OverlayError> {
     find(files, name, now)?;
     let within = Within {
         files,
@@ -57,7 +66,8 @@ pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<V
         return Err(refused);
     }
     match response.status {
-        Status::Success | Status::NoOp => Ok(touched(response)),
+        Status::Success => Ok(Patched::Changed(touched(response))),
+        Status::NoOp => Ok(Patched::Same(touched(response))),
         _ => Err(unfit(&response)),
     }
 }

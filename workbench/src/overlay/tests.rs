@@ -4,7 +4,7 @@ use super::OverlayError;
 use super::build::documents;
 use super::compare::{Kind, Since, compare};
 use super::merge::{How, merge};
-use super::patch::apply;
+use super::patch::{Patched, apply};
 use super::put::{Became, Put, put, put_over};
 use super::record::{LIFETIME, discard, find, list, open};
 use crate::edit::disk::Disk;
@@ -341,11 +341,27 @@ fn a_patch_is_applied_whole_or_not_at_all() {
     place.write("b.cs", "three\n");
     place.open("o");
     let patch = "*** Begin Patch\n*** Update File: a.cs\n-two\n+zwei\n*** Add File: n.cs\n+new\n*** Delete File: b.cs\n*** End Patch\n";
-    let mut paths = apply(&place.disk, "o", patch, NOW).expect("applied");
-    paths.sort();
-    assert_eq!(paths, ["a.cs", "b.cs", "n.cs"]);
+    let changed = |paths: &[&str]| Patched::Changed(paths.iter().map(|path| (*path).to_owned()).collect());
+    let paths = apply(&place.disk, "o", patch, NOW).expect("applied");
+    assert_eq!(paths, changed(&["a.cs", "n.cs", "b.cs"]));
     let again = "--- a/a.cs\n+++ b/a.cs\n@@ -2 +2 @@\n-zwei\n+deux\n";
-    assert_eq!(apply(&place.disk, "o", again, NOW).expect("on what the overlay has"), ["a.cs"]);
+    assert_eq!(
+        apply(&place.disk, "o", again, NOW).expect("on what the overlay has"),
+        changed(&["a.cs"])
+    );
+    place.write("same.cs", "x\n");
+    let same = "--- a/same.cs\n+++ b/same.cs\n@@ -1 +1 @@\n-x\n+x\n";
+    let told = apply(&place.disk, "o", same, NOW).expect("nothing to do");
+    assert_eq!(told, Patched::Same(vec!["same.cs".to_owned()]));
+    for file in ["m", "m/x"] {
+        let other = if file == "m" { "m/x" } else { "m" };
+        let both = format!("*** Begin Patch\n*** Add File: {file}\n+x\n*** Add File: {other}\n+x\n*** End Patch\n");
+        let refused = why(apply(&place.disk, "o", &both, NOW).expect_err("refused"));
+        assert!(
+            refused.message.starts_with("m cannot be both a file and the folder of m/x"),
+            "{refused:?}"
+        );
+    }
     let before = documents(&place.disk, "o", NOW).expect("documents");
     let unfit = why(apply(&place.disk, "o", &again.replace("deux", "x"), NOW).expect_err("unfit"));
     assert!(unfit.code == "E_PATCH" && unfit.message.contains("fits nowhere"), "{unfit:?}");

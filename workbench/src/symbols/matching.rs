@@ -14,7 +14,7 @@ pub fn rank(key: &str, access: Access) -> (usize, Access, usize, &str) {
 }
 
 /// Names as a build target is written with them, if there are no type arguments in them.
-pub(super) fn written(names: &[Segment]) -> Option<String> {
+pub(crate) fn written(names: &[Segment]) -> Option<String> {
     let mut text = String::new();
     for name in names {
         if name.arguments.is_some() {
@@ -60,29 +60,29 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
     let Some(last) = names.last() else {
         return (How::Suffix, Vec::new());
     };
-    let mut tiers: [Vec<usize>; 4] = Default::default();
-    for at in symbols.ending(&last.name) {
-        let key = symbols.key(at);
-        if !in_scope(key, scope) {
-            continue;
-        }
-        if let Some(whole) = is_meant(key, false) {
+    let keyed = symbols.ending(&last.name).into_iter().map(|at| (symbols.key(at), at));
+    let found = best(names, rooted, keyed.filter(|(key, _)| in_scope(key, scope)));
+    found.unwrap_or((How::Suffix, Vec::new()))
+}
+
+/// Of what has keys of types that which names mean best: in the case as written before others, as a whole before an end, with as many type
+/// arguments as are written. `rooted`: the names are whole.
+pub(crate) fn best<'k, T>(names: &[Segment], rooted: bool, keyed: impl Iterator<Item = (&'k str, T)>) -> Option<(How, Vec<T>)> {
+    let mut tiers: [Vec<(&str, T)>; 4] = Default::default();
+    for (key, one) in keyed {
+        if let Some(whole) = ends(names, symbol_of(key), false).filter(|whole| *whole || !rooted) {
             let other_case = !names.iter().all(|name| key.contains(&name.name));
-            tiers[usize::from(other_case) * 2 + usize::from(!whole)].push(at);
+            tiers[usize::from(other_case) * 2 + usize::from(!whole)].push((key, one));
         }
     }
-    let Some((tier, mut found)) = tiers.into_iter().enumerate().find(|(_, found)| !found.is_empty()) else {
-        return (How::Suffix, Vec::new());
-    };
-    let fits = |at: &usize| {
-        names
-            .last()
-            .is_none_or(|last| last.arguments.is_none_or(|count| count == arity(symbols.key(*at))))
-    };
+    let (tier, mut found) = tiers.into_iter().enumerate().find(|(_, found)| !found.is_empty())?;
+    let wanted = names.last().and_then(|last| last.arguments);
+    let fits = |(key, _): &(&str, T)| wanted.is_none_or(|count| count == arity(key));
     if found.iter().any(fits) {
         found.retain(fits);
     }
-    (if tier % 2 == 0 { How::Exact } else { How::Suffix }, found)
+    let how = if tier % 2 == 0 { How::Exact } else { How::Suffix };
+    Some((how, found.into_iter().map(|(_, one)| one).collect()))
 }
 
 /// Own type parameters of a type, by its key.
