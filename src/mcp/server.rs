@@ -305,7 +305,7 @@ impl ServerHandler for Server {
                 let words = format!("there is no resource '{uri}'; resources/templates/list tells which there are");
                 return Err(ErrorData::resource_not_found(words, None));
             }
-            Some(Meant::Reference(entry)) => reference::section(entry),
+            Some(Meant::References(entries)) => entries.into_iter().map(reference::section).collect(),
             Some(Meant::Asked(entry, arguments)) => {
                 let Reply { result, said } = self.reply(entry, arguments, &context).await?;
                 let (told, _) = result.map_err(|failed| unread(&failed, &said))?;
