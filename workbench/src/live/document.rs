@@ -13,8 +13,10 @@ use std::ops::Range;
 const OUTLINE: usize = 120;
 /// Tokens of an outline are a part of the room like this one, at most.
 const OUTLINE_PART: usize = 4;
-/// A window has so many blocks at least.
+/// A window has so many blocks at least, where that leaves room for a line of [`LINE`] bytes in each.
 const BLOCKS: usize = 8;
+/// Bytes of a line that is not to be parted for the sake of blocks.
+const LINE: usize = 120;
 /// So many of them stand before the one that matters, where there are so many.
 const BEFORE: usize = 2;
 /// Tokens for the title without its path, the fences and the words around a window.
@@ -93,7 +95,7 @@ impl Live<'_> {
         let at = place(self.text, self.focus());
         let shown = match room < LEAST {
             true => 0..0,
-            false => around(&blocks(self.text, room / BLOCKS), at, room),
+            false => around(&blocks(self.text, (room / BLOCKS).max(room.min(LINE))), at, room),
         };
         if shown.is_empty() {
             return Body {
@@ -187,6 +189,9 @@ fn around(blocks: &[Range<usize>], at: usize, room: usize) -> Range<usize> {
     let middle = blocks.partition_point(|block| block.end <= at).min(most);
     let (mut first, mut last) = (middle.saturating_sub(BEFORE), middle);
     let long = |first: usize, last: usize| blocks[last].end - blocks[first].start;
+    while first < middle && long(first, middle) > room {
+        first += 1;
+    }
     while last < most && long(first, last + 1) <= room {
         last += 1;
     }
