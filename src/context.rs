@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workbench::edit::diagnostics::Category;
 use workbench::hold::Hold;
+use workbench::live::budget::Room;
 use workbench::location::{StoreChoice, find_root, view};
 use workbench::trust::Trusting;
 use workbench::workspace::{Opening, WorkbenchError, Workspace};
@@ -40,6 +41,8 @@ enum Voice {
         observer: Arc<dyn Observer + Send + Sync>,
         /// Told how things go, in words for a person.
         tell: Option<Tell>,
+        /// What fits in an answer to it, if it takes no longer ones.
+        room: Option<Room>,
     },
 }
 
@@ -96,6 +99,7 @@ impl Context {
                 cancel,
                 observer,
                 tell: None,
+                room: None,
             },
             ..Self::new(global)
         }
@@ -107,6 +111,22 @@ impl Context {
             *tell = teller;
         }
         self
+    }
+
+    /// For someone who takes no answer that is longer.
+    pub fn in_room(mut self, most: Option<Room>) -> Self {
+        if let Voice::Caller { room, .. } = &mut self.voice {
+            *room = most;
+        }
+        self
+    }
+
+    /// What fits in an answer. Answers that are kept for others do not depend on it.
+    pub fn room(&self) -> Option<Room> {
+        match &self.voice {
+            Voice::Terminal => None,
+            Voice::Caller { room, .. } => *room,
+        }
     }
 
     /// What ends a build that another program asked for, and who is told of it; `None` when a person did.

@@ -31,8 +31,8 @@ const OPERATION: &str = "operation";
 pub enum Meant {
     /// What a method answers.
     Asked(&'static Entry, Value),
-    /// The reference of a method.
-    Reference(&'static Entry),
+    /// The references of methods: of one, or of all that a tool stands for.
+    References(Vec<&'static Entry>),
 }
 
 /// What an address means; `None` when nothing stands under it.
@@ -56,9 +56,15 @@ pub fn meant(uri: &str) -> Option<Meant> {
             Some(Meant::Asked(&PACK, json!({"name": name})))
         }
         ("operation", None) if is_word(&name) => Some(Meant::Asked(methods::find(OPERATION)?, json!({"opId": name}))),
-        ("method", None) if is_word(&name) => methods::find(&name).map(Meant::Reference),
+        ("method", None) if is_word(&name) => references(&name).map(Meant::References),
         _ => None,
     }
+}
+
+/// The method of that name, or else those of the group that is the tool of that name.
+fn references(name: &str) -> Option<Vec<&'static Entry>> {
+    let found = methods::find(name).map(|entry| vec![entry]);
+    found.or_else(|| Some(methods::group(name).collect()).filter(|group: &Vec<_>| !group.is_empty()))
 }
 
 /// Whether it can be the name of a type or member. A label or a path cannot.
@@ -150,7 +156,10 @@ mod tests {
     fn addresses_mean_symbols_and_methods() {
         let told = |uri: &str| match meant(uri) {
             Some(Meant::Asked(entry, arguments)) => format!("{} {arguments}", entry.name),
-            Some(Meant::Reference(entry)) => format!("reference of {}", entry.name),
+            Some(Meant::References(entries)) => {
+                let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
+                format!("reference of {}", names.join(", "))
+            }
             None => "nothing".to_owned(),
         };
         assert_eq!(told("cortex://type/N.A/outline"), r#"outline {"symbols":["N.A"]}"#);
@@ -159,6 +168,12 @@ mod tests {
             r#"outline {"symbols":["N.List`1#Add(T)"]}"#
         );
         assert_eq!(told("cortex://method/outline"), "reference of outline");
+        assert_eq!(told("cortex://method/context"), "reference of context build, context live");
+        assert_eq!(told("cortex://method/edit"), "reference of edit");
+        for tool in tools::definitions() {
+            let reference = told(&format!("cortex://method/{}", tool.name));
+            assert!(reference.starts_with("reference of "), "{}: {reference}", tool.name);
+        }
         assert_eq!(told("cortex://operation/a1b2"), r#"operation {"opId":"a1b2"}"#);
         assert_eq!(told("cortex://pack/team%2Fcore"), r#"pack {"name":"team/core"}"#);
         for uri in of_types(&["N.List`1".to_owned(), "Größe@a b".to_owned()]).map(|resource| resource.uri) {

@@ -8,7 +8,7 @@ use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods::{Answered, Entry, reference};
 use crate::render::{Style, diagnostic, printable};
-use crate::service::host::Outcome;
+use crate::service::host::{Asker, Outcome, Patience};
 use crate::service::server::{Stop, WORKERS, runtime};
 use crate::service::{Host, message};
 use engine::seams::producer::Cancel;
@@ -108,9 +108,13 @@ impl Server {
         let (host, workers) = (self.host.clone(), self.workers.clone());
         let work = async {
             let worker = workers.acquire_owned().await.map_err(|error| bug(&error))?;
+            let asker = Asker {
+                room: Some(shorten::ROOM),
+                ..Asker::of(Patience::Fair)
+            };
             let call = move || {
                 let _worker = worker;
-                host.call(entry, arguments, &cancel)
+                host.call_with(entry, arguments, &cancel, asker)
             };
             tokio::task::spawn_blocking(call).await.map_err(|error| bug(&error))
         };
@@ -305,7 +309,7 @@ impl ServerHandler for Server {
                 let words = format!("there is no resource '{uri}'; resources/templates/list tells which there are");
                 return Err(ErrorData::resource_not_found(words, None));
             }
-            Some(Meant::Reference(entry)) => reference::section(entry),
+            Some(Meant::References(entries)) => entries.into_iter().map(reference::section).collect(),
             Some(Meant::Asked(entry, arguments)) => {
                 let Reply { result, said } = self.reply(entry, arguments, &context).await?;
                 let (told, _) = result.map_err(|failed| unread(&failed, &said))?;

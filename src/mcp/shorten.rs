@@ -5,13 +5,27 @@
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods::{Entry, reference};
-use crate::render::Style;
+use crate::render::{Style, printable};
 use engine::values::diagnostic::Diagnostic;
 use producers::llm::tokens;
 use serde_json::Value;
+use workbench::live::budget::Room;
 
 /// Tokens of an answer, its text and its data together. Clients cut at about 25,000, without a word.
 const MOST: usize = 20_000;
+
+/// What is kept free of it for the fields around a text, and for remarks of the service.
+const FIELDS: usize = 1_500;
+
+/// The room for a text that a method cuts by itself: it stands in an answer once as text and once as data.
+pub const ROOM: Room = Room {
+    most: MOST - FIELDS,
+    taken,
+};
+
+fn taken(text: &str) -> usize {
+    tokens::o200k(&printable(text)) + tokens::o200k(&Value::from(text).to_string())
+}
 
 /// No token is shorter than a byte; and hardly any text has more than eight bytes a token, so a longer answer is not counted.
 const SURELY_TOO_LONG: usize = 8 * MOST;

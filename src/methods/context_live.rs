@@ -10,6 +10,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
+use workbench::live::budget::{Budget, Room};
 use workbench::live::difference::Difference;
 use workbench::live::editor::{self, Editor};
 use workbench::live::edits::{Buffer, PERSON};
@@ -21,9 +22,9 @@ use workbench::live::render::{Live, RECENT, Section, Shown};
 /// What edit sessions saved and overlays merged is a version each, made by agent; with --session the document is shown as it is there, its versions
 /// the session's operations, and compared with an anchor of the session. Each call looks at the file; when it moved since the call before, that is a new version, made by --author. The first call shows the
 /// document whole, later ones with --since what changed since the version that the reader has; --version shows an earlier one. The last
-/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names, as many of each session until it ends. What is over the budget is cut in this
-/// order: differences but the last, the oldest first; the anchor's; plans but the last; a last difference of more than half of it; then the document is shown as a window
-/// around the cursor or the last change, with an outline, at last as a part of one line.
+/// 64 versions are kept below .cortex, an anchor every 30 minutes, and 16 anchors with names, as many of each session until it ends. Three quarters
+/// of the budget are for the document: a longer one is shown as a window around the cursor or the last change, with an outline. The rest is for the
+/// rest, and is cut in this order: differences but the last, the oldest first; the anchor's; plans but the last; the last difference; the last plan.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Show {
@@ -37,7 +38,7 @@ pub struct Show {
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
-    /// An earlier version, whose text is shown and nothing else.
+    /// An earlier version, whose text is shown and nothing else; around the cursor, if it is long.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -81,7 +82,7 @@ pub struct Show {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub anchor: Option<String>,
-    /// Where the cursor stands: LINE or LINE:COLUMN.
+    /// Where the cursor stands: LINE or LINE:COLUMN. With an earlier version it is not noted.
     #[arg(long, value_name = "LINE:COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -93,7 +94,7 @@ pub struct Show {
     pub selection: Option<String>,
 }
 
-/// Tokens unless told: those that fit in an answer of MCP, as text and as data.
+/// Tokens unless told: about those that fit in an answer of MCP, as text and as data.
 const USUAL: usize = 8_000;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
@@ -150,7 +151,8 @@ impl Method for Show {
         let place = Place::of(desk, &self.file)?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
-            return earlier(&place, number, buffer.as_ref());
+            let budget = Budget::within(self.budget, desk.context.room());
+            return earlier(&place, number, buffer.as_ref(), (told.unwrap_or_default(), &budget));
         }
         let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), told)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
@@ -195,6 +197,7 @@ impl Method for Show {
             text: &text,
             version: current,
             made: made_by(&journal),
+            changed: last_change(&journal),
             recent: journal
                 .versions
                 .iter()
@@ -208,7 +211,11 @@ impl Method for Show {
             plans: journal.plans.iter().rev().filter(|plan| plan.session == self.session).collect(),
             moment,
         };
-        let made = live.render(self.budget);
+        let room = desk.context.room().map(|room| Room {
+            most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
+            ..room
+        });
+        let made = live.render(&Budget::within(self.budget, room));
         if made.tokens > self.budget {
             notes.push(format!(
                 "not less than {} tokens say anything; the budget is {}",
@@ -276,7 +283,6 @@ impl Show {
             (self.result.is_some(), "result"),
             (self.what.is_some(), "what"),
             (self.failed.is_some(), "failed"),
-            (self.cursor.is_some(), "cursor"),
             (self.selection.is_some(), "selection"),
         ];
         if let Some((_, name)) = beside.iter().find(|(given, _)| *given && self.version.is_some()) {
@@ -349,6 +355,12 @@ fn made_by(journal: &Journal) -> u64 {
     made.map_or(journal.given, |version| version.number)
 }
 
+/// What was changed last.
+fn last_change(journal: &Journal) -> Option<&Difference> {
+    let mut changes = journal.versions.iter().rev().map(|version| &version.change);
+    changes.find(|change| change.lines.is_some())
+}
+
 /// An argument that cannot be answered.
 struct Wrong(Diagnostic);
 
@@ -372,7 +384,7 @@ impl Wrong {
 }
 
 /// The text of an earlier version.
-fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>) -> Result<Answer, Failed> {
+fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
     let path = &place.path;
     let (text, hint) = match buffer {
         Some(buffer) => {
@@ -388,30 +400,30 @@ fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>) -> Result<Answer
         let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     };
-    let editor = Editor::default();
+    let (editor, notes) = editor.within(&text);
     let live = Live {
         path,
         text: &text,
         version: number,
         made: number,
         since: None,
+        changed: None,
         recent: Vec::new(),
         anchor: None,
         editor: &editor,
         plans: Vec::new(),
         moment,
     };
-    let made = live.render(usize::MAX);
-    let section = made.sections.into_iter().nth(1);
+    let made = live.alone(budget);
     Ok(Answer {
-        context_text: section.iter().map(|section| section.text.as_str()).collect(),
-        message: user(section.into_iter().collect()),
+        context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
+        message: user(made.sections),
         version: number,
         shown: made.shown,
         lines: made.lines,
-        cut: Vec::new(),
+        cut: made.cut,
         tokens: made.tokens,
-        notes: Vec::new(),
+        notes,
     })
 }
 

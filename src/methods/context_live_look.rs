@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout::{self, Held};
 use workbench::edit::disk::Disk;
-use workbench::edit::encoding::{Form, Unreadable, decode};
+use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
 use workbench::edit::place::{self, Guard};
 use workbench::live::editor::Editor;
@@ -151,7 +151,8 @@ impl Place {
         })?;
         buffer.ok_or_else(|| {
             let told = Diagnostic::error("E_SESSION", format!("{path} has no text in session {session}"));
-            Failed::new(Code::Usage, told.hint("refresh the session, or leave it out to see the file"))
+            let hint = format!("`cortex edit open {path} --session {session}` takes it in; without the session the file is shown");
+            Failed::new(Code::Usage, told.hint(hint))
         })
     }
 
@@ -164,23 +165,23 @@ impl Place {
             unread(format!("{path} cannot be read: {error}"), hint)
         })?;
         let Some(found) = found else {
-            let hint = "name a file by its path from the workspace's root";
-            return Err(unread(format!("there is no file {path}"), hint));
+            let why = Diagnostic::error("E_NO_FILE", format!("there is no file {path}"));
+            return Err(Failed::new(Code::Io, why.hint("name a file by its path from the workspace's root")));
         };
-        let why = match decode(&found.bytes) {
-            Ok(_) if found.bytes.len() > LONGEST => Unreadable::Large {
-                bytes: found.bytes.len() as u64,
-            },
-            Ok((text, encoding)) => {
-                let note = (encoding.form != Form::Utf8).then(|| {
-                    let form = encoding.form.to_string().to_lowercase();
-                    format!("{path} is written in {form}; what is shown is what its bytes stand for")
-                });
-                return Ok((text, note.into_iter().collect()));
-            }
-            Err(why) => why,
-        };
-        Err(Failed::new(Code::Usage, no_text(path, &why)))
+        if found.bytes.len() > LONGEST {
+            let why = format!(
+                "{path} is not shown: it has {} bytes, and files over 32 MiB are not shown whole or in part",
+                found.bytes.len()
+            );
+            let hint = "`cortex source` shows lines of it";
+            return Err(Failed::new(Code::Usage, Diagnostic::error("E_TOO_LARGE", why).hint(hint)));
+        }
+        let (text, encoding) = decode(&found.bytes).map_err(|why| Failed::new(Code::Usage, no_text(path, &why)))?;
+        let note = (encoding.form != Form::Utf8).then(|| {
+            let form = encoding.form.to_string().to_lowercase();
+            format!("{path} is written in {form}; what is shown is what its bytes stand for")
+        });
+        Ok((text, note.into_iter().collect()))
     }
 
     /// Of a file that is gone what is remembered can still be shown.

@@ -25,6 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use workbench::context::shelf::Known;
 use workbench::hold::Hold;
+use workbench::live::budget::Room;
 
 /// How long a request waits for its turn to build before it is told that others are being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,27 @@ pub enum Patience {
     Fair,
     /// A command, and a client that is told how far things are: they wait as long as a command would without a service.
     Long,
+}
+
+/// Who asks.
+pub struct Asker {
+    /// How long he waits.
+    pub patience: Patience,
+    /// Told how things go.
+    pub tell: Option<Tell>,
+    /// What fits in an answer, if he takes no longer ones.
+    pub room: Option<Room>,
+}
+
+impl Asker {
+    /// Somebody of that patience who wants an answer of any length, and nothing besides.
+    pub fn of(patience: Patience) -> Self {
+        Self {
+            patience,
+            tell: None,
+            room: None,
+        }
+    }
 }
 
 /// How long a client's request waits.
@@ -144,16 +166,16 @@ impl Host {
 
     /// Answers a client that would not ask again by itself.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
-        self.call_with(entry, arguments, cancel, (Patience::Fair, None))
+        self.call_with(entry, arguments, cancel, Asker::of(Patience::Fair))
     }
 
-    /// Answers whoever has that patience, and tells him how things go if he wants to hear it.
+    /// Answers whoever asks, and tells him how things go if he wants to hear it.
     pub fn call_with(
         self: &Arc<Self>,
         entry: &'static Entry,
         arguments: Value,
         cancel: &Cancel,
-        (patience, tell): (Patience, Option<Tell>),
+        Asker { patience, tell, room }: Asker,
     ) -> Outcome {
         let _request = Request::begin(&self.requests);
         let start = Instant::now();
@@ -173,7 +195,9 @@ impl Host {
         };
         loop {
             tries -= 1;
-            let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone()).telling(tell.clone());
+            let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone())
+                .telling(tell.clone())
+                .in_room(room);
             let asked = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
@@ -352,7 +376,7 @@ impl Serving for Seat<'_> {
         if let Some(entry) = find(method) {
             // What cannot be begun is told by the operation, which stays at its beginning.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
-                host.call_with(entry, arguments, &Cancel::default(), (Patience::Long, None));
+                host.call_with(entry, arguments, &Cancel::default(), Asker::of(Patience::Long));
             });
         }
     }

@@ -3,7 +3,7 @@
 use super::client;
 use super::follow::Streams;
 use super::frame::{self, Frame, Framing, LONGEST, Reader};
-use super::host::{Host, Outcome, Patience};
+use super::host::{Asker, Host, Outcome, Patience};
 use super::message::{self, Message, code};
 use super::outbox::{self, Outbox, Queue};
 use crate::context::{Failed, Tell};
@@ -279,9 +279,12 @@ impl Peer {
         } else {
             Patience::Short
         };
-        let tell = asked.cli.then(|| self.teller());
+        let asker = Asker {
+            tell: asked.cli.then(|| self.teller()),
+            ..Asker::of(patience)
+        };
         let outcome = match self.worker(patience).await {
-            Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, (patience, tell))).await,
+            Ok(_worker) => tokio::task::spawn_blocking(move || host.call_with(entry, arguments, &stop, asker)).await,
             Err(failed) => Ok(Outcome {
                 result: Err(failed),
                 said: Vec::new(),

@@ -110,8 +110,68 @@ fn a_long_document_is_a_window_and_an_outline() {
 }
 
 #[test]
+fn an_earlier_version_is_shown_within_the_budget() {
+    let bench = Bench::memotree();
+    let lines: String = (1..=30_000).map(|number| format!("// line {number}\n")).collect();
+    std::fs::write(bench.root().join(FILE), lines).expect("written");
+    live(&bench, &["--cursor", "7"]);
+    for (cursor, line) in [(&[][..], 1), (&["--cursor", "15000"], 15_000)] {
+        let told = live(&bench, &[&["--version", "1", "--budget", "500"], cursor].concat());
+        let place = |at: usize| told["lines"][at].as_u64().expect("a line");
+        assert_eq!(told["shown"], "window");
+        assert!(
+            told["tokens"].as_u64().is_some_and(|tokens| tokens <= 500 && tokens > 300),
+            "{told}"
+        );
+        assert!(place(0) <= line && line <= place(1) && place(1) - place(0) < 200, "{told}");
+        assert!(text(&told).contains(&format!("// line {line}\n")), "{told}");
+        assert_eq!(told["cut"], json!(["lines of the document outside of the window"]));
+    }
+    assert!(
+        text(&live(&bench, &[])).contains("- Cursor: line 7\n"),
+        "what is only looked at is not noted"
+    );
+}
+
+#[test]
+fn by_mcp_a_document_is_cut_in_its_own_order() {
+    let bench = Bench::memotree();
+    let method = |number: usize| format!("\tstring M{number}()\n\t{{\n\t\treturn \"x\\n\" + \"\\t\\\"\" + nameof(M{number});\n\t}}\n");
+    let members: String = (0..3000).map(method).collect();
+    let file = "src/MemoTree.Core/Tabs.cs";
+    bench.write(file, &format!("class Tabs\n{{\n{members}}}\n"));
+    let mut client = Client::start(&bench, true);
+    for arguments in [
+        json!({"plan": "rename it"}),
+        json!({"budget": 1_000_000}),
+        json!({"version": 1}),
+        json!({"version": 1, "budget": 1_000_000}),
+    ] {
+        let mut arguments = arguments;
+        (arguments["op"], arguments["file"]) = ("live".into(), file.into());
+        let seen = client.call("context", arguments.clone());
+        let (told, data) = (told_text(&seen), &seen["structuredContent"]);
+        assert!(data["leftOut"].is_null() && !told.contains("left out]"), "{data}");
+        assert_eq!(
+            (&data["shown"], &data["cut"]),
+            (&"window".into(), &json!(["lines of the document outside of the window"]))
+        );
+        let (first, last) = (&data["lines"][0], data["lines"][1].as_u64().expect("a line"));
+        assert!(told.contains(&format!("Lines {first} to {last}:\n```\n")) && last > 500, "{data}");
+        assert_eq!(told.matches("\n```").count() % 2, 0, "every fence is closed");
+        if arguments["version"].is_null() {
+            assert!(
+                told.contains("## Recent Diffs") && told.contains("- At version 1: rename it\n"),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_shown_is_refused_by_name() {
     let bench = Bench::memotree();
+    std::fs::write(bench.root().join("large.cs"), vec![b'a'; (32 << 20) + 1]).expect("file");
     std::fs::write(bench.root().join("binary.cs"), b"a\0b").expect("file");
     std::fs::write(bench.root().join("utf16.cs"), b"\xff\xfea\0b\0").expect("file");
     std::os::unix::fs::symlink("/etc/passwd", bench.root().join("link.cs")).expect("link");
@@ -120,7 +180,8 @@ fn what_cannot_be_shown_is_refused_by_name() {
         (vec!["/etc/passwd"], 2, "/etc/passwd leads out of the workspace"),
         (vec![".git/config"], 2, "belongs to git"),
         (vec![".cortex/live"], 2, "belongs to cortex"),
-        (vec!["gone.cs"], 5, "there is no file gone.cs"),
+        (vec!["gone.cs"], 5, "error[E_NO_FILE]: there is no file gone.cs"),
+        (vec!["large.cs"], 2, "files over 32 MiB are not shown"),
         (vec!["src"], 2, "src is no regular file"),
         (vec!["link.cs"], 2, "leads out of the workspace"),
         (vec!["binary.cs"], 2, "binary.cs is not shown: it is binary"),
@@ -529,7 +590,7 @@ fn a_model_sees_a_document_and_what_belongs_to_a_task_by_one_tool() {
     bench.write("src/MemoTree.Core/Long.cs", &lines);
     let long = client.call("context", json!({"op": "live", "file": "src/MemoTree.Core/Long.cs"}));
     let data = &long["structuredContent"];
-    assert!(data["message"].is_null() && data["leftOut"].is_null(), "{data}");
+    assert!(data["leftOut"].is_null(), "{data}");
     assert_eq!(data["shown"], "window");
     assert!(told_text(&long).contains("Lines 1 to "), "{long}");
     let why = client.failure("context", json!({"op": "lve", "file": file}));

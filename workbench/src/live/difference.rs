@@ -1,5 +1,6 @@
 //! What two versions of a document differ in, as a unified diff, and which lines of the later one that touches.
 
+use crate::edit::lines::split;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, TextDiff};
@@ -17,6 +18,9 @@ pub struct Difference {
     /// First and last line of the later version that it touches, from 1; of what was only taken away the line before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lines: Option<(usize, usize)>,
+    /// Of the first of them, the column of the first character that differs, from 1; none where it differs from its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
 }
 
 impl Difference {
@@ -34,9 +38,12 @@ impl Difference {
         let (first, last) = touched.fold((usize::MAX, 0), |(first, last), range| {
             (first.min(range.start), last.max(range.end))
         });
+        let first = first.saturating_add(1).min(last.max(1));
+        let (line, column) = parting(before, after);
         Self {
             patch: diff.unified_diff().context_radius(AROUND).to_string(),
-            lines: Some((first.saturating_add(1).min(last.max(1)), last.max(1))),
+            lines: Some((first, last.max(1))),
+            column: (line == first && column > 1).then_some(column),
         }
     }
 
@@ -55,6 +62,21 @@ impl Difference {
         }
         self
     }
+}
+
+/// The line and the column at which the later of two texts begins to differ, from 1.
+fn parting(before: &str, after: &str) -> (usize, usize) {
+    let same = before.bytes().zip(after.bytes()).take_while(|(one, other)| one == other).count();
+    let same = after.floor_char_boundary(same);
+    let (mut line, mut begin) = (1, 0);
+    for part in split(after) {
+        if begin + part.len() > same {
+            break;
+        }
+        begin += part.len();
+        line += 1;
+    }
+    (line, after[begin..same].chars().count() + 1)
 }
 
 #[cfg(test)]
@@ -76,6 +98,9 @@ mod tests {
             assert_eq!(Difference::of(before, after).lines, Some(lines), "{after:?}");
         }
         assert_eq!(Difference::of(before, before), Difference::default());
+        for (before, after, column) in [("é a\n", "é b\n", Some(3)), ("a\n", "b\n", None), ("x\nab", "x\nabc", Some(3))] {
+            assert_eq!(Difference::of(before, after).column, column, "{after:?}");
+        }
         assert_eq!(
             Difference::of("a", "b").patch,
             "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"

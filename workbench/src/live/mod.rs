@@ -2,11 +2,13 @@
 //!
 //! [`journal`] is what is remembered of a document: its versions with who made them, anchors, plans and the editor's state; it is pure, and told the
 //! time; [`editor`] is where the editor stands. [`kept`] keeps it with the texts of the versions below the checkout's `.cortex`. [`edits`] takes over what edit sessions did. [`difference`] compares two versions, [`skeleton`] makes
-//! the outline of a long document, [`render`] the text within a budget.
+//! the outline of a long document, [`document`] shows it or a window of it, [`render`] makes the text within a [`budget`].
 
 #[cfg(test)]
 mod author_tests;
+pub mod budget;
 pub mod difference;
+mod document;
 pub mod editor;
 pub mod edits;
 pub mod journal;

@@ -1,31 +1,24 @@
 //! The live context as sections of Markdown, in an order that never changes, within a budget of tokens.
 //!
-//! What does not fit is cut in this order: recent differences but the last, oldest first; the anchor's difference; plans but the last; the last
-//! difference, if it alone takes more than half of the budget; then the document is shown as a window around the cursor or the last change with an outline, and the window gets smaller, at last a part of one line.
-//! What was cut is said.
+//! Three quarters of the budget are for the document: what was changed since the reader's version, or else all of it, or else a window around the
+//! cursor or the last change with an outline. The rest is for the rest, and what does not fit is cut in this order: recent differences but the
+//! last, oldest first; the anchor's difference; plans but the last; the last difference; the last plan. What was cut is said.
 //!
-//! Caches of models know a text by its beginning: what comes later, a try that failed or a cursor that moved, leaves the bytes before it as they
-//! are.
+//! Caches of models know a text by its beginning: what stands below the document, such as a try that failed or a plan, leaves it as it is.
 
+use super::budget::{Budget, tokens};
 use super::difference::Difference;
+use super::document::Body;
 use super::editor::Editor;
 use super::journal::{Plan, Version};
-use super::skeleton::skeleton;
 use crate::context::forms::fence;
-use crate::edit::lines::{body, split};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Recent differences that are shown.
 pub const RECENT: usize = 5;
-/// Lines of an outline.
-const OUTLINE: usize = 120;
-/// Tokens of an outline are a part of the budget like this one, at most.
-const OUTLINE_PART: usize = 4;
-/// The room of a window is a multiple of such a part of the budget: it stays the same when what stands below gets a word more.
-const ROOM_PART: usize = 32;
-/// Tokens for the fences and the words around a window.
-const AROUND: usize = 24;
+/// Tokens of the titles that are always there, without the path.
+const FRAME: usize = 40;
 
 /// What is known of a document, to be shown.
 #[derive(Clone, Debug)]
@@ -40,6 +33,8 @@ pub struct Live<'l> {
     pub made: u64,
     /// The version that the reader has, with what was changed since; then the text itself is not shown.
     pub since: Option<(u64, Difference)>,
+    /// What was changed last.
+    pub changed: Option<&'l Difference>,
     /// Versions, newest first.
     pub recent: Vec<&'l Version>,
     /// The anchor: what it is called, its number, and what was changed since.
@@ -91,39 +86,19 @@ pub struct Rendered {
     pub tokens: usize,
 }
 
-/// About how many tokens a text is: 3.3 bytes each.
-pub fn tokens(text: &str) -> usize {
-    text.len().saturating_mul(10).div_ceil(33)
-}
-
-/// The document as it is shown.
-struct Body {
-    text: String,
-    shown: Shown,
-    /// First and last line that are shown.
-    lines: Option<(usize, usize)>,
-}
-
 impl Live<'_> {
     /// The sections within a budget.
-    pub fn render(&self, budget: usize) -> Rendered {
+    pub fn render(&self, budget: &Budget) -> Rendered {
+        let frame = FRAME + tokens(self.path);
+        let document = self.document(budget, budget.tokens().saturating_sub(frame) / 4 * 3);
         let mut shown = self.clone();
         let mut cut = Vec::new();
-        let mut document = self.document();
         loop {
             let sections = shown.sections(&document.text);
-            let total: usize = sections.iter().map(|section| tokens(&section.text)).sum();
-            let done = |cut| Rendered {
-                sections,
-                shown: document.shown,
-                lines: document.lines,
-                cut,
-                tokens: total,
-            };
-            if total <= budget {
-                return done(cut);
+            let cost: usize = sections.iter().map(|section| budget.cost(&section.text)).sum();
+            if cost <= budget.tokens() {
+                return rendered(sections, document, cut);
             }
-            let room = budget.saturating_sub(total - tokens(&document.text));
             if shown.recent.len() > 1 {
                 let oldest = shown.recent.pop();
                 cut.extend(oldest.map(|one| format!("the difference of version {}", one.number)));
@@ -132,32 +107,23 @@ impl Live<'_> {
             } else if shown.plans.len() > 1 {
                 shown.plans.pop();
                 cut.push("an earlier plan".to_owned());
-            } else if shown.recent.first().is_some_and(|last| tokens(&last.change.patch) > budget / 2) {
-                shown.recent.clear();
-                cut.push("the last difference".to_owned());
-            } else if let Some((since, change)) = shown.since.take_if(|_| document.shown == Shown::Delta) {
-                // The document may be shorter than how it came to be so.
-                if change.patch.len() > self.text.len() {
-                    cut.push(format!("the difference to version {since}, which is longer than the document"));
-                    document = shown.document();
-                } else {
-                    document = self.window(room, room_step(budget), &mut cut);
-                }
-            } else if document.shown == Shown::Whole {
-                document = self.window(room, room_step(budget), &mut cut);
             } else if shown.recent.pop().is_some() {
                 cut.push("the last difference".to_owned());
+            } else if shown.plans.pop().is_some() {
+                cut.push("the last plan".to_owned());
             } else {
-                return done(cut);
+                return rendered(sections, document, cut);
             }
         }
     }
 
+    /// The document alone, for which is all of the budget.
+    pub fn alone(&self, budget: &Budget) -> Rendered {
+        let document = self.document(budget, budget.tokens());
+        rendered(vec![section(document.text.clone())], document, Vec::new())
+    }
+
     fn sections(&self, document: &str) -> Vec<Section> {
-        let section = |text: String| Section {
-            kind: "text".to_owned(),
-            text,
-        };
         let mut recent = String::from("## Recent Diffs (new→old)\n\n");
         for version in &self.recent {
             let when = (self.moment)(version.at);
@@ -219,153 +185,48 @@ impl Live<'_> {
         ];
         all.into_iter().filter(|text| !text.is_empty()).map(section).collect()
     }
+}
 
-    fn title(&self, version: u64) -> String {
-        let (path, all) = (beginning(self.path), split(self.text).count());
-        let plural = if all == 1 { "" } else { "s" };
-        format!("## Current Document\n\n{path}, version {version}, {all} line{plural}")
-    }
-
-    /// The document: what was changed since the reader's version, or all of it.
-    fn document(&self) -> Body {
-        let (text, shown, lines) = match &self.since {
-            Some((since, change)) if change.patch.is_empty() => {
-                let title = self.title(self.version);
-                (format!("{title}: as in version {since}.\n\n"), Shown::Unchanged, None)
-            }
-            Some((since, change)) => {
-                let (title, patch) = (self.title(self.version), fenced("diff", &change.patch));
-                (format!("{title}. Since version {since}:\n{patch}\n"), Shown::Delta, change.lines)
-            }
-            None => {
-                let (title, all) = (self.title(self.made), split(self.text).count());
-                let text = format!("{title}:\n{}\n", fenced("", self.text));
-                (text, Shown::Whole, (all > 0).then_some((1, all)))
-            }
-        };
-        Body { text, shown, lines }
-    }
-
-    /// The document in so many tokens: a window around the line that matters most, or the part of that line that fits, and an outline.
-    fn window(&self, room: usize, step: usize, cut: &mut Vec<String>) -> Body {
-        let room = room - room % step;
-        let title = self.title(self.made);
-        let outline: String = skeleton(self.text, OUTLINE)
-            .into_iter()
-            .map(|(number, line)| format!("{number:>6} {line}\n"))
-            .collect();
-        let mut kept: String = String::new();
-        for line in outline.split_inclusive('\n') {
-            if tokens(&kept) + tokens(line) > room / OUTLINE_PART {
-                break;
-            }
-            kept.push_str(line);
-        }
-        let outline = if kept.is_empty() {
-            kept
-        } else {
-            format!("Outline:\n{}\n", fenced("", &kept))
-        };
-        let lines: Vec<&str> = split(self.text).collect();
-        let at = self.middle().clamp(1, lines.len().max(1));
-        let room = room.saturating_sub(tokens(&title) + tokens(&outline) + AROUND);
-        let (first, last) = window(&lines, at, room);
-        if first <= last || lines.len() > 1 {
-            cut.push("lines of the document outside of the window".to_owned());
-        }
-        let (what, shown) = if first <= last {
-            (format!("Lines {first} to {last}"), lines[first - 1..last].concat())
-        } else {
-            let whole = lines.get(at - 1).map_or("", |line| body(line));
-            let column = self.editor.column.filter(|_| self.editor.line == Some(at)).unwrap_or(1);
-            let (from, part) = part(whole, column, room);
-            if part.is_empty() {
-                cut.push("all lines of the document".to_owned());
-                let text = format!("{title}. No line of it fits the budget.\n\n{outline}");
-                return Body {
-                    text,
-                    shown: Shown::Window,
-                    lines: None,
-                };
-            }
-            cut.push(format!("the rest of line {at}"));
-            let (to, all) = (from + part.chars().count() - 1, whole.chars().count());
-            (format!("Line {at}, characters {from} to {to} of {all}"), part.to_owned())
-        };
-        Body {
-            text: format!("{title}. {what}:\n{}\n{outline}", fenced("", &shown)),
-            shown: Shown::Window,
-            lines: Some((first.min(at), last.max(at))),
-        }
-    }
-
-    /// The line that matters most: the cursor's, else the last change's, else the first.
-    fn middle(&self) -> usize {
-        let changed = self.recent.iter().find_map(|version| version.change.lines).map(|(first, _)| first);
-        self.editor.line.or(changed).unwrap_or(1)
+fn section(text: String) -> Section {
+    Section {
+        kind: "text".to_owned(),
+        text,
     }
 }
 
-/// Of what the room of a window is a multiple.
-fn room_step(budget: usize) -> usize {
-    (budget / ROOM_PART).max(1)
-}
-
-/// The part of a line around a column that takes so many tokens, and the number of its first character. A third of it stands before the column.
-fn part(line: &str, column: usize, room: usize) -> (usize, &str) {
-    let most = room.saturating_mul(33) / 10;
-    let cursor = line.char_indices().nth(column - 1).map_or(line.len(), |(at, _)| at);
-    let first = cursor.saturating_sub(most / 3).min(line.len().saturating_sub(most));
-    let first = line.ceil_char_boundary(first);
-    let last = line.floor_char_boundary(first.saturating_add(most));
-    (line[..first].chars().count() + 1, &line[first..last])
-}
-
-/// First and last of the lines around a line that take so many tokens together.
-fn window(lines: &[&str], around: usize, room: usize) -> (usize, usize) {
-    let cost = |at: usize| lines.get(at - 1).map(|line| tokens(line));
-    let (mut first, mut last) = (around, around - 1);
-    let mut used = 0;
-    loop {
-        let before = first.checked_sub(1).filter(|at| *at >= 1).and_then(cost);
-        let behind = cost(last + 1);
-        // Twice as much of what follows is shown as of what stands before.
-        let forward = match (before, behind) {
-            (None, None) => return (first, last),
-            (Some(_), None) => false,
-            (None, Some(_)) => true,
-            (Some(_), Some(_)) => last + 1 - around <= 2 * (around - first),
-        };
-        let next = if forward { behind } else { before }.unwrap_or_default();
-        if used + next > room {
-            return (first, last);
-        }
-        used += next;
-        if forward { last += 1 } else { first -= 1 }
+fn rendered(sections: Vec<Section>, document: Body, mut cut: Vec<String>) -> Rendered {
+    cut.extend(document.cut);
+    Rendered {
+        tokens: sections.iter().map(|section| tokens(&section.text)).sum(),
+        sections,
+        shown: document.shown,
+        lines: document.lines,
+        cut,
     }
 }
 
 /// A block that no line of its text ends.
-fn fenced(language: &str, text: &str) -> String {
+pub(super) fn fenced(language: &str, text: &str) -> String {
     let fence = fence(text);
     let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{text}{end}{fence}\n")
 }
 
 /// A text at the beginning of a line of Markdown, where it opens neither a block nor a heading.
-fn beginning(text: &str) -> String {
+pub(super) fn beginning(text: &str) -> String {
     let text = line(text);
     let opens = text.starts_with(['`', '~', '#', '>', '-', '+', '*', '=', '|', '<']);
     if opens { format!("\\{text}") } else { text }
 }
 
 /// A text in one line.
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::budget::Room;
     use super::*;
     use proptest::prelude::*;
 
@@ -382,6 +243,7 @@ mod tests {
             change: Difference {
                 patch: patch.to_owned(),
                 lines: Some((2, 2)),
+                column: None,
             },
         }
     }
@@ -393,6 +255,7 @@ mod tests {
             version: 3,
             made: 3,
             since: None,
+            changed: recent.iter().map(|one| &one.change).find(|change| change.lines.is_some()),
             recent,
             anchor: None,
             editor,
@@ -425,7 +288,7 @@ mod tests {
         let mut live = live("a\n```\nb", vec![&agent, &person], &editor);
         live.plans = vec![&plan];
         live.anchor = Some(("anchor 'green'".to_owned(), 1, Difference::of("a\n", "a\nb\n")));
-        let made = live.render(10_000);
+        let made = live.render(&Budget::within(10_000, None));
         assert_eq!((made.shown, made.lines, made.cut.len()), (Shown::Whole, Some((1, 3)), 0));
         insta::assert_snapshot!(joined(&made), @r"
         # Live Context
@@ -478,9 +341,9 @@ mod tests {
             "{told}"
         );
         live.since = Some((3, Difference::default()));
-        assert_eq!(live.render(10_000).shown, Shown::Unchanged);
+        assert_eq!(live.render(&Budget::within(10_000, None)).shown, Shown::Unchanged);
         live.since = Some((1, Difference::of("x\n", "y\n")));
-        let delta = live.render(10_000);
+        let delta = live.render(&Budget::within(10_000, None));
         assert!(delta.shown == Shown::Delta && joined(&delta).contains("Since version 1:\n```diff\n@@ -1 +1 @@\n-x\n+y\n```\n"));
     }
 
@@ -492,111 +355,161 @@ mod tests {
             line: Some(200),
             ..Editor::default()
         };
+        let plans = [1, 2].map(|version| Plan {
+            plan: "rename it, and all that call it, and what they say of it".repeat(3),
+            result: None,
+            version,
+        });
         let mut live = live(&text, versions.iter().rev().collect(), &editor);
-        live.anchor = Some(("the version of before".to_owned(), 1, Difference::of("", &"y\n".repeat(100))));
-        let whole = live.render(100_000);
-        let mut before = whole.tokens + 1;
-        let mut steps = Vec::new();
-        while before > 150 {
-            let made = live.render(before - 1);
-            if steps.last() != Some(&made.cut) {
-                steps.push(made.cut.clone());
+        live.anchor = Some(("the version of before".to_owned(), 1, Difference::of("", &"y\n".repeat(30))));
+        live.plans = plans.iter().collect();
+        let mut steps: Vec<String> = Vec::new();
+        for budget in (120..4000).rev() {
+            let made = live.render(&Budget::within(budget, None));
+            assert!(made.tokens <= budget, "{budget}");
+            for what in made.cut {
+                if !steps.contains(&what) {
+                    steps.push(what);
+                }
             }
-            assert!(made.tokens < before, "{before}");
             if let (Shown::Window, Some((first, last))) = (made.shown, made.lines) {
                 assert!(first <= 200 && 200 <= last, "{first} {last}");
-                assert!(joined(&made).contains("line 200\n"));
             }
-            before = made.tokens;
         }
-        let last = steps.last().expect("steps").join("; ");
+        let document = "lines of the document outside of the window";
+        // At last a part of a line is shown.
+        steps.retain(|what| what != document && !what.starts_with("the rest of line"));
         assert_eq!(
-            last,
-            "the difference of version 1; the difference of version 2; the difference to the version of before; lines of the document outside of the window"
+            steps,
+            [
+                "the difference of version 1",
+                "the difference of version 2",
+                "the difference to the version of before",
+                "an earlier plan",
+                "the last difference",
+                "the last plan"
+            ]
         );
-        assert!(steps.windows(2).all(|two| two[1].starts_with(&two[0])), "{steps:?}");
+        assert_eq!(
+            live.render(&Budget::within(300, None)).cut.last().map(String::as_str),
+            Some(document)
+        );
     }
 
     #[test]
     fn a_line_longer_than_the_budget_is_cut_inside() {
         let text = format!("a\n{}END\r\nb\n", "é".repeat(5000));
-        for (column, from, last) in [(1, 1, false), (2500, 2000, false), (5003, 4000, true)] {
+        for column in [1, 2500, 5003] {
             let editor = Editor {
                 line: Some(2),
                 column: Some(column),
                 ..Editor::default()
             };
-            let made = live(&text, Vec::new(), &editor).render(400);
+            let made = live(&text, Vec::new(), &editor).render(&Budget::within(800, None));
             let told = joined(&made);
-            assert!(made.tokens <= 400 && made.tokens > 300, "{}", made.tokens);
-            assert_eq!((made.shown, made.lines), (Shown::Window, Some((2, 2))));
-            assert_eq!(made.cut, ["lines of the document outside of the window", "the rest of line 2"]);
-            let numbers = told
-                .split("Line 2, characters ")
-                .nth(1)
-                .and_then(|behind| behind.split(" of 5003:\n").next());
-            let (first, end) = numbers.and_then(|told| told.split_once(" to ")).expect("numbers");
-            let (first, end): (usize, usize) = (first.parse().expect("a number"), end.parse().expect("a number"));
-            assert!(first >= from && first <= column && column <= end, "{first} {column} {end}");
-            assert_eq!(
-                (told.contains("END\n```"), told.matches('é').count()),
-                (last, end.min(5000) + 1 - first)
-            );
+            assert!(made.tokens <= 800 && made.tokens > 500, "{}", made.tokens);
+            assert!(made.cut.contains(&"the rest of line 2".to_owned()), "{made:?}");
+            // What stands before and behind it fills the room.
+            let neighbours = match column {
+                1 => "Lines 1 to 2, line 2 to character ",
+                2500 => "Line 2, characters ",
+                _ => "Lines 2 to 3, line 2 from character ",
+            };
+            assert!(told.contains(neighbours), "{neighbours}: {told}");
+            assert_eq!(told.contains("END\r\nb\n```"), column == 5003, "{told}");
+            assert!(told.matches('é').count() > 400, "{told}");
         }
         let editor = Editor::default();
-        let made = live(&text, Vec::new(), &editor).render(1);
+        let made = live(&text, Vec::new(), &editor).render(&Budget::within(1, None));
         assert!(joined(&made).contains("No line of it fits the budget."), "{made:?}");
     }
 
     #[test]
-    fn what_comes_later_leaves_the_beginning_as_it_is() {
-        let text: String = (1..=400).map(|number| format!("line {number}\n")).collect();
-        let (made, failed) = (version(3, "agent", None, "+x\n"), version(4, "agent", Some("no such line"), ""));
-        let editors = [(200, 1), (200, 17)].map(|(line, column)| Editor {
-            line: Some(line),
-            column: Some(column),
-            ..Editor::default()
-        });
-        for budget in [100_000, 600] {
-            let before = live(&text, vec![&made], &editors[0]).render(budget);
-            let document = |of: &Rendered| of.sections[1].text.clone();
-            let later = Live {
-                version: 4,
-                ..live(&text, vec![&failed, &made], &editors[0])
-            };
-            assert_eq!(
-                document(&later.render(100_000)),
-                document(&live(&text, vec![&made], &editors[0]).render(100_000))
-            );
-            let moved = live(&text, vec![&made], &editors[1]).render(budget);
-            assert_eq!(before.sections[..3], moved.sections[..3], "the cursor stands below");
-        }
+    fn a_change_inside_of_a_long_line_is_shown() {
+        let (before, after) = (
+            "word ".repeat(40_000),
+            format!("{}NEW{}", "word ".repeat(20_000), "word ".repeat(20_000)),
+        );
+        let editor = Editor::default();
+        let mut live = live(&after, Vec::new(), &editor);
+        let change = Difference::of(&before, &after);
+        live.since = Some((1, change.clone()));
+        let told = live.render(&Budget::within(8000, None));
+        assert!(joined(&told).contains("word NEWword"), "{:?} {:?}", told.lines, told.cut);
+        assert_eq!(
+            told.cut,
+            [
+                "the difference to version 1, which is longer than the document",
+                "the rest of line 1"
+            ]
+        );
+        (live.since, live.changed) = (None, Some(&change));
+        assert!(joined(&live.render(&Budget::within(500, None))).contains("word NEWword"));
     }
 
     #[test]
-    fn a_document_that_is_shorter_than_its_difference_is_shown() {
+    fn a_difference_that_does_not_fit_is_told() {
         let (editor, old) = (Editor::default(), "old line\n".repeat(200));
+        let new = "new line\n".repeat(300);
         let mut live = live("new\n", Vec::new(), &editor);
         live.since = Some((1, Difference::of(&old, "new\n")));
-        assert_eq!(live.render(10_000).shown, Shown::Delta);
-        let made = live.render(200);
+        assert_eq!(live.render(&Budget::within(10_000, None)).shown, Shown::Delta);
+        let made = live.render(&Budget::within(200, None));
         assert!(made.shown == Shown::Whole && joined(&made).contains("```\nnew\n```"), "{made:?}");
         assert_eq!(made.cut, ["the difference to version 1, which is longer than the document"]);
+        let kept = format!("{new}{}", "kept\n".repeat(1000));
+        live.text = &kept;
+        live.since = Some((1, Difference::of(&kept.replace("new", "old"), &kept)));
+        let made = live.render(&Budget::within(400, None));
+        assert_eq!(made.shown, Shown::Window);
+        assert_eq!(
+            made.cut,
+            ["the difference to version 1", "lines of the document outside of the window"]
+        );
+    }
+
+    #[test]
+    fn what_an_answer_has_room_for_is_enough() {
+        let room = Room {
+            most: 2000,
+            taken: |text| 2 * text.len() + text.matches('\t').count(),
+        };
+        let editor = Editor::default();
+        let text = "\tint M() => \"x\\n\";\n".repeat(3000);
+        let version = version(3, "agent", None, "+x\n");
+        for asked in [500, 1000, 100_000] {
+            let made = live(&text, vec![&version], &editor).render(&Budget::within(asked, Some(room)));
+            let taken = (room.taken)(&joined(&made));
+            assert!((1000..=2000).contains(&taken), "{asked}: {taken}");
+            assert!(joined(&made).contains("## Recent Diffs") && joined(&made).contains("- File: src/A.cs"));
+        }
     }
 
     proptest! {
         #[test]
-        fn parts_of_lines_are_parts(text in "[aé漢😀]{0,40}", column in 1_usize..60, room in 0_usize..40) {
-            let (from, part) = part(&text, column, room);
-            prop_assert!(tokens(part) <= room, "{}", part);
-            let same: String = text.chars().skip(from - 1).take(part.chars().count()).collect();
-            prop_assert_eq!(part, same);
+        fn what_stands_below_leaves_the_document_as_it_is(
+            text in "([ab]{0,30}\n|é{0,900}\r){0,60}",
+            line in 1_usize..60,
+            budget in 0_usize..900,
+            behind in 0_usize..400,
+        ) {
+            let editor = Editor { line: Some(line), ..Editor::default() };
+            let (made, failed) = (version(3, "agent", None, "+x\n"), version(4, "agent", Some(&"no ".repeat(behind)), ""));
+            let plan = Plan { plan: "plan ".repeat(behind), result: None, version: 3 };
+            let before = live(&text, vec![&made], &editor);
+            let later = Live { version: 4, plans: vec![&plan], ..live(&text, vec![&failed, &made], &editor) };
+            let budget = Budget::within(budget, None);
+            let (before, later) = (before.render(&budget), later.render(&budget));
+            prop_assert_eq!(&before.sections[..2], &later.sections[..2]);
+            if budget.tokens() > 100 {
+                prop_assert!(later.tokens <= budget.tokens(), "{} {}", later.tokens, budget.tokens());
+            }
         }
 
         #[test]
         fn any_document_can_be_shown(text in "[a`#{\n ]{0,80}", line in 0_usize..200, budget in 0_usize..400) {
             let editor = Editor { line: Some(line), ..Editor::default() };
-            let made = live(&text, Vec::new(), &editor).render(budget);
+            let made = live(&text, Vec::new(), &editor).render(&Budget::within(budget, None));
             if made.shown == Shown::Whole {
                 let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
                 let fence = "`".repeat(3.max(longest + 1));

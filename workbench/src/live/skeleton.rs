@@ -1,12 +1,14 @@
 //! The outline of a document of any language, by its indentation: lines behind which what stands is deeper, and headings of Markdown.
 
+use crate::edit::lines::{body, split};
+
 /// Depth down to which lines are told.
 const DEEPEST: usize = 3;
 
 /// The lines that others hang on, each with its number from 1; at most `most`, the outer ones first.
 pub fn skeleton(text: &str, most: usize) -> Vec<(usize, &str)> {
     let lines: Vec<(usize, usize, &str)> = (1..)
-        .zip(text.lines())
+        .zip(split(text).map(body))
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(number, line)| (number, depth(line), line))
         .collect();
@@ -59,13 +61,14 @@ mod tests {
         assert_eq!(skeleton(text, 2).len(), 2, "the outer ones");
         let numbers = |text| skeleton(text, 10).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(numbers("# One\ntext\n## Two\n#no\n"), [1, 3]);
+        assert_eq!(numbers("a\rb\r\n# One\rtext\n## Two\n"), [3, 5], "CR ends a line, too");
         assert_eq!(numbers("def f():\n\treturn 1\n\nx = 1\n"), [1]);
     }
 
     proptest! {
         #[test]
-        fn lines_are_those_of_the_text(text in "[ab#{ \t\n]{0,60}", most in 0_usize..5) {
-            let lines: Vec<&str> = text.lines().collect();
+        fn lines_are_those_of_the_text(text in "[ab#{ \t\r\n]{0,60}", most in 0_usize..5) {
+            let lines: Vec<&str> = split(&text).map(body).collect();
             let told = skeleton(&text, most);
             prop_assert!(told.len() <= most && told.is_sorted());
             prop_assert!(told.iter().all(|(number, line)| lines[number - 1] == *line));
