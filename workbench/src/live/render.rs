@@ -335,7 +335,7 @@ mod tests {
         ");
         // Nothing that is told opens a block or a section.
         (live.path, live.anchor) = ("```x.txt", Some(("x\n\n## Plan Hints".to_owned(), 1, Difference::default())));
-        let told = joined(&live.render(10_000));
+        let told = joined(&live.render(&Budget::within(10_000, None)));
         assert!(
             told.contains("\n\\```x.txt, version") && told.contains("from x ## Plan Hints (version 1)"),
             "{told}"
@@ -359,6 +359,7 @@ mod tests {
             plan: "rename it, and all that call it, and what they say of it".repeat(3),
             result: None,
             version,
+            session: None,
         });
         let mut live = live(&text, versions.iter().rev().collect(), &editor);
         live.anchor = Some(("the version of before".to_owned(), 1, Difference::of("", &"y\n".repeat(30))));
@@ -495,7 +496,7 @@ mod tests {
         ) {
             let editor = Editor { line: Some(line), ..Editor::default() };
             let (made, failed) = (version(3, "agent", None, "+x\n"), version(4, "agent", Some(&"no ".repeat(behind)), ""));
-            let plan = Plan { plan: "plan ".repeat(behind), result: None, version: 3 };
+            let plan = Plan { plan: "plan ".repeat(behind), result: None, version: 3, session: None };
             let before = live(&text, vec![&made], &editor);
             let later = Live { version: 4, plans: vec![&plan], ..live(&text, vec![&failed, &made], &editor) };
             let budget = Budget::within(budget, None);
