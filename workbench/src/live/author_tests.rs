@@ -1,7 +1,7 @@
 //! Whoever writes what in whatever order, each version tells the lines of one author.
 
 use super::edits::{self, PERSON};
-use super::journal::{SOMEBODY, Said, Version};
+use super::journal::{Journal, SOMEBODY, Said, Version};
 use super::kept;
 use crate::edit::files::Files;
 use crate::edit::memory::Memory;
@@ -179,4 +179,57 @@ proptest! {
             }
         }
     }
+}
+
+/// Many edits of one second, each in a session of its own, are told once, in their order, whether somebody looks on or comes later.
+#[test]
+fn quick_edits_are_told_once() {
+    let folder = tempfile::tempdir().expect("folder");
+    let files = Memory::default();
+    files.write(FILE, "n=0\n");
+    let mut world = World {
+        files,
+        root: folder.path(),
+        sessions: Vec::new(),
+        now: 100,
+        lines: 0,
+    };
+    let edit = |world: &World, number: usize| {
+        let (old, new) = (format!("n={number}\n"), format!("n={}\n", number + 1));
+        world.ask(None, Order::Replace { old, new }).expect("a session")
+    };
+    let patches = |journal: &Journal| {
+        let versions = journal.versions.iter();
+        let told = versions.map(|one| (one.author.clone(), one.change.patch.lines().skip(1).collect::<Vec<_>>().join(" ")));
+        told.collect::<Vec<_>>()
+    };
+    let wanted = |numbers: std::ops::Range<usize>| {
+        let told = numbers.map(|number| ("agent".to_owned(), format!("-n={number} +n={}", number + 1)));
+        told.collect::<Vec<_>>()
+    };
+    for number in 0..40 {
+        edit(&world, number);
+    }
+    for _ in 0..3 {
+        world.look();
+        let journal = kept::read(world.root, FILE).expect("readable");
+        assert_eq!((journal.given, &patches(&journal)[1..]), (17, &wanted(24..40)[..]));
+    }
+    for number in 40..140 {
+        let session = edit(&world, number);
+        world.tell(&session);
+    }
+    for _ in 0..3 {
+        world.look();
+        let journal = kept::read(world.root, FILE).expect("readable");
+        assert_eq!((journal.given, patches(&journal)), (117, wanted(76..140)));
+    }
+    // Nobody was told of these, who were killed.
+    for number in 140..150 {
+        edit(&world, number);
+    }
+    world.now += 1;
+    world.look();
+    let journal = kept::read(world.root, FILE).expect("readable");
+    assert_eq!((journal.given, patches(&journal)), (127, wanted(86..150)));
 }

@@ -2,8 +2,9 @@
 //! failed are told; of a session its own steps are the versions.
 
 use super::difference::Difference;
-use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest};
+use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest, operation};
 use super::kept;
+use super::order::{self, Did};
 use crate::checkout::Held;
 use crate::edit::encoding::decode;
 use crate::edit::files::Files;
@@ -20,22 +21,6 @@ pub const PERSON: &str = "person";
 
 /// So many steps are taken over by the first look: no more would be shown.
 const STEPS: usize = 16;
-
-/// One thing that a session did, or tried.
-struct Step {
-    at: u64,
-    id: String,
-    what: String,
-    did: Did,
-}
-
-/// What it did to the file.
-enum Did {
-    /// The file became another text; what it held before, where there was a file.
-    Saved { over: Option<String>, text: String },
-    /// Nothing, and why.
-    Failed(String),
-}
 
 /// Takes over what sessions saved of a document since it was last looked at, and what they failed to do, as versions of it. Gives the handles of
 /// those that hold edits of it which are not saved, that of the last used first.
@@ -81,10 +66,16 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 /// Tells what is new of sessions.
 fn tell<F: Files>(files: &F, root: &Path, held: &Held, path: &str, sessions: &[Session]) -> io::Result<()> {
     let mut journal = kept::read(root, path)?;
-    let mut steps = steps(files, sessions, path, &journal);
-    let text_of = |journal: &Journal| kept::text(root, path, &journal.current()?.digest);
-    while !steps.is_empty() {
-        let step = steps.remove(first(&steps, text_of(&journal).as_deref()));
+    let digest_of = |content: &Content| text_of(files, content).map(|text| digest(&text));
+    let mut steps = order::in_order(order::steps(sessions, path, &journal), journal.current(), digest_of);
+    if journal.versions.is_empty() && steps.len() > STEPS {
+        let last = steps.split_off(steps.len() - STEPS);
+        let earlier = std::mem::replace(&mut steps, last);
+        journal = kept::change(root, held, path, &[], |journal| {
+            earlier.iter().for_each(|step| journal.know(Some(&step.id)));
+        })?;
+    }
+    for step in steps {
         let said = Said {
             author: AGENT.to_owned(),
             what: Some(step.what),
@@ -92,9 +83,12 @@ fn tell<F: Files>(files: &F, root: &Path, held: &Held, path: &str, sessions: &[S
             edit: Some(step.id),
         };
         journal = match step.did {
-            Did::Saved { over, text } => saved(root, held, path, [over.as_deref(), Some(&text)], step.at, &said)?,
+            Did::Saved { over, to } => {
+                let texts = [text_of(files, &over), text_of(files, &to)];
+                saved(root, held, path, texts.each_ref().map(Option::as_deref), step.at, &said)?
+            }
             // What failed left the document as it was.
-            Did::Failed(why) => match text_of(&journal) {
+            Did::Failed(why) => match journal.current().and_then(|current| kept::text(root, path, &current.digest)) {
                 Some(text) => {
                     let failed = Some(why);
                     found(root, held, path, &text, step.at, &Said { failed, ..said })?
@@ -104,23 +98,6 @@ fn tell<F: Files>(files: &F, root: &Path, held: &Held, path: &str, sessions: &[S
         };
     }
     Ok(())
-}
-
-/// Which of the steps came first. Of one second those of a session are in their order, and what was saved over a text came behind that text.
-fn first(steps: &[Step], current: Option<&str>) -> usize {
-    let session = |step: &Step| step.id.rsplit_once('-').map(|(session, _)| session.to_owned());
-    let mut seen = BTreeSet::new();
-    let heads = (0..steps.len()).filter(|at| steps[*at].at == steps[0].at && seen.insert(session(&steps[*at])));
-    let fits = |at: &usize| match &steps[*at].did {
-        Did::Saved { over, .. } if over.as_deref() == current => 0,
-        Did::Saved { over, .. } => {
-            let makes = |step: &Step| matches!(&step.did, Did::Saved { text, .. } if Some(text) == over.as_ref());
-            let others = steps.iter().filter(|step| session(step) != session(&steps[*at]));
-            1 + usize::from(others.into_iter().any(makes))
-        }
-        Did::Failed(_) => 1,
-    };
-    heads.min_by_key(fits).unwrap_or_default()
 }
 
 fn found(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
@@ -165,47 +142,6 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
         ..Said::default()
     };
     saved(root, &held, path, texts.each_ref().map(Option::as_deref), now, &said).map(drop)
-}
-
-/// What is new to a journal, in the order of time.
-fn steps<F: Files>(files: &F, sessions: &[Session], path: &str, journal: &Journal) -> Vec<Step> {
-    let known: BTreeSet<&str> = journal.versions.iter().filter_map(|version| version.edit.as_deref()).collect();
-    // What was done before anybody looked is no version; what is not known since was done by a process that was killed before it could tell.
-    let since = journal.versions.first().map_or(0, |first| first.at);
-    let is_new = |at: u64, id: &str| at >= since && !known.contains(id);
-    let mut steps = Vec::new();
-    for session in sessions {
-        let saved = session
-            .trail
-            .iter()
-            .filter(|step| step.saved && step.path == path && is_new(step.at, &step.id));
-        steps.extend(saved.filter_map(|step| {
-            Some(Step {
-                at: step.at,
-                id: step.id.clone(),
-                what: step.operation.clone(),
-                did: Did::Saved {
-                    over: text_of(files, &step.over),
-                    text: text_of(files, &step.to)?,
-                },
-            })
-        }));
-        let failed = session
-            .failed
-            .iter()
-            .filter(|failed| failed.path == path && is_new(failed.at, &failed.id));
-        steps.extend(failed.map(|failed| Step {
-            at: failed.at,
-            id: failed.id.clone(),
-            what: failed.operation.clone(),
-            did: Did::Failed(failed.why.clone()),
-        }));
-    }
-    // Operations of a session are numbered: behind its handle, without leading zeros.
-    steps.sort_by(|a, b| (a.at, a.id.len(), &a.id).cmp(&(b.at, b.id.len(), &b.id)));
-    let most = if journal.versions.is_empty() { STEPS } else { usize::MAX };
-    let old = steps.len().saturating_sub(most);
-    steps.split_off(old)
 }
 
 /// A document as it is in a session.
@@ -273,7 +209,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     let Some(text) = document.now.text.as_ref().and_then(|_| known(&document.now.text)) else {
         return Ok(None);
     };
-    let number = |id: &str| id.rsplit_once('-').and_then(|(_, number)| number.parse().ok()).unwrap_or(0);
+    let number = |id: &str| operation(id).1;
     let of_operation = |operation: &str, id: &str, at: u64| Version {
         number: number(id),
         at,

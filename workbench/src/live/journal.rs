@@ -8,7 +8,7 @@ use super::editor::Editor;
 use engine::values::digest::Digest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Versions that are remembered.
 const VERSIONS: usize = 64;
@@ -90,6 +90,8 @@ pub struct Journal {
     pub path: String,
     /// Numbers given so far.
     pub given: u64,
+    /// Of each edit session the last operation that was told: none up to it is told again, also when its version is forgotten.
+    pub told: BTreeMap<String, u64>,
     /// Versions, oldest first.
     pub versions: Vec<Version>,
     /// Anchors, oldest first.
@@ -103,6 +105,12 @@ pub struct Journal {
 /// Digest of a text, as versions have it.
 pub fn digest(text: &str) -> String {
     Digest::of(text.as_bytes()).to_string()
+}
+
+/// The session of an operation and its number there: its name is both.
+pub(super) fn operation(edit: &str) -> (&str, u64) {
+    let (session, number) = edit.rsplit_once('-').unwrap_or((edit, ""));
+    (session, number.parse().unwrap_or(0))
 }
 
 /// What is said of a change.
@@ -137,9 +145,10 @@ impl Journal {
     pub fn found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
         let digest = digest(text);
         // Of two who look at once the second would tell it once more.
-        if said.edit.is_some() && self.versions.iter().any(|known| known.edit == said.edit) {
+        if said.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
             return false;
         }
+        self.know(said.edit.as_deref());
         let moved = self.current().is_none_or(|current| current.digest != digest);
         if !moved && said.failed.is_none() {
             return false;
@@ -193,6 +202,20 @@ impl Journal {
         true
     }
 
+    /// Whether an operation of an edit session was told.
+    pub fn knows(&self, edit: &str) -> bool {
+        let (session, number) = operation(edit);
+        self.told.get(session).is_some_and(|last| number <= *last)
+    }
+
+    /// An operation of an edit session is told, or never will be.
+    pub fn know(&mut self, edit: Option<&str>) {
+        if let Some((session, number)) = edit.map(operation) {
+            let last = self.told.entry(session.to_owned()).or_default();
+            *last = number.max(*last);
+        }
+    }
+
     /// Whether the last version is what came of a save at a moment, and was found before anybody knew whose work it is.
     pub fn is_last(&self, before: Option<&str>, after: &str, at: u64) -> bool {
         let mut last = self.versions.iter().rev();
@@ -203,6 +226,7 @@ impl Journal {
 
     /// The last version was seen before it was known whose work it is.
     pub fn claim(&mut self, said: &Said) {
+        self.know(said.edit.as_deref());
         if let Some(last) = self.versions.last_mut() {
             (last.edit, last.author, last.what) = (said.edit.clone(), said.author.clone(), said.what.clone());
         }
@@ -227,7 +251,10 @@ impl Journal {
     pub fn has_ended(&self, sessions: &BTreeSet<String>) -> bool {
         let anchors = self.anchors.iter().filter_map(|anchor| anchor.session.as_ref());
         let plans = self.plans.iter().filter_map(|plan| plan.session.as_ref());
-        anchors.chain(plans).any(|session| !sessions.contains(session))
+        anchors
+            .chain(plans)
+            .chain(self.told.keys())
+            .any(|session| !sessions.contains(session))
     }
 
     /// Forgets what belongs to sessions that are not among these: they have ended.
@@ -235,6 +262,7 @@ impl Journal {
         let lasts = |session: &Option<String>| session.as_ref().is_none_or(|session| sessions.contains(session));
         self.anchors.retain(|anchor| lasts(&anchor.session));
         self.plans.retain(|plan| lasts(&plan.session));
+        self.told.retain(|session, _| sessions.contains(session));
     }
 
     /// The anchor of a name that was set in a session; where that has none, of the file.

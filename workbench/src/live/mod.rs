@@ -1,8 +1,9 @@
 //! Live context: one document as it stands now, how it came to be so, and what was tried, in one text for a model that edits it.
 //!
 //! [`journal`] is what is remembered of a document: its versions with who made them, anchors, plans and the editor's state; it is pure, and told the
-//! time; [`editor`] is where the editor stands. [`kept`] keeps it with the texts of the versions below the checkout's `.cortex`. [`edits`] takes over what edit sessions did. [`difference`] compares two versions, [`skeleton`] makes
-//! the outline of a long document, [`document`] shows it or a window of it, [`render`] makes the text within a [`budget`].
+//! time; [`editor`] is where the editor stands. [`kept`] keeps it with the texts of the versions below the checkout's `.cortex`. [`edits`] takes over
+//! what edit sessions did, in its [`order`]. [`difference`] compares two versions, [`skeleton`] makes the outline of a long document, [`document`] shows
+//! it or a window of it, [`render`] makes the text within a [`budget`].
 
 #[cfg(test)]
 mod author_tests;
@@ -13,5 +14,6 @@ pub mod editor;
 pub mod edits;
 pub mod journal;
 pub mod kept;
+mod order;
 pub mod render;
 pub mod skeleton;

@@ -1,0 +1,102 @@
+//! In what order sessions did what they did to a file. Moments are whole seconds: of one second it is told by what each save took the place of.
+
+use super::journal::{Journal, Version, operation};
+use crate::edit::session::{Content, Session};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One thing that a session did, or tried.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// When, in seconds.
+    pub at: u64,
+    /// The operation: its session and its number there.
+    pub id: String,
+    /// What kind of operation it is.
+    pub what: String,
+    /// What it did to the file.
+    pub did: Did,
+}
+
+/// What a step did to the file.
+#[derive(Clone, Debug)]
+pub(super) enum Did {
+    /// The file became another text; what it held before, where there was a file.
+    Saved { over: Content, to: Content },
+    /// Nothing, and why.
+    Failed(String),
+}
+
+/// What sessions did to a document that its journal was not told of, by seconds.
+pub(super) fn steps(sessions: &[Session], path: &str, journal: &Journal) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for session in sessions {
+        let saved = session.trail.iter().filter(|step| step.saved && step.path == path);
+        steps.extend(saved.map(|step| Step {
+            at: step.at,
+            id: step.id.clone(),
+            what: step.operation.clone(),
+            did: Did::Saved {
+                over: step.over.clone(),
+                to: step.to.clone(),
+            },
+        }));
+        let failed = session.failed.iter().filter(|failed| failed.path == path);
+        steps.extend(failed.map(|failed| Step {
+            at: failed.at,
+            id: failed.id.clone(),
+            what: failed.operation.clone(),
+            did: Did::Failed(failed.why.clone()),
+        }));
+    }
+    steps.retain(|step| !journal.knows(&step.id));
+    steps.sort_by(|a, b| (a.at, operation(&a.id)).cmp(&(b.at, operation(&b.id))));
+    steps
+}
+
+/// Steps, given by seconds, in the order in which they were done from the version that the document has. Those of a session are in their order, and
+/// what was saved over a text came behind that text.
+pub(super) fn in_order(mut steps: Vec<Step>, current: Option<&Version>, digest_of: impl Fn(&Content) -> Option<String>) -> Vec<Step> {
+    let mut digests: BTreeMap<Content, Option<String>> = BTreeMap::new();
+    let mut digest_of = move |content: &Content| digests.entry(content.clone()).or_insert_with(|| digest_of(content)).clone();
+    let mut last: Option<Content> = None;
+    let mut ordered = Vec::new();
+    while !steps.is_empty() {
+        let second = steps.iter().take_while(|step| step.at == steps[0].at).count();
+        let mut seen = BTreeSet::new();
+        let heads = (0..second).filter(|at| seen.insert(operation(&steps[*at].id).0));
+        let heads: Vec<usize> = heads.collect();
+        let first = if heads.len() == 1 {
+            0
+        } else {
+            let now = match &last {
+                Some(content) => digest_of(content),
+                None => current.map(|version| version.digest.clone()),
+            };
+            let made: Vec<(&str, Option<String>)> = steps[..second]
+                .iter()
+                .filter_map(|step| Some((operation(&step.id).0, digest_of(step.to()?))))
+                .collect();
+            let fits = |at: &usize| {
+                let Did::Saved { over, .. } = &steps[*at].did else { return 1 };
+                let (own, over) = (operation(&steps[*at].id).0, digest_of(over));
+                let by_others = || made.iter().any(|(session, made)| *session != own && *made == over);
+                if over == now { 0 } else { 1 + usize::from(by_others()) }
+            };
+            heads.into_iter().min_by_key(fits).unwrap_or_default()
+        };
+        let step = steps.remove(first);
+        last = step.to().cloned().or(last);
+        ordered.push(step);
+    }
+    ordered
+}
+
+impl Step {
+    /// What the file holds since, if it was written.
+    fn to(&self) -> Option<&Content> {
+        match &self.did {
+            Did::Saved { to, .. } => Some(to),
+            Did::Failed(_) => None,
+        }
+    }
+}
