@@ -7,18 +7,21 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use engine::values::diagnostic::Diagnostic;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout::{self, Held};
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
-use workbench::edit::place::{self, Guard};
+use workbench::edit::place::{self, Guard, Refused};
 use workbench::live::editor::Editor;
 use workbench::live::edits::{self, Buffer};
 use workbench::live::journal::{self, ANCHORS, Anchor, Journal, Said};
 use workbench::live::kept::{self, LONGEST};
 use workbench::symbols::file::no_text;
+
+/// The code of what is said where there is no file.
+pub(super) const NO_FILE: &str = "E_NO_FILE";
 
 /// A document of the workspace, now.
 pub(super) struct Place {
@@ -41,20 +44,34 @@ pub(super) struct Seen {
 }
 
 impl Place {
-    /// That of a path, as it was given.
-    pub(super) fn of(desk: &Desk<'_>, file: &str) -> Result<Self, Failed> {
+    /// That of a path, as it was given. What is no file any more is the document that a session has, or that is remembered, under that path.
+    pub(super) fn of(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
         let root = root(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: true,
         };
-        let path = place::resolve(&root, file, &guard).map_err(|why| not_shown(&why))?;
-        Ok(Self {
+        let resolved = place::resolve(&root, file, &guard);
+        let mut place = Self {
             files: Disk::new(&root),
             root,
-            path,
+            path: String::new(),
             now: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        })
+        };
+        let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
+        place.path = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
+        Ok(place)
+    }
+
+    /// The path of a document where no file is any more, if there is something to be shown of it.
+    fn former(&self, file: &str, session: Option<&str>) -> Option<String> {
+        let full = self.root.join(file);
+        let below: PathBuf = full.strip_prefix(&self.root).ok()?.components().collect();
+        let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+        let path = below.to_str().filter(|_| is_plain)?.to_owned();
+        let has_it = |session| edits::buffer(&self.files, session, &path, self.now).is_ok_and(|buffer| buffer.is_some());
+        let is_remembered = || kept::read(&self.root, &path).is_ok_and(|journal| journal.current().is_some());
+        (session.is_some_and(has_it) || is_remembered()).then_some(path)
     }
 
     /// The text of a digest, if it is remembered.
@@ -73,12 +90,13 @@ impl Place {
         let held = kept::alone(&self.root).map_err(|error| self.unkept(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
         let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
-        let (file, mut notes) = match (self.document(), buffer) {
-            (Ok((text, notes)), _) => (Some(text), notes),
-            (Err(_), Some(_)) => (None, Vec::new()),
-            (Err(why), None) => return Err(self.remembered(why)),
+        let (file, mut notes) = match self.document() {
+            Ok((text, notes)) => (Ok(text), notes),
+            Err((code, why)) if buffer.is_none() => return Err(self.remembered(code, why)),
+            Err((_, why)) => (Err(why), Vec::new()),
         };
         notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
+        let file = file.ok();
         let text = buffer
             .map(|buffer| buffer.text.clone())
             .or_else(|| file.clone())
@@ -150,23 +168,31 @@ impl Place {
             Failed::new(Code::Usage, told.hint("`cortex edit list` tells which sessions there are"))
         })?;
         buffer.ok_or_else(|| {
-            let told = Diagnostic::error("E_SESSION", format!("{path} has no text in session {session}"));
-            let hint = format!("`cortex edit open {path} --session {session}` takes it in; without the session the file is shown");
-            Failed::new(Code::Usage, told.hint(hint))
+            let (why, hint) = match edits::same_file(&self.files, session, path, self.now) {
+                Some(other) => (
+                    format!("{path} and {other} are one file under two names (hard links), and session {session} has it as {other}"),
+                    format!("`cortex context live {other} --session {session}` shows it"),
+                ),
+                None => (
+                    format!("{path} has no text in session {session}"),
+                    format!("`cortex edit open {path} --session {session}` takes it in; without the session the file is shown"),
+                ),
+            };
+            Failed::new(Code::Usage, Diagnostic::error("E_SESSION", why).hint(hint))
         })
     }
 
     /// The text of a file, and what is to be known of how it is written.
-    fn document(&self) -> Result<(String, Vec<String>), Failed> {
+    fn document(&self) -> Result<(String, Vec<String>), (Code, Diagnostic)> {
         let path = &self.path;
-        let unread = |message: String, hint: &str| Failed::new(Code::Io, Diagnostic::error("E_READ", message).hint(hint));
+        let unread = |message: String, hint: &str| (Code::Io, Diagnostic::error("E_READ", message).hint(hint));
         let found = self.files.read(path).map_err(|error| {
             let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
             unread(format!("{path} cannot be read: {error}"), hint)
         })?;
         let Some(found) = found else {
-            let why = Diagnostic::error("E_NO_FILE", format!("there is no file {path}"));
-            return Err(Failed::new(Code::Io, why.hint("name a file by its path from the workspace's root")));
+            let why = Diagnostic::error(NO_FILE, format!("there is no file {path}"));
+            return Err((Code::Io, why.hint("name a file by its path from the workspace's root")));
         };
         if found.bytes.len() > LONGEST {
             let why = format!(
@@ -174,9 +200,9 @@ impl Place {
                 found.bytes.len()
             );
             let hint = "`cortex source` shows lines of it";
-            return Err(Failed::new(Code::Usage, Diagnostic::error("E_TOO_LARGE", why).hint(hint)));
+            return Err((Code::Usage, Diagnostic::error("E_TOO_LARGE", why).hint(hint)));
         }
-        let (text, encoding) = decode(&found.bytes).map_err(|why| Failed::new(Code::Usage, no_text(path, &why)))?;
+        let (text, encoding) = decode(&found.bytes).map_err(|why| (Code::Usage, no_text(path, &why)))?;
         let note = (encoding.form != Form::Utf8).then(|| {
             let form = encoding.form.to_string().to_lowercase();
             format!("{path} is written in {form}; what is shown is what its bytes stand for")
@@ -185,17 +211,11 @@ impl Place {
     }
 
     /// Of a file that is gone what is remembered can still be shown.
-    fn remembered(&self, why: Failed) -> Failed {
-        let last = kept::read(&self.root, &self.path)
-            .ok()
-            .and_then(|journal| journal.current().map(|version| version.number));
-        match (last, why.diagnostics.first()) {
-            (Some(last), Some(told)) => {
-                let hint = format!("version {last} is the last that is remembered: --version {last} shows it");
-                Failed::new(why.code, told.clone().hint(hint))
-            }
-            _ => why,
-        }
+    fn remembered(&self, code: Code, why: Diagnostic) -> Failed {
+        let journal = kept::read(&self.root, &self.path).unwrap_or_default();
+        let last = journal.current().map(|version| version.number);
+        let hint = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
+        Failed::new(code, hint.into_iter().fold(why, Diagnostic::hint))
     }
 
     fn unkept(&self, error: &io::Error) -> Failed {
@@ -207,7 +227,7 @@ impl Place {
     }
 }
 
-fn not_shown(why: &place::Refused) -> Failed {
+fn not_shown(why: &Refused) -> Failed {
     let why = Diagnostic::error("AccessDenied", format!("this is not shown: {why}"));
     Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
 }

@@ -285,12 +285,11 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         digest: String::new(),
         change: Difference::default(),
     };
-    let steps: Vec<&trail::Step> = session.trail.iter().filter(|step| step.path == path).collect();
-    let first = match (steps.first(), trail::is_cut(&session)) {
-        (_, false) => 0,
-        (Some(step), true) => number(&step.id).saturating_sub(1),
-        (None, true) => session.operations,
-    };
+    let (steps, is_cut) = trail::of(&session, path);
+    let first = steps
+        .first()
+        .filter(|_| is_cut)
+        .map_or(0, |step| number(&step.id).saturating_sub(1));
     let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
     let mut told: Vec<(Version, Option<String>)> = Vec::new();
     for step in steps {
@@ -340,6 +339,14 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         buffer.texts.push(text);
     }
     Ok(Some(buffer))
+}
+
+/// The document of a session that is the same file as another path, under another of its names (hard links).
+pub fn same_file<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Option<String> {
+    let file = |path: &str| files.read(path).ok().flatten().map(|found| (found.stamp.of.0, found.stamp.of.1));
+    let own = file(path)?;
+    let session = Session::load(files, handle, now).ok()?;
+    session.documents.into_keys().find(|other| file(other) == Some(own))
 }
 
 fn text_of<F: Files>(files: &F, content: &Content) -> Option<String> {

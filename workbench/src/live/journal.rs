@@ -124,12 +124,26 @@ impl Journal {
         self.versions.last()
     }
 
-    /// The digest of the text of a version, if it is remembered, or an anchor has it.
+    /// The digest of the text of a version of the file, if it is remembered, or an anchor has it.
     pub fn version(&self, number: u64) -> Option<&str> {
-        let versions = self.versions.iter().map(|version| (version.number, &version.digest));
-        let anchors = self.anchors.iter().filter(|anchor| anchor.session.is_none());
-        let mut all = versions.chain(anchors.map(|anchor| (anchor.version, &anchor.digest)));
-        all.find(|(known, _)| *known == number).map(|(_, digest)| digest.as_str())
+        let version = self.versions.iter().find(|version| version.number == number);
+        version.map_or_else(|| self.anchored(number, None), |version| Some(&version.digest))
+    }
+
+    /// The digest of the text of a version, of a session or of the file, that an anchor has.
+    pub fn anchored(&self, number: u64, session: Option<&str>) -> Option<&str> {
+        let mut anchors = self.anchors_of(session);
+        anchors.find(|anchor| anchor.version == number).map(|anchor| anchor.digest.as_str())
+    }
+
+    /// The numbers of versions before `first`, of a session or of the file, that anchors have.
+    pub fn anchored_before(&self, first: u64, session: Option<&str>) -> BTreeSet<u64> {
+        let numbers = self.anchors_of(session).map(|anchor| anchor.version);
+        numbers.filter(|number| *number < first).collect()
+    }
+
+    fn anchors_of<'j>(&'j self, session: Option<&str>) -> impl Iterator<Item = &'j Anchor> {
+        self.anchors.iter().filter(move |anchor| anchor.session.as_deref() == session)
     }
 
     /// The document was found as `text`; `before` is the text of the current version. Where it moved although what is told of failed, somebody else
