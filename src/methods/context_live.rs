@@ -67,7 +67,7 @@ pub struct Show {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub plan: Option<String>,
-    /// What came of what was meant last.
+    /// What came of what was meant before.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]

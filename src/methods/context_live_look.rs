@@ -104,7 +104,10 @@ impl Place {
         let corrected = editor.map(|editor| editor.within(&text));
         let (editor, told) = corrected.map_or((None, Vec::new()), |(editor, told)| (Some(editor), told));
         notes.extend(told);
-        let (mut journal, forgotten) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        let (mut journal, forgotten, has_cause) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        if show.result.is_some() && !has_cause {
+            notes.push("no plan was told before that this is the result of: it is not kept".to_owned());
+        }
         if let Some(name) = forgotten.and_then(|anchor| anchor.name) {
             let of = if show.session.is_some() { "the session" } else { "the file" };
             notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} of {of} are kept"));
@@ -115,7 +118,7 @@ impl Place {
         Ok(Seen { text, journal, notes })
     }
 
-    /// What is remembered of the document, with what this call tells, and an anchor that is forgotten for a new one.
+    /// What is remembered of the document, with what this call tells; an anchor that is forgotten for a new one; whether a plan was told before.
     fn noted(
         &self,
         show: &Show,
@@ -123,7 +126,7 @@ impl Place {
         file: Option<&str>,
         buffer: Option<&Buffer>,
         editor: Option<Editor>,
-    ) -> Result<(Journal, Option<Anchor>), Failed> {
+    ) -> Result<(Journal, Option<Anchor>, bool), Failed> {
         let said = Said {
             author: show.author.clone(),
             what: show.what.clone(),
@@ -132,14 +135,14 @@ impl Place {
         };
         let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
         let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
-        let mut forgotten = None;
+        let (mut forgotten, mut has_cause) = (None, false);
         let changed = kept::change(&self.root, held, &self.path, &texts, |journal| {
             let before = journal.current().and_then(|current| self.text(&current.digest));
             if let Some(text) = file {
                 journal.found(text, before.as_deref(), self.now, &said);
             }
             let version = buffer.map_or(journal.given, Buffer::version);
-            journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
+            has_cause = journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
             let shown = match buffer {
                 Some(buffer) => Some((buffer.version(), journal::digest(&buffer.text))),
                 None => journal.current().map(|current| (current.number, current.digest.clone())),
@@ -157,7 +160,7 @@ impl Place {
                 journal.editor = editor;
             }
         });
-        Ok((changed.map_err(|error| self.unkept(&error))?, forgotten))
+        Ok((changed.map_err(|error| self.unkept(&error))?, forgotten, has_cause))
     }
 
     /// The document as it is in a session.

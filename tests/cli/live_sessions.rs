@@ -96,6 +96,20 @@ fn what_became_a_folder_is_shown_as_it_was() {
 }
 
 #[test]
+fn what_came_of_one_plan_is_told_with_the_next() {
+    let bench = Bench::memotree();
+    let early = live(&bench, &["--result", "done"]);
+    assert!(early["notes"].to_string().contains("no plan was told before"), "{early}");
+    live(&bench, &["--plan", "rename it"]);
+    let told = live(&bench, &["--plan", "test it", "--result", "renamed"]);
+    let plans = "- At version 1: test it\n  Result: not known yet\n- At version 1: rename it\n  Result: renamed\n";
+    assert!(
+        text(&told).contains(plans) && told["notes"].as_array().is_some_and(Vec::is_empty),
+        "{told}"
+    );
+}
+
+#[test]
 fn another_name_of_a_file_is_told_as_such() {
     let bench = Bench::memotree();
     let session = opened(&bench, FILE);
