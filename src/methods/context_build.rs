@@ -27,7 +27,7 @@ use workbench::context::package::{Grade, Package};
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS};
 use workbench::context::rounds::{Asked, Conversation, Inheritance, Inherited, Round, Shown};
-use workbench::context::spaced::quoted;
+use workbench::context::spaced::possible;
 use workbench::symbols::state::State;
 use workbench::window::state::Window;
 
@@ -307,8 +307,9 @@ impl Build {
         }
         let (_, session) = desk.open()?;
         let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-        let quoted = quoted(&self.query).into_iter().filter(|name| root.join(name).is_file());
-        let there = sources.iter().map(String::as_str).chain(quoted);
+        let names = possible(&self.query).into_iter().map(|name| name.replace('\\', "/"));
+        let others: Vec<String> = names.filter(|name| root.join(name).is_file()).collect();
+        let there = sources.iter().chain(&others).map(String::as_str);
         Ok(mentions_among(&self.query, index, there))
     }
 

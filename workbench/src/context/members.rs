@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::mentioned::{Mention, Wanted};
-use super::written::Lines;
+use super::written::{Lines, is_of_name};
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
@@ -67,10 +67,7 @@ fn spellings(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     let path = SymbolPath::parse(name).ok();
     if let (Some(parameters), Some(open)) = (path.and_then(|path| path.parameters), name.find('(')) {
-        let types = parameters
-            .iter()
-            .map(|one| one.rsplit_once(' ').map_or(one.as_str(), |(kind, _)| kind));
-        let types: Vec<&str> = types.collect();
+        let types: Vec<&str> = parameters.iter().map(|one| kind(one)).collect();
         all.push(format!("{}({})", &name[..open], types.join(",")));
         all.push(name[..open].to_owned());
     }
@@ -81,6 +78,16 @@ fn spellings(name: &str) -> Vec<String> {
         .find_map(|kind| member.strip_prefix(kind));
     all.extend(accessed.map(|member| format!("{owner}{member}")));
     all
+}
+
+/// The type of a parameter that may be written with its name and a default value.
+fn kind(parameter: &str) -> &str {
+    let parameter = parameter.split('=').next().unwrap_or(parameter).trim_end();
+    let kind = parameter.trim_end_matches(is_of_name);
+    match kind.ends_with([' ', '>', ']', '?', '*', '&']) {
+        true => kind.trim_end(),
+        false => parameter,
+    }
 }
 
 /// The members that stand in lines, the types of those first, and then the innermost that stands there; and the lines in which none stands.
@@ -218,6 +225,10 @@ mod tests {
             ("Store.Get(int) fails", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
             ("at Box.Store.Get(Int32 id)", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
             (
+                "Store.Get(string? name, int most = 3)",
+                vec!["Box.Store#Get(string?,int) src/Store.cs:14-14"],
+            ),
+            (
                 "Box.Store.Get of it",
                 vec![
                     "Box.Store#Get(int) src/Store.cs:6-12",
@@ -253,6 +264,24 @@ mod tests {
             ("Store.Nope, Store.cs:99, Store.cs:1", vec![]),
         ] {
             assert_eq!(told(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn parameters_have_types_names_and_defaults() {
+        for (parameter, expected) in [
+            ("int", "int"),
+            ("int id", "int"),
+            ("int most=3", "int"),
+            ("Action<T,int>callback", "Action<T,int>"),
+            ("Action<T,int>", "Action<T,int>"),
+            ("string?name", "string?"),
+            ("object[]", "object[]"),
+            ("object[]all", "object[]"),
+            ("System.Int32 id", "System.Int32"),
+            ("System.Int32", "System.Int32"),
+        ] {
+            assert_eq!(kind(parameter), expected, "{parameter}");
         }
     }
 

@@ -2,13 +2,16 @@
 //! Chinese ones that no space sets off. They are found by the files that there are.
 
 use super::words::is_wide;
-use super::written::{ending, is_of_name, separates};
+use super::written::{ending, is_of_name, place, separates, words};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Quotes that stand around names, the first and the last.
 const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('<', '>'), ('“', '”'), ('«', '»')];
-/// Bytes of a name in quotes.
+/// Bytes of a name.
 const LONGEST: usize = 1024;
+/// Words of a name that stands in no quotes, before its last.
+const WORDS: usize = 8;
 
 /// Where such names of files stand in a text, whole or by the ends of their paths, in its order. Of those that begin at one place the longest is
 /// meant.
@@ -31,8 +34,26 @@ pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Ve
     found
 }
 
-/// What stands between quotes in one line of a text and would be parted: each may be the name of a file that is not among those of the workspace.
-pub fn quoted(text: &str) -> Vec<&str> {
+/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do.
+pub fn possible(text: &str) -> BTreeSet<&str> {
+    let words = words(text, &[]);
+    let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
+    let ends = words.iter().enumerate().filter_map(|(last, word)| {
+        let (path, _) = place(word.text);
+        ending(path).map(|_| (last, at(path) + path.len()))
+    });
+    let runs = ends.flat_map(|(last, end)| {
+        let first = &words[last.saturating_sub(WORDS)..=last];
+        first.iter().map(move |word| &text[at(word.text)..end])
+    });
+    let names = quoted(text).into_iter().chain(runs);
+    names
+        .filter(|name| name.len() <= LONGEST && is_parted(name) && !name.contains(['\n', '\r']))
+        .collect()
+}
+
+/// What stands between quotes in one line of a text.
+fn quoted(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {
         for (open, close) in QUOTES {
@@ -40,9 +61,7 @@ pub fn quoted(text: &str) -> Vec<&str> {
             while let Some((_, behind)) = rest.split_once(open) {
                 let Some((name, after)) = behind.split_once(close) else { break };
                 rest = after;
-                if name.len() <= LONGEST && is_parted(name) {
-                    found.push(name);
-                }
+                found.push(name);
             }
         }
     }
@@ -130,9 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_quotes_may_be_a_name() {
+    fn what_may_be_a_name_is_in_quotes_or_ends_like_one() {
         let text = "\"a b\" or 'c' `d (e)` \"f\ng <h i> “j k” it's";
-        assert_eq!(quoted(text), ["a b", "d (e)", "h i", "j k"]);
+        let told: Vec<&str> = possible(text).into_iter().collect();
+        assert_eq!(told, ["a b", "d (e)", "h i", "j k"]);
+        let told: Vec<&str> = possible("see a\nmy b (1).md:7, x").into_iter().collect();
+        assert_eq!(told, ["1).md", "b (1).md", "my b (1).md"]);
     }
 
     proptest! {

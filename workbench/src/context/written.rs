@@ -18,7 +18,7 @@ pub struct Word<'t> {
 
 /// Bytes of a word: what is longer is no name.
 const LONGEST: usize = 1024;
-/// Bytes that brackets behind a name may hold to belong to it: parameter types, type arguments, a line and a column.
+/// Bytes that brackets behind a name may hold to belong to it: parameters, type arguments, a line and a column.
 const IN_BRACKETS: usize = 200;
 
 /// The words of a text, in its order; `names` are those of files that are one word whatever stands in them.
@@ -155,7 +155,7 @@ fn brackets(text: &str) -> Option<usize> {
         match c {
             '(' | '<' | '[' => depth += 1,
             ')' | '>' | ']' => depth = depth.checked_sub(1)?,
-            ' ' | ',' | '.' | '?' | '&' | '*' | ':' | '@' | '`' => {}
+            ' ' | ',' | '.' | '?' | '&' | '*' | ':' | '@' | '`' | '=' => {}
             c if is_of_name(c) => {}
             _ => return None,
         }
