@@ -14,8 +14,9 @@ use workbench::edit::disk::Disk;
 use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
 use workbench::edit::place::{self, Guard, Refused};
+use workbench::edit::session::NoSession;
 use workbench::live::editor::Editor;
-use workbench::live::edits::{self, Buffer};
+use workbench::live::edits::{self, Buffer, Missing};
 use workbench::live::journal::{self, ANCHORS, Anchor, Journal, Said};
 use workbench::live::kept::{self, LONGEST};
 use workbench::symbols::file::no_text;
@@ -92,7 +93,7 @@ impl Place {
         let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
         let (file, mut notes) = match self.document() {
             Ok((text, notes)) => (Ok(text), notes),
-            Err((code, why)) if buffer.is_none() => return Err(self.remembered(code, why)),
+            Err((code, why)) if buffer.is_none() => return Err(self.elsewhere(code, why, &unsaved)),
             Err((_, why)) => (Err(why), Vec::new()),
         };
         notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
@@ -166,23 +167,33 @@ impl Place {
     /// The document as it is in a session.
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
         let path = &self.path;
-        let buffer = edits::buffer(&self.files, session, path, self.now).map_err(|why| {
-            let told = Diagnostic::error("E_SESSION", why.to_string());
-            Failed::new(Code::Usage, told.hint("`cortex edit list` tells which sessions there are"))
-        })?;
-        buffer.ok_or_else(|| {
-            let (why, hint) = match edits::same_file(&self.files, session, path, self.now) {
-                Some(other) => (
-                    format!("{path} and {other} are one file under two names (hard links), and session {session} has it as {other}"),
-                    format!("`cortex context live {other} --session {session}` shows it"),
+        let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error("E_SESSION", why).hint(hint));
+        let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
+        if let Some(buffer) = edits::buffer(&self.files, session, path, self.now).map_err(no_session)? {
+            return Ok(buffer);
+        }
+        let missing = edits::missing(&self.files, session, path, self.now).map_err(no_session)?;
+        let (why, hint) = match missing {
+            Missing::Unknown => (
+                format!("{path} is no document of session {session}"),
+                format!("`cortex edit open {path} --session {session}` makes it one; without the session the file is shown"),
+            ),
+            Missing::Named(other) => (
+                format!("{path} and {other} are one file under two names (hard links), and session {session} has it as {other}"),
+                format!("`cortex context live {other} --session {session}` shows it"),
+            ),
+            Missing::Away => (
+                format!("{path} was taken away in session {session}, or is not made there yet"),
+                "`undo` or `redo` of the session may bring it back; without the session the file is shown".to_owned(),
+            ),
+            Missing::Moved => (
+                format!(
+                    "session {session} has no edits of {path}, and somebody else wrote the file since it looked: what it was is kept nowhere"
                 ),
-                None => (
-                    format!("{path} has no text in session {session}"),
-                    format!("`cortex edit open {path} --session {session}` takes it in; without the session the file is shown"),
-                ),
-            };
-            Failed::new(Code::Usage, Diagnostic::error("E_SESSION", why).hint(hint))
-        })
+                format!("`cortex edit refresh {path} --session {session}` takes the file as it is; without the session the file is shown"),
+            ),
+        };
+        Err(wrong(why, hint))
     }
 
     /// The text of a file, and what is to be known of how it is written.
@@ -213,12 +224,16 @@ impl Place {
         Ok((text, note.into_iter().collect()))
     }
 
-    /// Of a file that is gone what is remembered can still be shown.
-    fn remembered(&self, code: Code, why: Diagnostic) -> Failed {
+    /// Of a file that is not there what a session has, and what is remembered, can still be shown.
+    fn elsewhere(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
         let journal = kept::read(&self.root, &self.path).unwrap_or_default();
         let last = journal.current().map(|version| version.number);
-        let hint = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
-        Failed::new(code, hint.into_iter().fold(why, Diagnostic::hint))
+        let last = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
+        let session = unsaved
+            .first()
+            .map(|session| format!("edit session {session} has it, with edits that are not saved: --session {session} shows that"));
+        let hints: Vec<String> = last.into_iter().chain(session).collect();
+        Failed::new(code, if hints.is_empty() { why } else { why.hint(hints.join("; ")) })
     }
 
     fn unkept(&self, error: &io::Error) -> Failed {

@@ -117,6 +117,27 @@ fn another_name_of_a_file_is_told_as_such() {
     let ran = bench.run(&["context", "live", "twin.cs", "--session", &session]);
     let told = format!("twin.cs and {FILE} are one file under two names (hard links), and session {session} has it as {FILE}");
     assert!(ran.code == 2 && ran.all().contains(&told), "{ran:?}");
-    let other = bench.run(&["context", "live", "src/MemoTree.Core/NodeId.cs", "--session", &session]);
-    assert!(other.all().contains("has no text in session"), "{other:?}");
+}
+
+#[test]
+fn what_a_session_cannot_show_is_told_with_the_reason() {
+    let bench = Bench::memotree();
+    let session = opened(&bench, FILE);
+    let refused = |path: &str, args: &[&str], says: &str| {
+        let ran = bench.run(&[&["context", "live", path], args].concat());
+        assert!(ran.code != 0 && ran.all().contains(says), "{path}: {ran:?}");
+    };
+    let inside = ["--session", session.as_str()];
+    refused("src/MemoTree.Core/NodeId.cs", &inside, "is no document of session");
+    let name = "src/MemoTree.Core/New.cs";
+    edit(&bench, &["create", name, "--new-text", "class New { }\n", "--session", &session]);
+    let hint = format!("edit session {session} has it, with edits that are not saved: --session {session} shows that");
+    refused(name, &[], &hint);
+    assert_eq!(bench.run(&["context", "live", name, "--session", &session]).code, 0);
+    edit(&bench, &["undo", "--session", &session]);
+    refused(name, &inside, "was taken away in session");
+    bench.write(FILE, "class New { }\n");
+    refused(FILE, &inside, "somebody else wrote the file since it looked");
+    edit(&bench, &["refresh", FILE, "--session", &session]);
+    assert!(text(&live(&bench, &inside)).contains("class New"));
 }

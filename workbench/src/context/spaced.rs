@@ -75,7 +75,9 @@ fn folded(text: &str) -> String {
 
 /// Whether a name is no word, or a part of one.
 fn is_parted(path: &str) -> bool {
-    path.contains(|c: char| separates(c) || is_wide(c) || matches!(c, '(' | ')' | '<' | '>' | '`'))
+    // Hardly any path is, and there are many.
+    let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'.' | b'_' | b'-');
+    !path.bytes().all(is_plain) && path.contains(|c: char| separates(c) || is_wide(c) || matches!(c, '(' | ')' | '<' | '>' | '`'))
 }
 
 /// Where the name of a file begins that may end there: the whole path, also of another machine, or an end of it that is parted, too.

@@ -341,12 +341,32 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     Ok(Some(buffer))
 }
 
-/// The document of a session that is the same file as another path, under another of its names (hard links).
-pub fn same_file<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Option<String> {
+/// Why a session has no text under a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It is no document of the session.
+    Unknown,
+    /// It is the same file as this document, under another of its names (hard links).
+    Named(String),
+    /// It was taken away there, or is not made yet.
+    Away,
+    /// It was only looked at, and somebody else wrote the file since: what it was is kept nowhere.
+    Moved,
+}
+
+/// Why [`buffer`] has nothing under a path.
+///
+/// # Errors
+/// When there is no such session.
+pub fn missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Missing, NoSession> {
+    let session = Session::load(files, handle, now)?;
+    if let Some(document) = session.documents.get(path) {
+        return Ok(document.now.text.as_ref().map_or(Missing::Away, |_| Missing::Moved));
+    }
     let file = |path: &str| files.read(path).ok().flatten().map(|found| (found.stamp.of.0, found.stamp.of.1));
-    let own = file(path)?;
-    let session = Session::load(files, handle, now).ok()?;
-    session.documents.into_keys().find(|other| file(other) == Some(own))
+    let Some(own) = file(path) else { return Ok(Missing::Unknown) };
+    let other = session.documents.into_keys().find(|other| file(other) == Some(own));
+    Ok(other.map_or(Missing::Unknown, Missing::Named))
 }
 
 fn text_of<F: Files>(files: &F, content: &Content) -> Option<String> {
