@@ -22,11 +22,12 @@ use workbench::context::gather::gather;
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
 use workbench::context::members;
-use workbench::context::mentioned::{Mention, Wanted, asked, mentions};
+use workbench::context::mentioned::{Mention, Wanted, asked, mentions, mentions_among};
 use workbench::context::package::{Grade, Package};
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS};
 use workbench::context::rounds::{Asked, Conversation, Inheritance, Inherited, Round, Shown};
+use workbench::context::spaced::possible;
 use workbench::symbols::state::State;
 use workbench::window::state::Window;
 
@@ -171,7 +172,7 @@ impl Method for Build {
         let index = &known.index;
         let root = root(desk)?;
         let before = self.before(&root)?;
-        let (mut mentions, packages) = (mentions(&self.query, index), Package::named(&self.query));
+        let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::named(&self.query));
         members::find(desk, &names.symbols, index, &mut mentions)?;
         let attached = attached(desk, &root, &mut mentions)?;
         let words = asked(&self.query, &mentions);
@@ -298,6 +299,20 @@ impl Build {
         Factors::parse(text).map_err(|why| wrong(&format!("weights: {why}"), "write weights as bm25=0.6,access=0"))
     }
 
+    /// What the query names. The workspace is opened only if it may name files that no type stands in.
+    fn mentions(&self, desk: &mut Desk<'_>, root: &Path, index: &Index) -> Result<Vec<Mention>, Failed> {
+        let found = mentions(&self.query, index);
+        if !found.iter().any(Mention::may_be_file) {
+            return Ok(found);
+        }
+        let (_, session) = desk.open()?;
+        let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+        let names = possible(&self.query).into_iter().map(|name| name.replace('\\', "/"));
+        let others: Vec<String> = names.filter(|name| root.join(name).is_file()).collect();
+        let there = sources.iter().chain(&others).map(String::as_str);
+        Ok(mentions_among(&self.query, index, there))
+    }
+
     /// The conversation as it stands; `None` without one, and for a new one.
     fn before(&self, root: &Path) -> Result<Option<Conversation>, Failed> {
         match self.conversation.as_deref() {
@@ -379,9 +394,10 @@ fn log(root: &Path, conversation: Option<&Conversation>) -> Log {
     log
 }
 
-/// The files that the query names and that no type stands in. The workspace is opened only if it may name some.
+/// The files that the query names and that no type stands in, and lines of others in which none does.
 fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Result<Vec<Attached>, Failed> {
-    if !mentions.iter().any(|mention| matches!(mention.wanted, Wanted::File(_))) {
+    let names_some = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || !mention.outside.is_empty();
+    if !mentions.iter().any(names_some) {
         return Ok(Vec::new());
     }
     let store = desk.context.store_folder();

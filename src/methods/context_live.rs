@@ -1,6 +1,6 @@
 //! `context live`: a document as it stands now and how it came to be so, for a model that edits it.
 
-use super::context_live_look::{Place, Seen};
+use super::context_live_look::{NO_FILE, Place, Seen};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -67,7 +67,7 @@ pub struct Show {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub plan: Option<String>,
-    /// What came of what was meant last.
+    /// What came of what was meant before.
     #[arg(long, value_name = "TEXT")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
@@ -148,23 +148,20 @@ impl Method for Show {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Answer, Failed> {
         let told = self.checked()?;
-        let place = Place::of(desk, &self.file)?;
+        let place = Place::of(desk, &self.file, self.session.as_deref())?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
             let budget = Budget::within(self.budget, desk.context.room());
-            return earlier(&place, number, buffer.as_ref(), (told.unwrap_or_default(), &budget));
+            return self.earlier(&place, number, buffer.as_ref(), (told.unwrap_or_default(), &budget));
         }
         let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), told)?;
         let current = journal.current().map_or(journal.given, |version| version.number);
         let known = |digest: &str| place.text(digest);
-        let text_of = |number| match &buffer {
-            Some(buffer) => buffer.text_of(number).map(str::to_owned),
-            None => journal.version(number).and_then(known),
-        };
+        let text_of = |number| self.text_of(number, &place, &journal, buffer.as_ref());
         let since = self.since.and_then(|number| {
             let before = text_of(number);
             if before.is_none() {
-                notes.push(format!("version {number} is not remembered; the document is shown whole"));
+                notes.push(format!("version {number} is not remembered: the document itself is shown"));
             }
             Some((number, Difference::of(&before?, &text)))
         });
@@ -308,7 +305,7 @@ impl Show {
     }
 
     /// What is to be known of sessions that hold edits of the document, and of the file beside the one that is shown.
-    pub(super) fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Option<&str>) -> Vec<String> {
+    pub(super) fn beside(&self, unsaved: &[String], buffer: Option<&Buffer>, file: Result<&str, &Diagnostic>) -> Vec<String> {
         let others = unsaved.iter().filter(|session| Some(*session) != self.session.as_ref());
         let mut notes: Vec<String> = others
             .map(|session| {
@@ -317,10 +314,10 @@ impl Show {
             .collect();
         if let (Some(buffer), Some(session)) = (buffer, &self.session) {
             match file {
-                None if buffer.base.is_some() => {
-                    notes.push("the file itself is gone, or no text any more; shown is what the session has".to_owned())
-                }
-                Some(file) if buffer.base.as_deref() != Some(&journal::digest(file)) => {
+                Err(why) if why.code != NO_FILE => notes.push(format!("{}; shown is what session {session} has", why.message)),
+                // One that is yet to be made is not missed.
+                Err(_) if buffer.base.is_some() => notes.push(format!("the file itself is gone; shown is what session {session} has")),
+                Ok(file) if buffer.base.as_deref() != Some(&journal::digest(file)) => {
                     notes.push(format!(
                         "somebody else changed the file since session {session} looked at it: refresh the session"
                     ));
@@ -339,13 +336,76 @@ impl Show {
             let names: BTreeSet<String> = names.map(|name| format!("'{name}'")).collect();
             let there = match names.is_empty() {
                 true => "none has a name".to_owned(),
-                false => format!("there are {}", names.into_iter().collect::<Vec<_>>().join(", ")),
+                false => format!("names are {}", names.into_iter().collect::<Vec<_>>().join(", ")),
             };
             return Err(format!("there is no anchor '{name}': {there}"));
         };
         let of_file = if anchor.session == self.session { "" } else { " of the file" };
         let text = known(&anchor.digest).ok_or_else(|| format!("the text of the anchor '{name}' is kept no more"))?;
         Ok((format!("anchor '{name}'{of_file}"), anchor.version, text))
+    }
+
+    /// The text of a version, of the session or of the file.
+    fn text_of(&self, number: u64, place: &Place, journal: &Journal, buffer: Option<&Buffer>) -> Option<String> {
+        let known = |digest| place.text(digest);
+        match buffer {
+            Some(buffer) => {
+                let own = buffer.text_of(number).map(str::to_owned);
+                own.or_else(|| journal.anchored(number, self.session.as_deref()).and_then(known))
+            }
+            None => journal.version(number).and_then(known),
+        }
+    }
+
+    /// The text of an earlier version.
+    fn earlier(&self, place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
+        let path = &place.path;
+        let journal = place.journal()?;
+        let Some(text) = self.text_of(number, place, &journal, buffer) else {
+            let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
+            return Err(Failed::new(Code::Usage, why.hint(self.remembered(&journal, buffer))));
+        };
+        let (editor, notes) = editor.within(&text);
+        let live = Live {
+            path,
+            text: &text,
+            version: number,
+            made: number,
+            since: None,
+            changed: None,
+            recent: Vec::new(),
+            anchor: None,
+            editor: &editor,
+            plans: Vec::new(),
+            moment,
+        };
+        let made = live.alone(budget);
+        Ok(Answer {
+            context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
+            message: user(made.sections),
+            version: number,
+            shown: made.shown,
+            lines: made.lines,
+            cut: made.cut,
+            tokens: made.tokens,
+            notes,
+        })
+    }
+
+    /// Which versions are remembered, in words.
+    fn remembered(&self, journal: &Journal, buffer: Option<&Buffer>) -> String {
+        let (first, last, of) = match (buffer, journal.versions.first()) {
+            (Some(buffer), _) => (buffer.first(), buffer.version(), " of the session"),
+            (None, Some(first)) => (first.number, journal.given, ""),
+            (None, None) => return "nobody asked for this document yet".to_owned(),
+        };
+        let earlier = journal.anchored_before(first, self.session.as_deref());
+        let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
+        let kept = format!("versions {first} to {last}{of} are remembered");
+        match earlier.is_empty() {
+            true => kept,
+            false => format!("{kept}, and {} as anchors", earlier.join(", ")),
+        }
     }
 }
 
@@ -380,64 +440,5 @@ impl Wrong {
                 .found(found.chars().take(120).collect::<String>())
                 .hint("write 12 or 12:5, and 12:5-14:1 for a selection"),
         )
-    }
-}
-
-/// The text of an earlier version.
-fn earlier(place: &Place, number: u64, buffer: Option<&Buffer>, (editor, budget): (Editor, &Budget)) -> Result<Answer, Failed> {
-    let path = &place.path;
-    let (text, hint) = match buffer {
-        Some(buffer) => {
-            let hint = format!("versions {} to {} of the session can be shown", buffer.first(), buffer.version());
-            (buffer.text_of(number).map(str::to_owned), hint)
-        }
-        None => {
-            let journal = place.journal()?;
-            (journal.version(number).and_then(|digest| place.text(digest)), remembered(&journal))
-        }
-    };
-    let Some(text) = text else {
-        let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
-        return Err(Failed::new(Code::Usage, why.hint(hint)));
-    };
-    let (editor, notes) = editor.within(&text);
-    let live = Live {
-        path,
-        text: &text,
-        version: number,
-        made: number,
-        since: None,
-        changed: None,
-        recent: Vec::new(),
-        anchor: None,
-        editor: &editor,
-        plans: Vec::new(),
-        moment,
-    };
-    let made = live.alone(budget);
-    Ok(Answer {
-        context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
-        message: user(made.sections),
-        version: number,
-        shown: made.shown,
-        lines: made.lines,
-        cut: made.cut,
-        tokens: made.tokens,
-        notes,
-    })
-}
-
-/// Which versions of a file are remembered, in words.
-fn remembered(journal: &Journal) -> String {
-    let Some(first) = journal.versions.first().map(|version| version.number) else {
-        return "nobody asked for this document yet".to_owned();
-    };
-    let of_file = journal.anchors.iter().filter(|anchor| anchor.session.is_none());
-    let earlier: BTreeSet<u64> = of_file.map(|anchor| anchor.version).filter(|number| *number < first).collect();
-    let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
-    let kept = format!("versions {first} to {} are remembered", journal.given);
-    match earlier.is_empty() {
-        true => kept,
-        false => format!("{kept}, and {} as anchors", earlier.join(", ")),
     }
 }

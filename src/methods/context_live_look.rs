@@ -7,18 +7,22 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use engine::values::diagnostic::Diagnostic;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use workbench::checkout::{self, Held};
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::{Form, decode};
 use workbench::edit::files::Files;
-use workbench::edit::place::{self, Guard};
+use workbench::edit::place::{self, Guard, Refused};
+use workbench::edit::session::NoSession;
 use workbench::live::editor::Editor;
-use workbench::live::edits::{self, Buffer};
+use workbench::live::edits::{self, Buffer, Missing};
 use workbench::live::journal::{self, ANCHORS, Anchor, Journal, Said};
 use workbench::live::kept::{self, LONGEST};
 use workbench::symbols::file::no_text;
+
+/// The code of what is said where there is no file.
+pub(super) const NO_FILE: &str = "E_NO_FILE";
 
 /// A document of the workspace, now.
 pub(super) struct Place {
@@ -41,20 +45,34 @@ pub(super) struct Seen {
 }
 
 impl Place {
-    /// That of a path, as it was given.
-    pub(super) fn of(desk: &Desk<'_>, file: &str) -> Result<Self, Failed> {
+    /// That of a path, as it was given. What is no file any more is the document that a session has, or that is remembered, under that path.
+    pub(super) fn of(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
         let root = root(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: true,
         };
-        let path = place::resolve(&root, file, &guard).map_err(|why| not_shown(&why))?;
-        Ok(Self {
+        let resolved = place::resolve(&root, file, &guard);
+        let mut place = Self {
             files: Disk::new(&root),
             root,
-            path,
+            path: String::new(),
             now: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        })
+        };
+        let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
+        place.path = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
+        Ok(place)
+    }
+
+    /// The path of a document where no file is any more, if there is something to be shown of it.
+    fn former(&self, file: &str, session: Option<&str>) -> Option<String> {
+        let full = self.root.join(file);
+        let below: PathBuf = full.strip_prefix(&self.root).ok()?.components().collect();
+        let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+        let path = below.to_str().filter(|_| is_plain)?.to_owned();
+        let has_it = |session| edits::buffer(&self.files, session, &path, self.now).is_ok_and(|buffer| buffer.is_some());
+        let is_remembered = || kept::read(&self.root, &path).is_ok_and(|journal| journal.current().is_some());
+        (session.is_some_and(has_it) || is_remembered()).then_some(path)
     }
 
     /// The text of a digest, if it is remembered.
@@ -73,12 +91,13 @@ impl Place {
         let held = kept::alone(&self.root).map_err(|error| self.unkept(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
         let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
-        let (file, mut notes) = match (self.document(), buffer) {
-            (Ok((text, notes)), _) => (Some(text), notes),
-            (Err(_), Some(_)) => (None, Vec::new()),
-            (Err(why), None) => return Err(self.remembered(why)),
+        let (file, mut notes) = match self.document() {
+            Ok((text, notes)) => (Ok(text), notes),
+            Err((code, why)) if buffer.is_none() => return Err(self.elsewhere(code, why, &unsaved)),
+            Err((_, why)) => (Err(why), Vec::new()),
         };
         notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
+        let file = file.ok();
         let text = buffer
             .map(|buffer| buffer.text.clone())
             .or_else(|| file.clone())
@@ -86,7 +105,10 @@ impl Place {
         let corrected = editor.map(|editor| editor.within(&text));
         let (editor, told) = corrected.map_or((None, Vec::new()), |(editor, told)| (Some(editor), told));
         notes.extend(told);
-        let (mut journal, forgotten) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        let (mut journal, forgotten, has_cause) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        if show.result.is_some() && !has_cause {
+            notes.push("no plan was told before that this is the result of: it is not kept".to_owned());
+        }
         if let Some(name) = forgotten.and_then(|anchor| anchor.name) {
             let of = if show.session.is_some() { "the session" } else { "the file" };
             notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} of {of} are kept"));
@@ -97,7 +119,7 @@ impl Place {
         Ok(Seen { text, journal, notes })
     }
 
-    /// What is remembered of the document, with what this call tells, and an anchor that is forgotten for a new one.
+    /// What is remembered of the document, with what this call tells; an anchor that is forgotten for a new one; whether a plan was told before.
     fn noted(
         &self,
         show: &Show,
@@ -105,7 +127,7 @@ impl Place {
         file: Option<&str>,
         buffer: Option<&Buffer>,
         editor: Option<Editor>,
-    ) -> Result<(Journal, Option<Anchor>), Failed> {
+    ) -> Result<(Journal, Option<Anchor>, bool), Failed> {
         let said = Said {
             author: show.author.clone(),
             what: show.what.clone(),
@@ -114,14 +136,14 @@ impl Place {
         };
         let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
         let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
-        let mut forgotten = None;
+        let (mut forgotten, mut has_cause) = (None, false);
         let changed = kept::change(&self.root, held, &self.path, &texts, |journal| {
             let before = journal.current().and_then(|current| self.text(&current.digest));
             if let Some(text) = file {
                 journal.found(text, before.as_deref(), self.now, &said);
             }
             let version = buffer.map_or(journal.given, Buffer::version);
-            journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
+            has_cause = journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
             let shown = match buffer {
                 Some(buffer) => Some((buffer.version(), journal::digest(&buffer.text))),
                 None => journal.current().map(|current| (current.number, current.digest.clone())),
@@ -139,34 +161,52 @@ impl Place {
                 journal.editor = editor;
             }
         });
-        Ok((changed.map_err(|error| self.unkept(&error))?, forgotten))
+        Ok((changed.map_err(|error| self.unkept(&error))?, forgotten, has_cause))
     }
 
     /// The document as it is in a session.
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
         let path = &self.path;
-        let buffer = edits::buffer(&self.files, session, path, self.now).map_err(|why| {
-            let told = Diagnostic::error("E_SESSION", why.to_string());
-            Failed::new(Code::Usage, told.hint("`cortex edit list` tells which sessions there are"))
-        })?;
-        buffer.ok_or_else(|| {
-            let told = Diagnostic::error("E_SESSION", format!("{path} has no text in session {session}"));
-            let hint = format!("`cortex edit open {path} --session {session}` takes it in; without the session the file is shown");
-            Failed::new(Code::Usage, told.hint(hint))
-        })
+        let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error("E_SESSION", why).hint(hint));
+        let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
+        if let Some(buffer) = edits::buffer(&self.files, session, path, self.now).map_err(no_session)? {
+            return Ok(buffer);
+        }
+        let missing = edits::missing(&self.files, session, path, self.now).map_err(no_session)?;
+        let (why, hint) = match missing {
+            Missing::Unknown => (
+                format!("{path} is no document of session {session}"),
+                format!("`cortex edit open {path} --session {session}` makes it one; without the session the file is shown"),
+            ),
+            Missing::Named(other) => (
+                format!("{path} and {other} are one file under two names (hard links), and session {session} has it as {other}"),
+                format!("`cortex context live {other} --session {session}` shows it"),
+            ),
+            Missing::Away => (
+                format!("{path} was taken away in session {session}, or is not made there yet"),
+                "`undo` or `redo` of the session may bring it back; without the session the file is shown".to_owned(),
+            ),
+            Missing::Moved => (
+                format!(
+                    "session {session} has no edits of {path}, and somebody else wrote the file since it looked: what it was is kept nowhere"
+                ),
+                format!("`cortex edit refresh {path} --session {session}` takes the file as it is; without the session the file is shown"),
+            ),
+        };
+        Err(wrong(why, hint))
     }
 
     /// The text of a file, and what is to be known of how it is written.
-    fn document(&self) -> Result<(String, Vec<String>), Failed> {
+    fn document(&self) -> Result<(String, Vec<String>), (Code, Diagnostic)> {
         let path = &self.path;
-        let unread = |message: String, hint: &str| Failed::new(Code::Io, Diagnostic::error("E_READ", message).hint(hint));
+        let unread = |message: String, hint: &str| (Code::Io, Diagnostic::error("E_READ", message).hint(hint));
         let found = self.files.read(path).map_err(|error| {
             let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
             unread(format!("{path} cannot be read: {error}"), hint)
         })?;
         let Some(found) = found else {
-            let why = Diagnostic::error("E_NO_FILE", format!("there is no file {path}"));
-            return Err(Failed::new(Code::Io, why.hint("name a file by its path from the workspace's root")));
+            let why = Diagnostic::error(NO_FILE, format!("there is no file {path}"));
+            return Err((Code::Io, why.hint("name a file by its path from the workspace's root")));
         };
         if found.bytes.len() > LONGEST {
             let why = format!(
@@ -174,9 +214,9 @@ impl Place {
                 found.bytes.len()
             );
             let hint = "`cortex source` shows lines of it";
-            return Err(Failed::new(Code::Usage, Diagnostic::error("E_TOO_LARGE", why).hint(hint)));
+            return Err((Code::Usage, Diagnostic::error("E_TOO_LARGE", why).hint(hint)));
         }
-        let (text, encoding) = decode(&found.bytes).map_err(|why| Failed::new(Code::Usage, no_text(path, &why)))?;
+        let (text, encoding) = decode(&found.bytes).map_err(|why| (Code::Usage, no_text(path, &why)))?;
         let note = (encoding.form != Form::Utf8).then(|| {
             let form = encoding.form.to_string().to_lowercase();
             format!("{path} is written in {form}; what is shown is what its bytes stand for")
@@ -184,18 +224,16 @@ impl Place {
         Ok((text, note.into_iter().collect()))
     }
 
-    /// Of a file that is gone what is remembered can still be shown.
-    fn remembered(&self, why: Failed) -> Failed {
-        let last = kept::read(&self.root, &self.path)
-            .ok()
-            .and_then(|journal| journal.current().map(|version| version.number));
-        match (last, why.diagnostics.first()) {
-            (Some(last), Some(told)) => {
-                let hint = format!("version {last} is the last that is remembered: --version {last} shows it");
-                Failed::new(why.code, told.clone().hint(hint))
-            }
-            _ => why,
-        }
+    /// Of a file that is not there what a session has, and what is remembered, can still be shown.
+    fn elsewhere(&self, code: Code, why: Diagnostic, unsaved: &[String]) -> Failed {
+        let journal = kept::read(&self.root, &self.path).unwrap_or_default();
+        let last = journal.current().map(|version| version.number);
+        let last = last.map(|last| format!("version {last} is the last that is remembered: --version {last} shows it"));
+        let session = unsaved
+            .first()
+            .map(|session| format!("edit session {session} has it, with edits that are not saved: --session {session} shows that"));
+        let hints: Vec<String> = last.into_iter().chain(session).collect();
+        Failed::new(code, if hints.is_empty() { why } else { why.hint(hints.join("; ")) })
     }
 
     fn unkept(&self, error: &io::Error) -> Failed {
@@ -207,7 +245,7 @@ impl Place {
     }
 }
 
-fn not_shown(why: &place::Refused) -> Failed {
+fn not_shown(why: &Refused) -> Failed {
     let why = Diagnostic::error("AccessDenied", format!("this is not shown: {why}"));
     Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
 }

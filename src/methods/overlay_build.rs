@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use workbench::overlay::compare::compare;
-use workbench::overlay::record::used;
+use workbench::overlay::record::{is_session, used};
 
 /// Build targets as they would be with the documents of an overlay.
 ///
@@ -136,6 +136,9 @@ pub struct Diff {
 #[serde(rename_all = "camelCase")]
 pub struct Differs {
     name: String,
+    /// Whether it is an edit session, for which a merge is that its edits are saved.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    session: bool,
     /// Its documents.
     documents: Vec<Document>,
     /// A unified diff of all of them.
@@ -214,6 +217,7 @@ impl Method for Diff {
             .transpose()?;
         Ok(Differs {
             name: self.name.clone(),
+            session: is_session(&files, &self.name)?,
             documents: compared.into_iter().map(Document::from).collect(),
             diff,
             targets,
@@ -224,10 +228,13 @@ impl Method for Diff {
         let mut text: String = answer
             .documents
             .iter()
-            .map(|document| format!("{}\n", overlay::line(document)))
+            .map(|document| format!("{}\n", overlay::line(document, answer.session)))
             .collect();
         if answer.documents.is_empty() {
-            text = format!("overlay {} has no document\n", answer.name);
+            text = match answer.session {
+                true => format!("the session {} has no edits that are not saved\n", answer.name),
+                false => format!("overlay {} has no document\n", answer.name),
+            };
         }
         text.push_str(&answer.diff);
         if let Some(targets) = &answer.targets {

@@ -216,7 +216,7 @@ fn files_that_are_no_code_are_shown_or_say_why_not() {
         [
             ".env: .env is kept from models by **/.env",
             "gone.md: there is no such file in the root, and no source is called so",
-            ".git/config: .git/config belongs to git, which is not edited here",
+            ".git/config: .git/config belongs to git",
         ]
     );
     assert_eq!(answer["state"]["complete"], false);
@@ -236,6 +236,57 @@ fn files_that_are_no_code_are_shown_or_say_why_not() {
     assert!(alone["tokens"].as_u64() > Some(800), "{alone}");
     let why = alone["items"][0]["why"].as_str().expect("a reason");
     assert!(why.ends_with("-2000 have no room in the budget"), "{why}");
+}
+
+#[test]
+fn names_with_spaces_are_found_as_they_are_written() {
+    let bench = Bench::memotree();
+    bench.write("docs/My Notes.md", "# The kaleidoscope\n");
+    bench.write("src/My Box/Lid [1].cs", "namespace Boxes;\nclass Lid { }\n");
+    bench.write("scratch pad/own.txt", "mine\n");
+    bench.write(".gitignore", "scratch pad/\n");
+    for (query, expected) in [
+        ("why does docs/My Notes.md say so?", "docs/My Notes.md"),
+        ("\"My Notes.md\" is wrong", "docs/My Notes.md"),
+        ("see `docs\\my notes.md`:1", "docs/My Notes.md"),
+        ("[notes](docs/My%20Notes.md#L1)", "docs/My Notes.md"),
+        ("[notes](<docs/My Notes.md>)", "docs/My Notes.md"),
+        ("/ci/1/docs/My Notes.md:1: spelling", "docs/My Notes.md"),
+        ("what is in 'scratch pad/own.txt'", "scratch pad/own.txt"),
+        ("what is in scratch pad/own.txt:1?", "scratch pad/own.txt"),
+        ("src/My Box/Lid [1].cs(2,7): error", "Boxes.Lid"),
+        ("[lid](src/My%20Box/Lid%20%5B1%5D.cs)", "Boxes.Lid"),
+    ] {
+        let answer = built(&bench, &["--query", query, "--budget", "600"]);
+        assert_eq!(paths(&answer)[0], expected, "{query}: {answer}");
+        let mentions = answer["mentions"].as_array().expect("mentions");
+        assert!(mentions.iter().all(|one| one["notShown"].is_null()), "{query}: {answer}");
+    }
+    let gone = built(&bench, &["--query", "\"docs/Other Notes.md\"", "--budget", "300"]);
+    assert_eq!(gone["leftOut"][0]["path"], "Notes.md", "{gone}");
+}
+
+#[test]
+fn lines_of_code_in_which_no_type_stands_are_shown() {
+    let bench = Bench::memotree();
+    let file = "src/MemoTree.Core/Top.cs";
+    let text =
+        "using System;\nusing static System.Math;\n\n[assembly: CLSCompliant(true)]\n\nnamespace Tops\n{\n    class Top\n    {\n    }\n}\n";
+    bench.write(file, text);
+    let shown = |lines: &str| {
+        let answer = built(&bench, &["--query", &format!("{file}:{lines}"), "--budget", "600"]);
+        assert!(answer["mentions"][0]["notShown"].is_null(), "{answer}");
+        let text = answer["contextText"].as_str().expect("a text");
+        let fence = text.split_once("```cs\n").and_then(|(_, rest)| rest.split_once("```"));
+        fence.map(|(lines, _)| lines.to_owned())
+    };
+    assert_eq!(shown("1-2").as_deref(), Some("using System;\nusing static System.Math;\n"));
+    assert_eq!(shown("4").as_deref(), Some("[assembly: CLSCompliant(true)]\n"));
+    let before = "[assembly: CLSCompliant(true)]\n\nnamespace Tops\n{\n";
+    assert_eq!(shown("4-10").as_deref(), Some(before), "and the type");
+    assert_eq!((shown("7-10"), shown("8"), shown("9-99")), (None, None, None));
+    assert_eq!(shown("11").as_deref(), Some("}\n"));
+    assert_eq!(shown("50-60").as_deref(), Some("}\n"), "the nearest line that there is");
 }
 
 #[test]

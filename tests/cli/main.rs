@@ -13,6 +13,7 @@ mod foretold;
 mod gone;
 mod journey;
 mod live;
+mod live_sessions;
 mod looking;
 mod mcp;
 mod mcp_http;

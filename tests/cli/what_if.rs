@@ -128,6 +128,8 @@ fn what_a_session_has_not_saved_is_an_overlay() {
     let saved = shown(&[]);
     let nothing = run(&["overlay", "diff", session, "--json"]).json();
     assert_eq!(nothing["documents"], json!([]), "{nothing}");
+    let nothing = run(&["overlay", "diff", session]).out;
+    assert_eq!(nothing, format!("the session {session} has no edits that are not saved\n"));
     let edit = ["edit", "replace", "--session", session, "--old-text", FROM, "--new-text", TO];
     assert_eq!(run(&edit).code, 0);
     let foretold = shown(&["--overlay", session]);
@@ -221,6 +223,23 @@ fn a_session_shows_what_saving_it_would_come_to() {
     }
     let differs = run(&["overlay", "diff", session, "--json"]).json();
     assert_eq!(differs["documents"][0]["file"], "conflict", "{differs}");
+    // A session is saved, not merged.
+    let told = run(&["overlay", "diff", session]).out;
+    assert!(
+        told.starts_with(&format!(
+            "changed {FILE}; the file moved in the workspace since, and saving conflicts\n"
+        )),
+        "{told}"
+    );
+    fs::remove_file(bench.root().join(FILE)).expect("removed");
+    fs::create_dir(bench.root().join(FILE)).expect("folder");
+    let told = run(&["overlay", "diff", session]).out;
+    assert!(
+        told.contains(&format!("; nothing can be saved there: {FILE} is no regular file\n")),
+        "{told}"
+    );
+    fs::remove_dir(bench.root().join(FILE)).expect("removed");
+    write(&text);
     // Which files are sources, and what an overlay is called, is not for a session to say.
     let rules = run(&["edit", "create", ".ignore", "--mode", "manual", "--new-text", "docs/\n", "--json"]).json();
     let rules = rules["session"].as_str().expect("a handle");

@@ -1,4 +1,4 @@
-//! Files that a query names and that no type stands in: `README.md`, `cortex.toml`, `build/ci.yml:10-20`. They are shown by the rules by which
+//! Files that a query names and that no type stands in: `README.md`, `cortex.toml`, `build/ci.yml:10-20`, and lines of others, in which none does. They are shown by the rules by which
 //! sources of files are (never from outside of the workspace, of git or of the store, no binary ones), and none that no model may see. What is
 //! named and not shown says why.
 
@@ -57,21 +57,24 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
     let sources = LazyCell::new(place.sources);
     let mut found: Vec<Attached> = Vec::new();
     mentions.retain_mut(|mention| {
+        for (path, lines) in std::mem::take(&mut mention.outside) {
+            let is_all = mention.wanted == Wanted::Lines(lines);
+            let read = read(&path, &path, Some(lines), place);
+            // Beside types a line of brackets says nothing.
+            if is_all || read.as_ref().is_ok_and(|file| file.text.contains(char::is_alphanumeric)) {
+                take(mention, read, &mut found);
+            }
+        }
         let Wanted::File(lines) = mention.wanted else { return true };
         let (written, _) = written::place(&mention.text);
         let written = written.replace('\\', "/");
-        match paths(&written, place, &sources) {
+        let plain = paths(&written, place, &sources);
+        let decoded = || Some(paths(&written::decoded(&written)?, place, &sources).ok()?);
+        match plain.or_else(|why| decoded().ok_or(why)) {
             Err(why) => mention.not_shown = why,
             Ok(paths) => {
                 for path in paths {
-                    match read(&written, &path, lines, place) {
-                        Ok(file) if !found.iter().any(|known| known.path == path && known.text == file.text) => found.push(Attached {
-                            mention: mention.text.clone(),
-                            ..file
-                        }),
-                        Ok(_) => {}
-                        Err(why) => mention.not_shown = Some(why),
-                    }
+                    take(mention, read(&written, &path, lines, place), &mut found);
                     mention.files.push(path);
                 }
             }
@@ -79,6 +82,18 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
         !mention.files.is_empty() || mention.not_shown.is_some()
     });
     found
+}
+
+/// Takes a file that was read for a mention, unless it is there already; or why it is not shown.
+fn take(mention: &mut Mention, read: Result<Attached, String>, found: &mut Vec<Attached>) {
+    match read {
+        Ok(file) if !found.iter().any(|known| known.path == file.path && known.text == file.text) => found.push(Attached {
+            mention: mention.text.clone(),
+            ..file
+        }),
+        Ok(_) => {}
+        Err(why) => mention.not_shown = Some(why),
+    }
 }
 
 /// The files that a path means: what is there, or by the end of their paths. Else why there is none, if it cannot be but a file's.
@@ -233,6 +248,7 @@ mod tests {
         for (path, text) in [
             ("README.md", b"one\ntwo\n".as_slice()),
             ("docs/a/guide.md", b"g\n"),
+            ("docs/a/my guide.md", b"m\n"),
             ("docs/.env", b"KEY=1\n"),
             ("own/x.txt", b"x\n"),
             ("logo.png", b"\x89PNG\0\0"),
@@ -246,7 +262,11 @@ mod tests {
         }
         let many: Vec<String> = (0..5).map(|at| format!("p{at}/notes.md")).collect();
         let sources = || {
-            let mut all = vec!["docs/a/guide.md".to_owned(), "tools/x.awk".to_owned()];
+            let mut all = vec![
+                "docs/a/guide.md".to_owned(),
+                "docs/a/my guide.md".to_owned(),
+                "tools/x.awk".to_owned(),
+            ];
             all.extend(many.clone());
             all
         };
@@ -260,6 +280,8 @@ mod tests {
         for (text, expected) in [
             ("README.md", "README.md:1-2"),
             ("README.md:2", "README.md:2-2"),
+            ("docs/a/my%20guide.md:1", "docs/a/my guide.md:1-1"),
+            ("my guide.md", "docs/a/my guide.md:1-1"),
             (
                 "README.md:2-9",
                 "README.md:2-2 README.md: lines 2-9 were asked for; the file has 2 lines, and 2-2 are shown",
@@ -269,7 +291,7 @@ mod tests {
             ("/elsewhere/docs/a/guide.md", "docs/a/guide.md:1-1"),
             ("docs/.env", "docs/.env is kept from models by **/.env"),
             ("own/x.txt", "own/x.txt is kept from models by own/**"),
-            (".git/config", ".git/config belongs to git, which is not edited here"),
+            (".git/config", ".git/config belongs to git"),
             ("../secret", "../secret leads out of the workspace"),
             ("/etc/hosts.txt", "/etc/hosts.txt leads out of the workspace"),
             ("empty.txt", "empty.txt is empty"),
@@ -293,6 +315,16 @@ mod tests {
             };
             assert_eq!(told.trim_end(), expected, "{text}");
         }
+        let lines = |lines: Lines, outside: Lines| Mention {
+            text: "guide.md".to_owned(),
+            wanted: Wanted::Lines(lines),
+            outside: vec![("docs/a/guide.md".to_owned(), outside), ("own/x.txt".to_owned(), outside)],
+            ..Mention::default()
+        };
+        let mut mentions = vec![lines((1, 1), (1, 1)), lines((1, 9), (2, 2))];
+        assert_eq!(attach(&mut mentions, place).len(), 1, "lines in which no type stands");
+        let why = mentions.iter().map(|one| one.not_shown.as_deref());
+        assert_eq!(why.collect::<Vec<_>>(), [Some("own/x.txt is kept from models by own/**"), None]);
         let mut mentions = vec![mention("logo.png"), mention("README.md"), mention("./README.md")];
         assert_eq!(attach(&mut mentions, place).len(), 1, "one file is shown once");
         let why = mentions[0].not_shown.clone().unwrap_or_default();

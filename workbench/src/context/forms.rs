@@ -64,15 +64,15 @@ pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: &BTreeSet<
     }
 }
 
-/// A text between fences.
+/// A text between fences that no line of it ends.
 pub fn fenced(language: &str, text: &str) -> String {
     let fence = fence(text);
-    let end = if text.ends_with('\n') { "" } else { "\n" };
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
     format!("{fence}{language}\n{text}{end}{fence}\n")
 }
 
-/// A fence that no line of a text ends: longer than any run of backquotes in it.
-pub fn fence(text: &str) -> String {
+/// A fence: longer than any run of backquotes in a text.
+fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat(3.max(longest + 1))
 }
@@ -133,5 +133,9 @@ mod tests {
         for (text, expected) in [("plain", "```"), ("a ``` b", "````"), ("`````\n``", "``````"), ("", "```")] {
             assert_eq!(fence(text), expected, "{text}");
         }
+        assert_eq!(
+            ["", "a", "a\n"].map(|text| fenced("", text)),
+            ["```\n```\n", "```\na\n```\n", "```\na\n```\n"]
+        );
     }
 }

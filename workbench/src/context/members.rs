@@ -2,7 +2,7 @@
 
 use super::index::Index;
 use super::mentioned::{Mention, Wanted};
-use super::written::Lines;
+use super::written::{Lines, is_of_name};
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
@@ -61,23 +61,36 @@ fn is_meant(found: &Resolution, one: &Candidate) -> bool {
     matches!(found.how, Some(How::Exact | How::Suffix)) && one.member().is_some()
 }
 
-/// A name of a member as it was written, with the types of its parameters where a stack trace or a declaration has their names too, and without
-/// parameters.
+/// A name of a member as it was written, with the types of its parameters where a stack trace or a declaration has their names too, without
+/// parameters, and as the property or event that it reads or changes.
 fn spellings(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     let path = SymbolPath::parse(name).ok();
     if let (Some(parameters), Some(open)) = (path.and_then(|path| path.parameters), name.find('(')) {
-        let types = parameters
-            .iter()
-            .map(|one| one.rsplit_once(' ').map_or(one.as_str(), |(kind, _)| kind));
-        let types: Vec<&str> = types.collect();
+        let types: Vec<&str> = parameters.iter().map(|one| kind(one)).collect();
         all.push(format!("{}({})", &name[..open], types.join(",")));
         all.push(name[..open].to_owned());
     }
+    let plain = all.last().cloned().unwrap_or_default();
+    let (owner, member) = plain.split_at(plain.rfind(['.', '#']).map_or(0, |at| at + 1));
+    let accessed = ["get_", "set_", "add_", "remove_"]
+        .iter()
+        .find_map(|kind| member.strip_prefix(kind));
+    all.extend(accessed.map(|member| format!("{owner}{member}")));
     all
 }
 
-/// The members that stand in lines, the types of those first, and then the innermost that stands there.
+/// The type of a parameter that may be written with its name and a default value.
+fn kind(parameter: &str) -> &str {
+    let parameter = parameter.split('=').next().unwrap_or(parameter).trim_end();
+    let kind = parameter.trim_end_matches(is_of_name);
+    match kind.ends_with([' ', '>', ']', '?', '*', '&']) {
+        true => kind.trim_end(),
+        false => parameter,
+    }
+}
+
+/// The members that stand in lines, the types of those first, and then the innermost that stands there; and the lines in which none stands.
 fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &mut Mention) -> Result<(), O::Error> {
     let mut first: Vec<String> = Vec::new();
     for file in &mention.files {
@@ -98,13 +111,16 @@ fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &
             types.push((here.is_empty(), u32::MAX - decl.span.first, key));
             members.extend(here);
         }
+        let spans = tree.types.iter().map(|decl| decl.span).filter(|span| stands(span, lines));
+        let gaps = gaps(spans, lines).into_iter().map(|gap| (file.clone(), gap));
+        mention.outside.extend(gaps);
         types.sort_unstable();
         first.extend(types.into_iter().map(|(.., key)| key.to_owned()));
         members.sort();
         mention.members.extend(members.into_iter().map(|(_, path)| path));
     }
     if first.is_empty() {
-        mention.not_shown = Some("no type stands in these lines".to_owned());
+        mention.outside = mention.files.iter().map(|file| (file.clone(), lines)).collect();
     }
     let others: Vec<String> = mention.types.iter().filter(|key| !first.contains(key)).cloned().collect();
     first.extend(others);
@@ -112,6 +128,22 @@ fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &
     mention.types = first;
     mention.members.truncate(MOST);
     Ok(())
+}
+
+/// The lines before each of the types that stand in lines, in which none stands. Behind the last one nothing is declared.
+fn gaps(spans: impl Iterator<Item = Span>, (from, _): Lines) -> Vec<Lines> {
+    let mut spans: Vec<Span> = spans.collect();
+    spans.sort_unstable();
+    let mut from = from.max(1);
+    let mut gaps = Vec::new();
+    for span in spans {
+        let first = u64::from(span.first);
+        if from < first {
+            gaps.push((from, first - 1));
+        }
+        from = from.max(u64::from(span.last) + 1);
+    }
+    gaps
 }
 
 fn stands(span: &Span, (from, to): Lines) -> bool {
@@ -193,6 +225,10 @@ mod tests {
             ("Store.Get(int) fails", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
             ("at Box.Store.Get(Int32 id)", vec!["Box.Store#Get(int) src/Store.cs:6-12"]),
             (
+                "Store.Get(string? name, int most = 3)",
+                vec!["Box.Store#Get(string?,int) src/Store.cs:14-14"],
+            ),
+            (
                 "Box.Store.Get of it",
                 vec![
                     "Box.Store#Get(int) src/Store.cs:6-12",
@@ -217,6 +253,14 @@ mod tests {
             ("Store.cs(22,9)", vec!["Box.Store+Entry`1#Value src/Store.cs:22-22"]),
             ("Cache<K, V>.Hits", vec!["Box.Cache`2#Hits src/Stores.cs:12-12"]),
             ("BigStore.Count", vec!["Box.Store#Count src/Stores.cs:8-8"]),
+            ("at Box.Store.get_Count()", vec!["Box.Store#Count src/Stores.cs:8-8"]),
+            (
+                "at Box.Store.<Get>b__3_0(Int32 x)",
+                vec![
+                    "Box.Store#Get(int) src/Store.cs:6-12",
+                    "Box.Store#Get(string?,int) src/Store.cs:14-14",
+                ],
+            ),
             ("Store.Nope, Store.cs:99, Store.cs:1", vec![]),
         ] {
             assert_eq!(told(query), expected, "{query}");
@@ -224,12 +268,47 @@ mod tests {
     }
 
     #[test]
+    fn parameters_have_types_names_and_defaults() {
+        for (parameter, expected) in [
+            ("int", "int"),
+            ("int id", "int"),
+            ("int most=3", "int"),
+            ("Action<T,int>callback", "Action<T,int>"),
+            ("Action<T,int>", "Action<T,int>"),
+            ("string?name", "string?"),
+            ("object[]", "object[]"),
+            ("object[]all", "object[]"),
+            ("System.Int32 id", "System.Int32"),
+            ("System.Int32", "System.Int32"),
+        ] {
+            assert_eq!(kind(parameter), expected, "{parameter}");
+        }
+    }
+
+    #[test]
     fn what_is_not_there_is_said_and_bases_come_with_their_members() {
-        let (mentions, _) = named("BigStore.Nope and Store.cs:99");
-        let why: Vec<Option<&str>> = mentions.iter().map(|one| one.not_shown.as_deref()).collect();
-        assert_eq!(why, [Some("its type has no such member"), Some("no type stands in these lines")]);
+        let (mentions, _) = named("BigStore.Nope");
+        assert_eq!(mentions[0].not_shown.as_deref(), Some("its type has no such member"));
         let (mentions, _) = named("BigStore.Count at Store.cs:23");
         assert_eq!(mentions[0].types, ["Box.BigStore", "Box.Store"]);
         assert_eq!(mentions[1].types[..3], ["Box.Store+Entry`1+Kind", "Box.Store+Entry`1", "Box.Store"]);
+    }
+
+    #[test]
+    fn lines_in_which_no_type_stands_are_told() {
+        for (query, expected) in [
+            ("Store.cs:99", vec![("src/Store.cs", (99, 99))]),
+            ("Store.cs:1-2", vec![("src/Store.cs", (1, 2))]),
+            // The documentation of a type is the type's.
+            ("Store.cs:0-8", vec![("src/Store.cs", (1, 2))]),
+            ("Store.cs:6-8", vec![]),
+            ("Stores.cs:5-", vec![("src/Stores.cs", (13, 13))]),
+            ("Stores.cs:1-4", vec![("src/Stores.cs", (1, 2))]),
+        ] {
+            let (mentions, _) = named(query);
+            let outside = mentions[0].outside.iter().map(|(file, lines)| (file.as_str(), *lines));
+            assert_eq!(outside.collect::<Vec<_>>(), expected, "{query}");
+            assert_eq!(mentions[0].not_shown, None, "{query}");
+        }
     }
 }

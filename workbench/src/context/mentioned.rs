@@ -5,12 +5,14 @@
 //! around it. Which members are meant is told by [`super::members`], and what files that no type stands in by [`super::attached`].
 
 use super::index::Index;
+use super::spaced;
 use super::words::distinct;
 use super::written::{self, Lines, Word};
 use crate::symbols::path::SymbolPath;
 use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +35,16 @@ pub struct Mention {
     /// What of the types or files is meant, as far as the text tells.
     #[serde(skip)]
     pub wanted: Wanted,
+    /// Of the lines that are meant those in which no type stands, each with its file.
+    #[serde(skip)]
+    pub outside: Vec<(String, Lines)>,
+}
+
+impl Mention {
+    /// Whether it may name a file that the index does not know.
+    pub fn may_be_file(&self) -> bool {
+        matches!(self.wanted, Wanted::File(_) | Wanted::Member(_))
+    }
 }
 
 /// What of its types or files a mention wants.
@@ -54,12 +66,18 @@ pub(super) const AMBIGUOUS: usize = 4;
 /// Mentions of one query that are looked at.
 const MOST: usize = 64;
 
-/// All mentions of a text, in its order, each once. Those of files that no type stands in may turn out to be none.
+/// All mentions of a text, in its order, each once, as far as the files are known that types stand in.
 pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
+    mentions_among(text, index, index.files())
+}
+
+/// All mentions of a text, in its order, each once; `there` are the files that there are. Those of files that no type stands in may turn out to be
+/// none.
+pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<Item = &'f str>) -> Vec<Mention> {
     // Most queries name no file.
     let files = LazyCell::new(|| Files::of(index));
     let mut found: Vec<Mention> = Vec::new();
-    for word in written::words(text) {
+    for word in written::words(text, &spaced::stretches(text, there)) {
         let whole = meant(word, index, &files);
         let parts = written::inside(word).filter(|_| whole.is_none());
         let parts: Vec<Mention> = parts.filter_map(|part| meant(part, index, &files)).collect();
@@ -84,8 +102,9 @@ pub fn mentions(text: &str, index: &Index) -> Vec<Mention> {
 
 fn meant<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>, impl FnOnce() -> Files<'i>>) -> Option<Mention> {
     let (path, lines) = written::place(word.text);
-    if is_path(path) {
+    if word.is_file || is_path(path) {
         let types = files.meant(word.text, path, lines, index);
+        let types = types.or_else(|| files.meant(word.text, &written::decoded(path)?, lines, index));
         return types.or_else(|| file(word, path, lines));
     }
     named(word, index).or_else(|| file(word, path, lines))
@@ -110,7 +129,8 @@ fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
         Some(ending) => path.starts_with('.') || ending.len() > 1 && ending.starts_with(|c: char| c.is_lowercase()),
         None => false,
     };
-    let may_be = !path.contains("//") && !path.contains(['(', '<', '*']) && (word.quoted || is_path(path) || is_written_so());
+    let is_written_so = || word.quoted || is_path(path) || is_written_so();
+    let may_be = word.is_file || !path.contains("//") && !path.contains(['(', '<', '*']) && is_written_so();
     may_be.then(|| Mention {
         text: word.text.to_owned(),
         wanted: Wanted::File(lines),
@@ -182,9 +202,25 @@ pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
     found.unwrap_or_default()
 }
 
+/// A name as source has it: without the kind that documentation comments write before it (`M:Store.Get`), and of what the compiler makes of a
+/// method, as stack traces tell it (`Store.<>c.<Get>b__3_0`, `Store.<Get>d__7.MoveNext`, `Store.<Get>g__Local|5_0`), that of the method.
+fn declared(text: &str) -> Cow<'_, str> {
+    let plain = match text.split_once(':') {
+        Some(("T" | "M" | "P" | "F" | "E", name)) => name,
+        _ => text,
+    };
+    let Some((owner, made)) = plain.split_once(".<").filter(|(_, made)| made.contains("__")) else {
+        return Cow::Borrowed(plain);
+    };
+    let is_name = |part: &&str| !part.is_empty() && part.chars().all(written::is_of_name);
+    let method = made.split(['<', '>']).find(is_name);
+    method.map_or(Cow::Borrowed(plain), |method| Cow::Owned(format!("{owner}.{method}")))
+}
+
 /// What the name of a type or a member means.
 fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
-    let text = word.text.trim_start_matches('.');
+    let text = declared(word.text.trim_start_matches('.'));
+    let text = text.as_ref();
     let has_hump = |name: &str| name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
     // Of what is cut off or misspelt behind a name the name is left.
     let open = text.find(['(', '<']).unwrap_or(text.len());
@@ -332,6 +368,21 @@ mod tests {
                 ],
             ),
             ("Task<NodeStore>(x)", vec!["NodeStore = Memo.Core.NodeStore"]),
+            (
+                "at Core.NodeStore.<>c.<<GetAsync>b__3_0>d.MoveNext(), Io.Cache`2.<Get>d__7.MoveNext(), NodeStore.<Set>g__Own|5_0(Int32 x)",
+                vec![
+                    "Core.NodeStore.<>c.<<GetAsync>b__3_0>d.MoveNext() = Memo.Core.NodeStore member Core.NodeStore.GetAsync",
+                    "Io.Cache`2.<Get>d__7.MoveNext() = Memo.Io.Cache`2 member Io.Cache`2.Get",
+                    "NodeStore.<Set>g__Own = Memo.Core.NodeStore member NodeStore.Set",
+                ],
+            ),
+            (
+                "M:Memo.Core.NodeStore.Get(System.Int32) and T:Memo.Core.Node",
+                vec![
+                    "M:Memo.Core.NodeStore.Get(System.Int32) = Memo.Core.NodeStore member Memo.Core.NodeStore.Get(System.Int32)",
+                    "T:Memo.Core.Node = Memo.Core.Node",
+                ],
+            ),
             (
                 "src/Memo/Core/Node.cs:12:4: error",
                 vec!["src/Memo/Core/Node.cs:12:4 = Memo.Core.Node lines 12-12"],

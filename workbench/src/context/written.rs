@@ -2,6 +2,8 @@
 //! messages of compilers. What it means is for others to say.
 
 use super::words::is_wide;
+use percent_encoding::percent_decode_str;
+use std::ops::Range;
 
 /// A word that may be a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,40 +12,64 @@ pub struct Word<'t> {
     pub text: &'t str,
     /// Whether backquotes stand around it.
     pub quoted: bool,
+    /// Whether it begins with the name of a file that there is.
+    pub is_file: bool,
 }
 
 /// Bytes of a word: what is longer is no name.
 const LONGEST: usize = 1024;
-/// Bytes that brackets behind a name may hold to belong to it: parameter types, type arguments, a line and a column.
+/// Bytes that brackets behind a name may hold to belong to it: parameters, type arguments, a line and a column.
 const IN_BRACKETS: usize = 200;
 
-/// The words of a text, in its order.
-pub fn words(text: &str) -> Vec<Word<'_>> {
-    let mut found = Vec::new();
-    for (stretch, quoted) in stretches(text) {
+/// The words of a text, in its order; `names` are those of files that are one word whatever stands in them.
+pub fn words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
+    let mut found: Vec<(Range<usize>, bool, Option<usize>)> = Vec::new();
+    for (base, stretch, quoted) in stretches(text, names) {
         let mut start = None;
         let mut behind = 0;
+        // Where the name of the file ends that the word is.
+        let mut name = None;
         for (at, c) in stretch.char_indices() {
             if at < behind {
                 continue;
             }
+            if let Ok(file) = names.binary_search_by_key(&(base + at), |file| file.start) {
+                let file = &names[file];
+                found.extend(start.map(|from| (base + from..base + at, quoted, name)));
+                (start, name, behind) = (Some(at), Some(file.end), file.end - base);
+                continue;
+            }
             match start {
                 Some(from) if separates(c) && !goes_on(&stretch[from..at], &stretch[at..]) => {
-                    found.push((&stretch[from..at], quoted));
-                    start = None;
+                    found.push((base + from..base + at, quoted, name));
+                    (start, name) = (None, None);
                 }
-                Some(from) if matches!(c, '(' | '<') && stretch[from..at].ends_with(is_of_name) => {
+                Some(from) if may_open(&stretch[from..at], c) => {
                     behind = at + brackets(&stretch[at..]).unwrap_or_default();
                 }
                 None if !separates(c) => start = Some(at),
                 _ => {}
             }
         }
-        found.extend(start.map(|from| (&stretch[from..], quoted)));
+        found.extend(start.map(|from| (base + from..base + stretch.len(), quoted, name)));
     }
-    let words = found.into_iter().filter(|(word, _)| word.len() <= LONGEST);
-    let words = words.map(|(word, quoted)| Word { text: bare(word), quoted });
+    let words = found.into_iter().filter(|(word, ..)| word.len() <= LONGEST);
+    let words = words.map(|(word, quoted, name)| Word {
+        text: match name {
+            Some(end) => with_lines(&text[word.clone()], end - word.start),
+            None => bare(&text[word]),
+        },
+        quoted,
+        is_file: name.is_some(),
+    });
     words.filter(|word| !word.text.is_empty()).collect()
+}
+
+/// The name of a file of so many bytes with the lines that stand behind it, without the marks of a sentence.
+fn with_lines(word: &str, name: usize) -> &str {
+    let ends = (name..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
+    let mut fits = ends.map(|end| &word[..end]).filter(|word| place(word).0.len() == name);
+    fits.next().unwrap_or(&word[..name])
 }
 
 /// The names inside of a word that is none: `NodeStore` in `Task<NodeStore>`, and where Chinese stands around it without spaces.
@@ -54,28 +80,40 @@ pub fn inside(word: Word<'_>) -> impl Iterator<Item = Word<'_>> {
     parts.map(move |text| Word { text, ..word })
 }
 
-/// The text between backquotes and outside of them. One that writes an arity, as in `` Cache`2 ``, is no quote.
-fn stretches(text: &str) -> Vec<(&str, bool)> {
+/// The text between backquotes and outside of them, with the byte that it begins at. One that writes an arity, as in `` Cache`2 ``, is no quote,
+/// nor is one in the name of a file.
+fn stretches<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<(usize, &'t str, bool)> {
     let (mut found, mut from, mut quoted) = (Vec::new(), 0, false);
     for (at, _) in text.match_indices('`') {
         let rest = &text[at + 1..];
         let is_arity = text[..at].ends_with(is_of_name) && rest.starts_with(|c: char| c.is_ascii_digit());
         let mut word = rest.bytes().take(IN_BRACKETS).take_while(|c| !c.is_ascii_whitespace());
-        if is_arity && (!quoted || word.any(|c| c == b'`')) {
+        if is_arity && (!quoted || word.any(|c| c == b'`')) || names.iter().any(|name| name.contains(&at)) {
             continue;
         }
-        found.push((&text[from..at], quoted));
+        found.push((from, &text[from..at], quoted));
         (from, quoted) = (at + 1, !quoted);
     }
-    found.push((&text[from..], quoted));
+    found.push((from, &text[from..], quoted));
     found
 }
 
-fn is_of_name(c: char) -> bool {
+/// Whether names of programs are made of such characters.
+pub(super) fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn separates(c: char) -> bool {
+/// Whether a bracket behind a name may belong to it; behind type arguments those of parameters do.
+fn may_open(word: &str, bracket: char) -> bool {
+    match bracket {
+        '(' => word.ends_with(|c| is_of_name(c) || c == '>'),
+        '<' => word.ends_with(is_of_name),
+        _ => false,
+    }
+}
+
+/// Whether a character parts words.
+pub(super) fn separates(c: char) -> bool {
     c.is_whitespace()
         || matches!(
             c,
@@ -117,7 +155,7 @@ fn brackets(text: &str) -> Option<usize> {
         match c {
             '(' | '<' | '[' => depth += 1,
             ')' | '>' | ']' => depth = depth.checked_sub(1)?,
-            ' ' | ',' | '.' | '?' | '&' | '*' | ':' | '@' | '`' => {}
+            ' ' | ',' | '.' | '?' | '&' | '*' | ':' | '@' | '`' | '=' => {}
             c if is_of_name(c) => {}
             _ => return None,
         }
@@ -136,7 +174,10 @@ fn bare(word: &str) -> &str {
     let mut word = word;
     loop {
         let before = word;
-        word = word.trim_start_matches(marks).trim_end_matches(|c| marks(c) || c == '.');
+        word = word.trim_start_matches(marks);
+        while !is_open(word) && word.ends_with(|c| marks(c) || c == '.') {
+            word = &word[..word.len() - 1];
+        }
         // "(see NodeStore)", but NodeStore#Get(NodeId) keeps its brackets.
         for (open, close) in [('(', ')'), ('<', '>')] {
             if !ends(word, open, close) {
@@ -155,12 +196,19 @@ fn bare(word: &str) -> &str {
     }
 }
 
+/// Whether a word ends with lines up to the end of a file: `A.cs:12-`.
+fn is_open(word: &str) -> bool {
+    let line = word.strip_suffix('-').and_then(|word| word.rsplit_once(':'));
+    line.is_some_and(|(_, line)| !line.is_empty() && line.bytes().all(|c| c.is_ascii_digit()))
+}
+
 /// First and last line.
 pub type Lines = (u64, u64);
 
-/// A path and the lines behind it: `:12`, `:12:5`, `:12-20`, `:12-`, `:line 12`, `(12,5)`, `#L12-L20`.
+/// A path and the lines behind it: `:12`, `:12:5`, `:12-20`, `:12-`, `:line 12`, `:L12-L20`, `(12,5)`, `#L12-L20`.
 pub fn place(word: &str) -> (&str, Option<Lines>) {
     let number = |text: &str| -> Option<u64> {
+        let text = text.strip_prefix('L').unwrap_or(text);
         let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
         is_number.then(|| text.parse().unwrap_or(u64::MAX))
     };
@@ -194,6 +242,12 @@ pub fn place(word: &str) -> (&str, Option<Lines>) {
     (path, lines)
 }
 
+/// A path as links write it, `My%20Notes.md`, decoded; `None` when nothing of it is encoded.
+pub fn decoded(path: &str) -> Option<String> {
+    let decoded = percent_decode_str(path).decode_utf8().ok()?;
+    (decoded != path).then(|| decoded.into_owned())
+}
+
 /// What a path ends with behind its last dot: what kind of a file it is. Names of programs look like that, too, but begin large.
 pub fn ending(path: &str) -> Option<&str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
@@ -211,7 +265,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(text: &str) -> String {
-        let words = words(text).into_iter().map(|word| {
+        let words = words(text, &[]).into_iter().map(|word| {
             if word.quoted {
                 format!("`{}`", word.text)
             } else {
@@ -235,11 +289,46 @@ mod tests {
             ("B.cs(12,5): error", "B.cs(12,5) | error"),
             ("./a ../b .c ...d", "./a | ../b | .c | d"),
             ("修复（NodeStore）、Node。", "修复 | NodeStore | Node"),
+            (
+                "Log.Write<T>(Level level, T value) of Task<B>(x)",
+                "Log.Write<T>(Level level, T value) | of | Task<B>(x)",
+            ),
+            ("B.cs:12- and B.cs:12-. A-: b-", "B.cs:12- | and | B.cs:12- | A | b"),
             ("-- ** ()", ""),
             (&format!("a {}b", "B.".repeat(LONGEST)), "a"),
         ] {
             assert_eq!(cut(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn names_of_files_are_one_word_with_their_lines() {
+        for (text, name, expected) in [
+            ("see My Notes.md:10-20), or", "My Notes.md", "see | My Notes.md:10-20 | or"),
+            ("`My Notes.md`: no", "My Notes.md", "`My Notes.md` | no"),
+            ("at My Box/A.cs:line 12. No", "My Box/A.cs", "at | My Box/A.cs:line 12 | No"),
+            ("[a](<My Box/A.cs(12,5)>)", "My Box/A.cs", "a | My Box/A.cs(12,5)"),
+            ("看文档/说明.md#L7。好", "文档/说明.md", "看 | 文档/说明.md#L7 | 好"),
+            ("a`b c.md and `d`", "a`b c.md", "a`b c.md | and | `d`"),
+        ] {
+            let at = text.find(name).expect("it stands there");
+            let words = words(text, &[at..at + name.len()]);
+            assert!(words.iter().all(|word| word.is_file == word.text.starts_with(name)), "{words:?}");
+            let told = words.iter().map(|word| {
+                if word.quoted {
+                    format!("`{}`", word.text)
+                } else {
+                    word.text.to_owned()
+                }
+            });
+            assert_eq!(told.collect::<Vec<_>>().join(" | "), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn links_write_what_is_no_letter_by_its_number() {
+        let told = ["a%20b.md", "%e6%96%87.md", "a.md", "50%", "a%ff"].map(decoded);
+        assert_eq!(told, [Some("a b.md".to_owned()), Some("文.md".to_owned()), None, None, None]);
     }
 
     #[test]
@@ -252,6 +341,7 @@ mod tests {
             ("B.cs:20-12", ("B.cs", Some((12, 20)))),
             ("B.cs:12-", ("B.cs", Some((12, u64::MAX)))),
             ("B.cs:line 12", ("B.cs", Some((12, 12)))),
+            ("B.cs:L12-L20", ("B.cs", Some((12, 20)))),
             ("B.cs(12)", ("B.cs", Some((12, 12)))),
             ("B.cs(12,5)", ("B.cs", Some((12, 12)))),
             ("B.cs(12,5,14,9)", ("B.cs", Some((12, 14)))),
@@ -275,7 +365,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_cut(text in "[a-cA-C0-9`<>(),.:;# \u{4e00}/\\\\-]{0,60}|\\PC{0,40}") {
-            for word in words(&text) {
+            for word in words(&text, &[]) {
                 prop_assert!(text.contains(word.text) && !word.text.is_empty());
                 let (path, _) = place(word.text);
                 prop_assert!(word.text.starts_with(path));

@@ -49,7 +49,7 @@ pub enum Unreadable {
         at: usize,
     },
     /// Four bytes a character.
-    #[error("it is UTF-32, which is not edited here; save it as UTF-8 first")]
+    #[error("it is UTF-32; save it as UTF-8 first")]
     Utf32,
     /// Half a pair, or half a unit.
     #[error("it is UTF-16 but for byte {at} in line {line}, where half of a character stands alone; mend that place first")]
@@ -84,7 +84,7 @@ pub enum Unreadable {
         at: usize,
     },
     /// More than [`LARGEST`] bytes.
-    #[error("it has {bytes} bytes, and files over 256 MiB are not edited here")]
+    #[error("it has {bytes} bytes, and 256 MiB are the most")]
     Large {
         /// How many.
         bytes: u64,

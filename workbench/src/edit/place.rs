@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 /// Longest path that is looked at, in bytes.
 const LONGEST: usize = 4096;
 
-/// Why a file is not edited.
+/// Why a file is not edited, nor shown.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// There is no path.
@@ -18,7 +18,7 @@ pub enum Refused {
     #[error("{0} leads out of the workspace")]
     Outside(String),
     /// It lies in a folder `.git`, or is one.
-    #[error("{0} belongs to git, which is not edited here")]
+    #[error("{0} belongs to git")]
     Git(String),
     /// It lies in `.cortex`.
     #[error("{0} belongs to cortex, which keeps it itself")]
@@ -27,7 +27,7 @@ pub enum Refused {
     #[error("{0} is the manifest, which is edited only where that is allowed")]
     Manifest(String),
     /// It lies in the store.
-    #[error("{0} belongs to the store, which is not edited")]
+    #[error("{0} belongs to the store")]
     Store(String),
     /// A folder, a pipe, a device …
     #[error("{0} is no regular file")]

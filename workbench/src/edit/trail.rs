@@ -2,8 +2,9 @@
 
 use super::session::{Content, Session};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
-/// So many steps are remembered.
+/// The steps of so many operations are remembered of each document.
 const REMEMBERED: usize = 32;
 
 /// What became of a document by an operation.
@@ -42,9 +43,11 @@ pub(super) enum Moved {
     Saved { over: Content, to: Content },
 }
 
-/// Whether earlier steps of a session may be forgotten.
-pub fn is_cut(session: &Session) -> bool {
-    session.trail.len() >= REMEMBERED
+/// The steps of one document, and whether earlier ones may be forgotten.
+pub fn of<'s>(session: &'s Session, path: &str) -> (Vec<&'s Step>, bool) {
+    let steps: Vec<&Step> = session.trail.iter().filter(|step| step.path == path).collect();
+    let operations = steps.chunk_by(|one, other| one.id == other.id).count();
+    (steps, operations >= REMEMBERED)
 }
 
 /// Adds what befell documents in an operation, in its order. What the session and others did are steps of their own; a save belongs to the
@@ -85,6 +88,20 @@ pub(super) fn follow(session: &mut Session, moves: Vec<(String, Moved)>, operati
             None => {}
         }
     }
-    let forgotten = session.trail.len().saturating_sub(REMEMBERED);
-    session.trail.drain(..forgotten);
+    forget(session);
+}
+
+/// Of each document the steps of the last operations stay, each with all of its steps.
+fn forget(session: &mut Session) {
+    let mut operations: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    session.trail.reverse();
+    session.trail.retain(|step| {
+        let (count, last) = operations.entry(step.path.clone()).or_default();
+        if *last != step.id {
+            *count += 1;
+            last.clone_from(&step.id);
+        }
+        *count <= REMEMBERED
+    });
+    session.trail.reverse();
 }

@@ -4,8 +4,10 @@
 //! the window as it is, byte by byte.
 
 use super::budget::{Budget, bytes, tokens};
-use super::render::{Live, Shown, beginning, fenced};
+use super::render::{Live, Shown};
 use super::skeleton::skeleton;
+use super::words::beginning;
+use crate::context::forms::fenced;
 use crate::edit::lines::{body, split};
 use std::ops::Range;
 

@@ -221,12 +221,11 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         digest: String::new(),
         change: Difference::default(),
     };
-    let steps: Vec<&trail::Step> = session.trail.iter().filter(|step| step.path == path).collect();
-    let first = match (steps.first(), trail::is_cut(&session)) {
-        (_, false) => 0,
-        (Some(step), true) => number(&step.id).saturating_sub(1),
-        (None, true) => session.operations,
-    };
+    let (steps, is_cut) = trail::of(&session, path);
+    let first = steps
+        .first()
+        .filter(|_| is_cut)
+        .map_or(0, |step| number(&step.id).saturating_sub(1));
     let begun_with = steps.first().map_or_else(|| Some(text.clone()), |step| known(&step.from));
     let mut told: Vec<(Version, Option<String>)> = Vec::new();
     for step in steps {
@@ -276,6 +275,34 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         buffer.texts.push(text);
     }
     Ok(Some(buffer))
+}
+
+/// Why a session has no text under a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It is no document of the session.
+    Unknown,
+    /// It is the same file as this document, under another of its names (hard links).
+    Named(String),
+    /// It was taken away there, or is not made yet.
+    Away,
+    /// It was only looked at, and somebody else wrote the file since: what it was is kept nowhere.
+    Moved,
+}
+
+/// Why [`buffer`] has nothing under a path.
+///
+/// # Errors
+/// When there is no such session.
+pub fn missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Missing, NoSession> {
+    let session = Session::load(files, handle, now)?;
+    if let Some(document) = session.documents.get(path) {
+        return Ok(document.now.text.as_ref().map_or(Missing::Away, |_| Missing::Moved));
+    }
+    let file = |path: &str| files.read(path).ok().flatten().map(|found| (found.stamp.of.0, found.stamp.of.1));
+    let Some(own) = file(path) else { return Ok(Missing::Unknown) };
+    let other = session.documents.into_keys().find(|other| file(other) == Some(own));
+    Ok(other.map_or(Missing::Unknown, Missing::Named))
 }
 
 fn text_of<F: Files>(files: &F, content: &Content) -> Option<String> {

@@ -132,12 +132,26 @@ impl Journal {
         self.versions.last()
     }
 
-    /// The digest of the text of a version, if it is remembered, or an anchor has it.
+    /// The digest of the text of a version of the file, if it is remembered, or an anchor has it.
     pub fn version(&self, number: u64) -> Option<&str> {
-        let versions = self.versions.iter().map(|version| (version.number, &version.digest));
-        let anchors = self.anchors.iter().filter(|anchor| anchor.session.is_none());
-        let mut all = versions.chain(anchors.map(|anchor| (anchor.version, &anchor.digest)));
-        all.find(|(known, _)| *known == number).map(|(_, digest)| digest.as_str())
+        let version = self.versions.iter().find(|version| version.number == number);
+        version.map_or_else(|| self.anchored(number, None), |version| Some(&version.digest))
+    }
+
+    /// The digest of the text of a version, of a session or of the file, that an anchor has.
+    pub fn anchored(&self, number: u64, session: Option<&str>) -> Option<&str> {
+        let mut anchors = self.anchors_of(session);
+        anchors.find(|anchor| anchor.version == number).map(|anchor| anchor.digest.as_str())
+    }
+
+    /// The numbers of versions before `first`, of a session or of the file, that anchors have.
+    pub fn anchored_before(&self, first: u64, session: Option<&str>) -> BTreeSet<u64> {
+        let numbers = self.anchors_of(session).map(|anchor| anchor.version);
+        numbers.filter(|number| *number < first).collect()
+    }
+
+    fn anchors_of<'j>(&'j self, session: Option<&str>) -> impl Iterator<Item = &'j Anchor> {
+        self.anchors.iter().filter(move |anchor| anchor.session.as_deref() == session)
     }
 
     /// The document was found as `text`; `before` is the text of the current version. Where it moved although what is told of failed, somebody else
@@ -279,8 +293,14 @@ impl Journal {
         old.or_else(|| timed.next_back())
     }
 
-    /// Somebody means to do something with a version, of a session or of the file, or says what came of what he meant with it last.
-    pub fn plan(&mut self, session: Option<&str>, version: u64, plan: Option<&str>, result: Option<&str>) {
+    /// Somebody says what came of what he meant to do last, with a session or with the file, and what he means to do next with a version of it.
+    /// Whether there was something that this can have come of.
+    pub fn plan(&mut self, session: Option<&str>, version: u64, plan: Option<&str>, result: Option<&str>) -> bool {
+        let last = self.plans.iter_mut().rev().find(|plan| plan.session.as_deref() == session);
+        let has_cause = last.is_some();
+        if let (Some(result), Some(last)) = (result, last) {
+            last.result = Some(result.to_owned());
+        }
         if let Some(plan) = plan {
             self.plans.push(Plan {
                 plan: plan.to_owned(),
@@ -291,12 +311,10 @@ impl Journal {
         }
         let own = (0..self.plans.len()).filter(|at| self.plans[*at].session.as_deref() == session);
         let own: Vec<usize> = own.collect();
-        if let (Some(result), Some(last)) = (result, own.last()) {
-            self.plans[*last].result = Some(result.to_owned());
-        }
         if own.len() > PLANS {
             self.plans.remove(own[0]);
         }
+        has_cause
     }
 
     /// Digests of all texts that are needed: those of versions and anchors.
@@ -414,13 +432,17 @@ mod tests {
     #[test]
     fn plans_have_results() {
         let mut journal = Journal::default();
-        journal.plan(None, 1, None, Some("of nothing"));
+        assert!(!journal.plan(None, 1, None, Some("of nothing")));
         journal.plan(None, 1, Some("rename"), None);
-        journal.plan(None, 1, None, Some("done"));
-        journal.plan(None, 1, Some("test"), Some("two fail"));
+        // What came of one is told with what is meant next.
+        assert!(journal.plan(None, 1, Some("test"), Some("done")));
+        assert!(journal.plan(None, 1, None, Some("two fail")));
+        journal.plan(None, 1, Some("mend"), None);
         let told: Vec<Option<&str>> = journal.plans.iter().map(|plan| plan.result.as_deref()).collect();
-        assert_eq!(told, [Some("done"), Some("two fail")]);
-        (0..20).for_each(|_| journal.plan(None, 1, Some("more"), None));
+        assert_eq!(told, [Some("done"), Some("two fail"), None]);
+        for _ in 0..20 {
+            journal.plan(None, 1, Some("more"), None);
+        }
         assert_eq!(journal.plans.len(), PLANS);
         journal.plan(Some("s"), 7, Some("less"), None);
         journal.plan(Some("s"), 8, None, Some("done"));

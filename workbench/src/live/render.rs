@@ -11,7 +11,8 @@ use super::difference::Difference;
 use super::document::Body;
 use super::editor::Editor;
 use super::journal::{Plan, Version};
-use crate::context::forms::fence;
+use super::words::line;
+use crate::context::forms::fenced;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -203,25 +204,6 @@ fn rendered(sections: Vec<Section>, document: Body, mut cut: Vec<String>) -> Ren
         lines: document.lines,
         cut,
     }
-}
-
-/// A block that no line of its text ends.
-pub(super) fn fenced(language: &str, text: &str) -> String {
-    let fence = fence(text);
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    format!("{fence}{language}\n{text}{end}{fence}\n")
-}
-
-/// A text at the beginning of a line of Markdown, where it opens neither a block nor a heading.
-pub(super) fn beginning(text: &str) -> String {
-    let text = line(text);
-    let opens = text.starts_with(['`', '~', '#', '>', '-', '+', '*', '=', '|', '<']);
-    if opens { format!("\\{text}") } else { text }
-}
-
-/// A text in one line.
-pub(super) fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
 ///
 /// # Errors
 /// When that cannot be read.
-pub(super) fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
+pub fn is_session<F: Files>(files: &F, name: &str) -> Result<bool, OverlayError> {
     Ok(files.note(&note(name))?.is_none())
 }
 

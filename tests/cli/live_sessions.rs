@@ -1,0 +1,143 @@
+//! Documents as edit sessions have them, whatever became of their files.
+
+use crate::bench::Bench;
+use serde_json::Value;
+
+const FILE: &str = "src/MemoTree.Core/Storage/Crc32.cs";
+
+fn edit(bench: &Bench, args: &[&str]) -> Value {
+    let ran = bench.run(&[&["edit"], args, &["--json"]].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+fn opened(bench: &Bench, file: &str) -> String {
+    edit(bench, &["open", file])["session"].as_str().expect("a handle").to_owned()
+}
+
+fn live(bench: &Bench, args: &[&str]) -> Value {
+    let ran = bench.run(&[&["context", "live", "--json", FILE], args].concat());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    ran.json()
+}
+
+fn text(answer: &Value) -> &str {
+    answer["contextText"].as_str().expect("a text")
+}
+
+#[test]
+fn what_is_done_to_other_documents_makes_a_session_forget_nothing() {
+    let bench = Bench::memotree();
+    let session = opened(&bench, FILE);
+    let append = |file: &str, text: &str| {
+        edit(
+            &bench,
+            &["append", file, "--anchor", "$", "--new-text", text, "--session", &session],
+        );
+    };
+    let view = |args: &[&str]| live(&bench, &[&["--session", session.as_str()], args].concat());
+    append(FILE, "// first\n");
+    view(&["--set-anchor", "green"]);
+    for number in 0..34 {
+        append("src/MemoTree.Core/NodeId.cs", &format!("// {number}\n"));
+    }
+    assert!(text(&view(&["--version", "2"])).contains("// first"));
+    // Of the document itself old versions are forgotten, but those of anchors.
+    for number in 0..33 {
+        append(FILE, &format!("// {number}\n"));
+    }
+    let second = view(&["--version", "2"]);
+    assert!(text(&second).contains("// first") && !text(&second).contains("// 0\n"), "{second}");
+    let since = view(&["--since", "2", "--anchor", "green", "--budget", "4000"]);
+    assert_eq!(
+        (&since["shown"], since["notes"].as_array().map(Vec::len)),
+        (&"delta".into(), Some(0)),
+        "{since}"
+    );
+    assert!(text(&since).contains("Since anchor 'green' (version 2):"), "{since}");
+    let gone = bench.run(&["context", "live", FILE, "--session", &session, "--version", "1"]);
+    let told = "versions 37 to 69 of the session are remembered, and 2 as anchors";
+    assert!(gone.code == 2 && gone.all().contains(told), "{gone:?}");
+}
+
+#[test]
+fn what_became_a_folder_is_shown_as_it_was() {
+    let bench = Bench::memotree();
+    let session = opened(&bench, FILE);
+    edit(
+        &bench,
+        &["append", FILE, "--anchor", "$", "--new-text", "// mine\n", "--session", &session],
+    );
+    live(&bench, &[]);
+    let place = bench.root().join(FILE);
+    std::fs::remove_file(&place).expect("removed");
+    std::fs::create_dir(&place).expect("folder");
+    let view = live(&bench, &["--session", &session]);
+    assert!(text(&view).contains("// mine"), "{view}");
+    let why = format!("{FILE} cannot be read: it is no regular file; shown is what session {session} has");
+    assert_eq!(view["notes"], serde_json::json!([why]));
+    // By its whole path, too; and what is remembered of the file.
+    let full = place.to_string_lossy().into_owned();
+    assert_eq!(bench.run(&["context", "live", &full, "--session", &session]).code, 0);
+    let none = bench.run(&["context", "live", FILE]);
+    assert!(none.code == 5 && none.all().contains("--version 1 shows it"), "{none:?}");
+    assert!(!text(&live(&bench, &["--version", "1"])).contains("// mine"));
+    std::fs::remove_dir(&place).expect("removed");
+    let gone = live(&bench, &["--session", &session]);
+    assert!(
+        gone["notes"].to_string().contains("the file itself is gone; shown is what session"),
+        "{gone}"
+    );
+    // Folders that never were a document are none.
+    for folder in ["src", "src/MemoTree.Core/../MemoTree.Core"] {
+        let ran = bench.run(&["context", "live", folder, "--session", &session]);
+        assert!(ran.code == 2 && ran.all().contains("is no regular file"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_came_of_one_plan_is_told_with_the_next() {
+    let bench = Bench::memotree();
+    let early = live(&bench, &["--result", "done"]);
+    assert!(early["notes"].to_string().contains("no plan was told before"), "{early}");
+    live(&bench, &["--plan", "rename it"]);
+    let told = live(&bench, &["--plan", "test it", "--result", "renamed"]);
+    let plans = "- At version 1: test it\n  Result: not known yet\n- At version 1: rename it\n  Result: renamed\n";
+    assert!(
+        text(&told).contains(plans) && told["notes"].as_array().is_some_and(Vec::is_empty),
+        "{told}"
+    );
+}
+
+#[test]
+fn another_name_of_a_file_is_told_as_such() {
+    let bench = Bench::memotree();
+    let session = opened(&bench, FILE);
+    std::fs::hard_link(bench.root().join(FILE), bench.root().join("twin.cs")).expect("link");
+    let ran = bench.run(&["context", "live", "twin.cs", "--session", &session]);
+    let told = format!("twin.cs and {FILE} are one file under two names (hard links), and session {session} has it as {FILE}");
+    assert!(ran.code == 2 && ran.all().contains(&told), "{ran:?}");
+}
+
+#[test]
+fn what_a_session_cannot_show_is_told_with_the_reason() {
+    let bench = Bench::memotree();
+    let session = opened(&bench, FILE);
+    let refused = |path: &str, args: &[&str], says: &str| {
+        let ran = bench.run(&[&["context", "live", path], args].concat());
+        assert!(ran.code != 0 && ran.all().contains(says), "{path}: {ran:?}");
+    };
+    let inside = ["--session", session.as_str()];
+    refused("src/MemoTree.Core/NodeId.cs", &inside, "is no document of session");
+    let name = "src/MemoTree.Core/New.cs";
+    edit(&bench, &["create", name, "--new-text", "class New { }\n", "--session", &session]);
+    let hint = format!("edit session {session} has it, with edits that are not saved: --session {session} shows that");
+    refused(name, &[], &hint);
+    assert_eq!(bench.run(&["context", "live", name, "--session", &session]).code, 0);
+    edit(&bench, &["undo", "--session", &session]);
+    refused(name, &inside, "was taken away in session");
+    bench.write(FILE, "class New { }\n");
+    refused(FILE, &inside, "somebody else wrote the file since it looked");
+    edit(&bench, &["refresh", FILE, "--session", &session]);
+    assert!(text(&live(&bench, &inside)).contains("class New"));
+}

@@ -1,0 +1,174 @@
+//! Names of files that are no word of a text, because what parts words stands in them: `docs/My Notes.md`, `Query (old).sql`, `[id].tsx`, and
+//! Chinese ones that no space sets off. They are found by the files that there are.
+
+use super::words::is_wide;
+use super::written::{ending, is_of_name, place, separates, words};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Quotes that stand around names, the first and the last.
+const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('<', '>'), ('“', '”'), ('«', '»')];
+/// Bytes of a name.
+const LONGEST: usize = 1024;
+/// Words of a name that stands in no quotes, before its last.
+const WORDS: usize = 8;
+
+/// Where such names of files stand in a text, whole or by the ends of their paths, in its order. Of those that begin at one place the longest is
+/// meant.
+pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Vec<Range<usize>> {
+    let folded = folded(text);
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for file in files.into_iter().filter(|file| is_parted(file)) {
+        let path = self::folded(file);
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let ends = folded.match_indices(name).map(|(at, _)| at + name.len());
+        found.extend(ends.filter_map(|end| Some(begin(&folded, end, &path)?..end)));
+    }
+    found.sort_by_key(|one| (one.start, usize::MAX - one.end));
+    let mut behind = 0;
+    found.retain(|one| {
+        let is_apart = behind <= one.start;
+        behind = if is_apart { one.end } else { behind };
+        is_apart
+    });
+    found
+}
+
+/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do.
+pub fn possible(text: &str) -> BTreeSet<&str> {
+    let words = words(text, &[]);
+    let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
+    let ends = words.iter().enumerate().filter_map(|(last, word)| {
+        let (path, _) = place(word.text);
+        ending(path).map(|_| (last, at(path) + path.len()))
+    });
+    let runs = ends.flat_map(|(last, end)| {
+        let first = &words[last.saturating_sub(WORDS)..=last];
+        first.iter().map(move |word| &text[at(word.text)..end])
+    });
+    let names = quoted(text).into_iter().chain(runs);
+    names
+        .filter(|name| name.len() <= LONGEST && is_parted(name) && !name.contains(['\n', '\r']))
+        .collect()
+}
+
+/// What stands between quotes in one line of a text.
+fn quoted(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        for (open, close) in QUOTES {
+            let mut rest = line;
+            while let Some((_, behind)) = rest.split_once(open) {
+                let Some((name, after)) = behind.split_once(close) else { break };
+                rest = after;
+                found.push(name);
+            }
+        }
+    }
+    found
+}
+
+/// In small letters and with slashes, every byte where it was.
+fn folded(text: &str) -> String {
+    text.replace('\\', "/").to_ascii_lowercase()
+}
+
+/// Whether a name is no word, or a part of one.
+fn is_parted(path: &str) -> bool {
+    // Hardly any path is, and there are many.
+    let is_plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'.' | b'_' | b'-');
+    !path.bytes().all(is_plain) && path.contains(|c: char| separates(c) || is_wide(c) || matches!(c, '(' | ')' | '<' | '>' | '`'))
+}
+
+/// Where the name of a file begins that may end there: the whole path, also of another machine, or an end of it that is parted, too.
+fn begin(text: &str, end: usize, path: &str) -> Option<usize> {
+    let behind = &text[end..];
+    let goes_on = |c: char| is_of_name(c) && !is_wide(c);
+    if behind.starts_with(|c| goes_on(c) || c == '/') || behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(goes_on)) {
+        return None;
+    }
+    let parts = path.match_indices('/').map(|(at, _)| at + 1);
+    let from = [0].into_iter().chain(parts).find(|from| text[..end].ends_with(&path[*from..]))?;
+    let start = end - (path.len() - from);
+    let before = text[..start].chars().next_back();
+    let is_quoted = before.is_some_and(|open| QUOTES.iter().any(|(one, close)| open == *one && behind.starts_with(*close)));
+    let name = &path[from..];
+    if !is_parted(name) || !(is_quoted || name.contains('/') || ending(name).is_some()) {
+        return None;
+    }
+    match before {
+        Some('/') if from == 0 => {
+            let rest = text[..start].trim_end_matches(|c: char| !separates(c) && !matches!(c, '(' | '<' | '`'));
+            Some(rest.len())
+        }
+        Some(c) if goes_on(c) || matches!(c, '/' | '.') => None,
+        _ => Some(start),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const FILES: [&str; 9] = [
+        "docs/My Notes.md",
+        "docs/Notes.md",
+        "src/My Box/Lid.cs",
+        "src/Lid.cs",
+        "app/[id]/page (old).tsx",
+        "文档/说明.md",
+        "LICENSE MIT",
+        "a b/c d.md",
+        "c d.md",
+    ];
+
+    fn told(text: &str) -> Vec<&str> {
+        stretches(text, FILES).into_iter().map(|one| &text[one]).collect()
+    }
+
+    #[test]
+    fn names_are_found_whole_and_by_their_ends() {
+        for (text, expected) in [
+            ("see docs/My Notes.md.", vec!["docs/My Notes.md"]),
+            ("My Notes.md:7, \"my notes.md\"", vec!["My Notes.md", "my notes.md"]),
+            ("[x](<docs/My Notes.md>)", vec!["docs/My Notes.md"]),
+            (".\\docs\\My Notes.md", vec![".\\docs\\My Notes.md"]),
+            ("at /build/1/docs/My Notes.md", vec!["/build/1/docs/My Notes.md"]),
+            ("other/My Notes.md, Dummy Notes.md, My Notes.md.bak, My Notes.mdx", vec![]),
+            ("docs/Notes.md and Lid.cs", vec![]),
+            ("My Box/Lid.cs(7,5)", vec!["My Box/Lid.cs"]),
+            (
+                "app/[id]/page (old).tsx, page (old).tsx",
+                vec!["app/[id]/page (old).tsx", "page (old).tsx"],
+            ),
+            ("参见文档/说明.md。", vec!["文档/说明.md"]),
+            ("the license mit, the 'LICENSE MIT'", vec!["LICENSE MIT"]),
+            ("a b/c d.md", vec!["a b/c d.md"]),
+        ] {
+            assert_eq!(told(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_name_is_in_quotes_or_ends_like_one() {
+        let text = "\"a b\" or 'c' `d (e)` \"f\ng <h i> “j k” it's";
+        let told: Vec<&str> = possible(text).into_iter().collect();
+        assert_eq!(told, ["a b", "d (e)", "h i", "j k"]);
+        let told: Vec<&str> = possible("see a\nmy b (1).md:7, x").into_iter().collect();
+        assert_eq!(told, ["1).md", "b (1).md", "my b (1).md"]);
+    }
+
+    proptest! {
+        #[test]
+        fn stretches_are_apart_and_name_files(text in "( |a b/|c d.md|x|/|\\.|\"|My |Notes.md|docs/|文档){0,12}") {
+            let found = stretches(&text, FILES);
+            prop_assert!(found.windows(2).all(|two| two[0].end <= two[1].start));
+            for one in found {
+                let name = text[one].to_lowercase();
+                let meant = FILES.iter().any(|file| file.to_lowercase().ends_with(&name) || name.ends_with(&file.to_lowercase()));
+                prop_assert!(meant, "{}", name);
+            }
+        }
+    }
+}
