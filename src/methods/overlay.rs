@@ -156,14 +156,15 @@ fn since(since: Since) -> &'static str {
     }
 }
 
-/// What is said of a document on a line: what the overlay does to it, and whether its file moved.
-pub(super) fn line(document: &Document) -> String {
+/// What is said of a document of an overlay, or of an edit session, on a line: what becomes of its file, and whether that moved.
+pub(super) fn line(document: &Document, is_session: bool) -> String {
+    let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
     let moved = match document.file.as_str() {
-        "moved" => "; the file moved in the workspace since, a merge joins both".to_owned(),
-        "conflict" => "; the file moved in the workspace since, and a merge conflicts".to_owned(),
+        "moved" => format!("; the file moved in the workspace since, {doing} joins both"),
+        "conflict" => format!("; the file moved in the workspace since, and {doing} conflicts"),
         "blocked" => {
             let why = document.why.as_deref().unwrap_or("something else is in its place");
-            format!("; nothing can be merged there: {why}")
+            format!("; nothing can be {done} there: {why}")
         }
         _ => String::new(),
     };
@@ -217,7 +218,7 @@ impl Method for List {
             };
             text.push_str(&format!("{name}  {how}\n"));
             for document in &one.documents {
-                text.push_str(&format!("  {}\n", line(document)));
+                text.push_str(&format!("  {}\n", line(document, false)));
             }
         }
         printable(&text)
