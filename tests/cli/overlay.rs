@@ -264,7 +264,11 @@ fn what_became_of_a_file_since_the_opening_is_said() {
     ok(&bench, &["overlay", "open", "o"]);
     let kept = read(&bench, "docs/a.md");
     fs::remove_file(bench.root().join("docs/a.md")).expect("removed");
-    insta::assert_snapshot!(put(&bench, "o", "docs/a.md", kept.as_bytes()).all(), @"");
+    insta::assert_snapshot!(put(&bench, "o", "docs/a.md", kept.as_bytes()).all(), @"
+    exit 2
+    error[E_OVERLAY]: docs/a.md was removed since the overlay o was opened: merging a document of it would bring it back
+      help: put it with --onto-now (ontoNow) if the file is to be there again
+    ");
     bench.write("docs/a.md", &kept);
     assert_eq!(put(&bench, "o", "docs/a.md", b"mine\n").code, 0, "it is what it was");
     bench.write("docs/a.md", "others'\n");

@@ -149,16 +149,27 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
 /// Whether a file is what the overlay was opened on: a document that was made of that would take back what others did since.
 fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
-    let (done, harm) = match (opened.file(files, path)?, is) {
+    let made_of_now = "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`";
+    let (done, harm, hint) = match (opened.file(files, path)?, is) {
         (was, is) if was == is => return Ok(()),
         // Of files that are not noted it is not known what they were.
         (None, Some(_)) if !files.is_in_tree(path)? => return Ok(()),
-        (None, _) => ("added", "a document that was not made of it would take away what it holds"),
-        (_, None) => ("removed", "merging a document of it would bring it back"),
-        _ => ("changed", "a document made of what it was then would take that change back"),
+        (None, _) => (
+            "added",
+            "a document that was not made of it would take away what it holds",
+            made_of_now,
+        ),
+        (_, None) => {
+            let hint = "put it with --onto-now (ontoNow) if the file is to be there again";
+            ("removed", "merging a document of it would bring it back", hint)
+        }
+        _ => (
+            "changed",
+            "a document made of what it was then would take that change back",
+            made_of_now,
+        ),
     };
     let why = format!("{path} was {done} since the overlay {name} was opened: {harm}");
-    let hint = "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`";
     Err(OverlayError::asked("E_OVERLAY", why, "", hint))
 }
 
