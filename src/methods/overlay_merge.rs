@@ -140,8 +140,9 @@ impl Method for Merge {
         }
         let count = answer.conflicts.len();
         let plural = if count == 1 { "" } else { "s" };
-        let hint =
-            format!("nothing was written: {count} conflict{plural}; put documents that have both sides with --onto-now, and merge again\n");
+        let hint = format!(
+            "nothing was written: {count} conflict{plural}; put documents that have both sides with --onto-now, or take them out with --drop, and merge again\n"
+        );
         printable(&format!("{text}{hint}"))
     }
 }

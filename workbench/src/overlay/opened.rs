@@ -53,7 +53,19 @@ impl OpenedOn {
         if let Some(other) = self.but.get(path) {
             return Ok(*other);
         }
-        let text = texts::kept(files, Some(&self.tree))?.unwrap_or_default();
+        let text = texts::kept(files, Some(&self.tree)).map_err(|error| match error {
+            OverlayError::Asked(_) => {
+                let hint = "put documents that were made of the files as they are now with --onto-now (ontoNow), or discard the overlay";
+                OverlayError::asked(
+                    "E_OVERLAY",
+                    "what was noted of the files when the overlay was opened is damaged or gone",
+                    "",
+                    hint,
+                )
+            }
+            other => other,
+        });
+        let text = text?.unwrap_or_default();
         Ok(lines(&text).find(|(listed, _)| *listed == path).map(|(_, digest)| digest))
     }
 }

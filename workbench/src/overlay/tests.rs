@@ -658,13 +658,17 @@ fn what_others_made_of_the_records_is_not_followed() {
     let merged = merge(&place.disk, "o", NOW).expect("answered");
     assert_eq!(merged.conflicts.len(), 1);
     assert!(!place.root.join(".git").exists());
-    // Texts whose bytes are not those of their names are none.
+    // Texts whose bytes are not those of their names are none, also those of the files that it was opened on.
     fs::write(&record, &text).expect("written");
     for (name, _) in place.disk.notes("texts").expect("texts") {
         fs::write(place.root.join(".cortex/edit/texts").join(name), "other").expect("written");
     }
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
-    assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 1);
+    let refused = why(place.put("o", "b.cs", "b").expect_err("damaged"));
+    assert!(refused.message.starts_with("what was noted of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
+    let (_, became, _) = put_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
+    assert_eq!(became, Became::Added);
+    assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 2);
 }
 
 #[test]
