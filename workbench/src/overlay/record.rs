@@ -112,7 +112,8 @@ fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
     let near = nearest(name, alive.map(|one| one.name.as_str()), 5);
     let hint = match near.first() {
         Some(first) => format!("did you mean {first}?"),
-        None => "`cortex overlay open NAME` opens one, `cortex overlay list` lists those that there are".to_owned(),
+        None => "`cortex overlay open NAME` opens one, `cortex overlay list` names those that there are, `cortex edit list` edit sessions"
+            .to_owned(),
     };
     match OverlayError::asked("E_NO_OVERLAY", "there is no overlay of this name", name, hint) {
         OverlayError::Asked(why) => OverlayError::Asked(Box::new(why.candidates(near))),
