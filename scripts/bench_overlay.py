@@ -71,12 +71,14 @@ def main():
         row("first build of the workspace", [took], said)
         names = [f"overlay-{at}" for at in range(overlays)]
         row("`overlay open`", [bench.run("overlay", "open", name)[0] for name in names])
+        edit = bench.root / ".cortex/edit"
+        noted = length(edit / "texts") + length(edit / "tree")
         puts = []
         for at, name in enumerate(names):
             edited = bench.text(at * 7 % files).replace("// edited here", f"* {at + 2};")
             puts.append(bench.run("overlay", "put", name, bench.path(at * 7 % files), "--from", "-", text=edited)[0])
         row("`overlay put` of one document", puts)
-        kept, before = length(bench.root / ".cortex/edit"), length(bench.store)
+        kept, before = length(edit), length(bench.store)
         for what in ["first `overlay build` of all targets", "again, warm"]:
             built = [bench.run("overlay", "build", name, "//...") for name in names]
             row(what, [took for took, _ in built], built[-1][1])
@@ -86,9 +88,11 @@ def main():
         (bench.root / bench.path(7 % files)).write_text(bench.text(7 % files).replace("// edited here", "* 1000;"))
         took, said = bench.run("build", "//...")
         row("`build` after the same edit of a file, for comparison", [took], said)
-        results = length(bench.root / ".cortex/edit") - kept
+        results = length(edit) - kept
         grown = length(bench.store) - before
+        kept -= noted
         print(f"\ndocuments and what they were made of: {kept:,} bytes, {kept // overlays:,} an overlay; the names of their results {results:,}")
+        print(f"what is noted of all files, once for all overlays: {noted:,} bytes, {noted // files:,} a file")
         print(f"the store: {before:,} bytes before, {grown:,} more after all of them were built, {grown // overlays:,} an overlay")
 
 

@@ -308,6 +308,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
         let report = session.build(request, observer, cancel);
         context.built();
         let report = report?;
+        settle(context, session);
         say(context, &report);
         return Ok(report);
     }
@@ -333,12 +334,21 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     quiet.end();
     context.built();
     let report = report?;
+    settle(context, session);
     events.map_or(Ok(()), EventLog::end)?;
     trace.map_or(Ok(()), |trace| trace.end(session))?;
     if !context.json() {
         say(context, &report);
     }
     Ok(report)
+}
+
+/// What merged overlays left to this checkout is let go of once it is up to date.
+fn settle(context: &Context, session: &Session) {
+    if let (None, Some(root)) = (context.overlay(), context.root()) {
+        // What stays is kept for longer, and does no harm.
+        let _ = workbench::overlay::build::settle(&root, || session.marked().is_empty());
+    }
 }
 
 /// The exit code of a report.

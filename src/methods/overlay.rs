@@ -156,15 +156,15 @@ fn since(since: Since) -> &'static str {
     }
 }
 
-/// What is said of a document, of an edit session or of an overlay, on a line: what becomes of it, and whether its file moved.
-pub(super) fn line(document: &Document, of_session: bool) -> String {
-    let (merge, merged) = if of_session { ("saving", "saved") } else { ("a merge", "merged") };
+/// What is said of a document of an overlay, or of an edit session, on a line: what becomes of its file, and whether that moved.
+pub(super) fn line(document: &Document, is_session: bool) -> String {
+    let (doing, done) = if is_session { ("saving", "saved") } else { ("a merge", "merged") };
     let moved = match document.file.as_str() {
-        "moved" => format!("; the file moved in the workspace since, {merge} joins both"),
-        "conflict" => format!("; the file moved in the workspace since, and {merge} conflicts"),
+        "moved" => format!("; the file moved in the workspace since, {doing} joins both"),
+        "conflict" => format!("; the file moved in the workspace since, and {doing} conflicts"),
         "blocked" => {
             let why = document.why.as_deref().unwrap_or("something else is in its place");
-            format!("; nothing can be {merged} there: {why}")
+            format!("; nothing can be {done} there: {why}")
         }
         _ => String::new(),
     };

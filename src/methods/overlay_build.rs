@@ -38,6 +38,9 @@ pub struct Build {
 #[serde(rename_all = "camelCase")]
 pub struct Built {
     name: String,
+    /// Whether that is an edit session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    session: bool,
     /// How many targets were asked for.
     targets: usize,
     /// How many producers ran.
@@ -68,6 +71,7 @@ impl Method for Build {
         let tally = &report.tally;
         Ok(Built {
             name: self.name.clone(),
+            session: is_session(&files(desk)?, &self.name)?,
             targets: report.targets,
             ran: tally.ran,
             cached: tally.cached,
@@ -93,7 +97,12 @@ impl Method for Build {
         } else {
             told.join(", ")
         };
-        printable(&format!("{} in overlay {}: {told}\n", targets(answer.targets), answer.name))
+        let within = if answer.session {
+            "with the edits of session"
+        } else {
+            "in overlay"
+        };
+        printable(&format!("{} {within} {}: {told}\n", targets(answer.targets), answer.name))
     }
 }
 
@@ -118,7 +127,7 @@ fn refused(report: &Report) -> Result<(), Failed> {
 
 /// Show what an overlay changes, as a unified diff; with --targets also what that would make stale, rebuild and cost.
 ///
-/// The diff is against what each file was when its document was first put; a file that moved in the workspace since is told. Nothing is run for
+/// The diff is against what each document was made of; a file that moved in the workspace since is told. Nothing is run for
 /// --targets, but where a model would be asked: to know the prompts, what is free is made.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -136,7 +145,7 @@ pub struct Diff {
 #[serde(rename_all = "camelCase")]
 pub struct Differs {
     name: String,
-    /// Whether it is an edit session, for which a merge is that its edits are saved.
+    /// Whether that is an edit session: its documents are what it has not saved, and a merge is `edit commit`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     session: bool,
     /// Its documents.
@@ -230,11 +239,10 @@ impl Method for Diff {
             .iter()
             .map(|document| format!("{}\n", overlay::line(document, answer.session)))
             .collect();
-        if answer.documents.is_empty() {
-            text = match answer.session {
-                true => format!("the session {} has no edits that are not saved\n", answer.name),
-                false => format!("overlay {} has no document\n", answer.name),
-            };
+        match (answer.documents.is_empty(), answer.session) {
+            (false, _) => {}
+            (true, false) => text = format!("overlay {} has no document\n", answer.name),
+            (true, true) => text = format!("session {} has nothing that is not saved\n", answer.name),
         }
         text.push_str(&answer.diff);
         if let Some(targets) = &answer.targets {
@@ -309,7 +317,7 @@ const SHOWN: usize = 5;
 fn told(told: &Targets) -> String {
     let mut text = format!("{}: {} may be out of date", targets(told.asked), many(told.stale));
     if told.stale_without > 0 {
-        text.push_str(&format!(", {} of them without the overlay, too", many(told.stale_without)));
+        text.push_str(&format!(", {} of them in the workspace, too", many(told.stale_without)));
     }
     text.push('\n');
     let mut line = |name: &str, value: &str| text.push_str(&format!("  {name:<8} {value}\n"));

@@ -16,7 +16,8 @@ use workbench::overlay::put::{self, Became};
 
 /// Put a document into an overlay, in place of a file.
 ///
-/// A merge starts from what the file was when the overlay was opened; of one that was changed since, a document is put with --onto-now. --delete has the file gone, --drop takes the document out again.
+/// A merge starts from what the file was when the overlay was opened; of one that was changed, added or removed since, a document is put with
+/// --onto-now. --delete has the file gone, --drop takes the document out again.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Put {
@@ -40,7 +41,7 @@ pub struct Put {
     #[arg(long)]
     #[serde(default)]
     pub drop: bool,
-    /// The document was made of the file as it is now, not as it was when the overlay was opened.
+    /// The document was made of the file as it is now, and not of what it was when the overlay was opened, or when it was put before.
     #[arg(long, conflicts_with = "drop")]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]

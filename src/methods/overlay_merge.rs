@@ -15,8 +15,8 @@ use workbench::overlay::merge::{self, How, Write};
 
 /// Merge an overlay into the workspace, and end it.
 ///
-/// Each document goes three ways: what the file was when the document was first put, what the overlay has, what the workspace has now. Lines that
-/// one side changed are taken; lines that both changed are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends stay.
+/// Each document goes three ways: what it was made of, what the overlay has, what the workspace has now. Lines that one side
+/// changed are taken; lines that both changed are a conflict, and then nothing is written (exit code 1). Modes, encodings and line ends stay.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
@@ -141,7 +141,7 @@ impl Method for Merge {
         let count = answer.conflicts.len();
         let plural = if count == 1 { "" } else { "s" };
         let hint = format!(
-            "nothing was written: {count} conflict{plural}; put documents that have both sides (--drop one first, so that it starts from the file of now), and merge again\n"
+            "nothing was written: {count} conflict{plural}; put documents that have both sides with --onto-now, or take them out with --drop, and merge again\n"
         );
         printable(&format!("{text}{hint}"))
     }

@@ -156,6 +156,16 @@ fn status_counts() {
         text.out.contains("1 changed since the last build") && text.out.contains("summaries"),
         "{text:?}"
     );
+    // What is gone has not failed: the next build takes it away.
+    std::fs::remove_file(bench.root().join("src/MemoTree.Core/NodeStore.cs")).expect("removed");
+    let json = bench.run(&["status", "--output", "json"]).json();
+    let targets = json["targets"].as_object().expect("targets");
+    assert!(targets.values().all(|counts| counts["failed"] == 0), "{json}");
+    assert_eq!(
+        (&json["targets"]["syntax"]["stale"], &json["failures"]),
+        (&1.into(), &serde_json::json!([])),
+        "{json}"
+    );
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_diff_says_what_would_be_stale_before_anything_is_saved() {
         one two three four
       workspace 1
         other
-    nothing was written: 1 conflict; put documents that have both sides (--drop one first, so that it starts from the file of now), and merge again
+    nothing was written: 1 conflict; put documents that have both sides with --onto-now, or take them out with --drop, and merge again
     ");
     assert_eq!(read(&bench, "docs/a.md"), "other\n");
 }
@@ -223,6 +223,93 @@ fn overlays_are_apart_and_a_collection_keeps_what_they_made() {
     ok(&bench, &["overlay", "open", "one"]);
     assert_eq!(put(&bench, "one", "docs/a.md", b"a\n").code, 0);
     assert!(ok(&bench, &["overlay", "build", "one", "//index:total"]).ends_with(": 2 ran\n"));
+}
+
+/// The next build of the checkout finds what the overlay made, whatever is collected in between.
+#[test]
+fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
+    let bench = Bench::documents();
+    ok(&bench, &["build", "//docs/...", "//index:total"]);
+    ok(&bench, &["overlay", "open", "o"]);
+    for text in ["a b\n", "a b c d e\n"] {
+        assert_eq!(put(&bench, "o", "docs/a.md", text.as_bytes()).code, 0);
+        assert!(ok(&bench, &["overlay", "build", "o", "//index:total"]).ends_with("2 ran\n"));
+    }
+    ok(&bench, &["overlay", "merge", "o"]);
+    let collect = ["gc", "--older-than", "0", "--keep-versions", "1"];
+    ok(&bench, &collect);
+    // A build of something else needs it still.
+    ok(&bench, &["build", "//docs/docs/b.md:words"]);
+    ok(&bench, &collect);
+    assert_eq!(
+        ran(&bench, &["build", "//docs/...", "//index:total"]),
+        0,
+        "what the overlay made is there"
+    );
+    // From then on the checkout's graph holds what it needs, and the rest is garbage.
+    assert!(!bench.root().join(".cortex/edit/merged/results").exists());
+    ok(&bench, &collect);
+    assert_eq!(ran(&bench, &["build", "//docs/...", "//index:total"]), 0);
+    bench.write("docs/a.md", "a b\n");
+    assert_eq!(
+        ran(&bench, &["build", "//docs/...", "//index:total"]),
+        2,
+        "what it made in between is gone"
+    );
+}
+
+#[test]
+fn what_became_of_a_file_since_the_opening_is_said() {
+    let bench = Bench::documents();
+    ok(&bench, &["overlay", "open", "o"]);
+    let kept = read(&bench, "docs/a.md");
+    fs::remove_file(bench.root().join("docs/a.md")).expect("removed");
+    insta::assert_snapshot!(put(&bench, "o", "docs/a.md", kept.as_bytes()).all(), @"
+    exit 2
+    error[E_OVERLAY]: docs/a.md was removed since the overlay o was opened: merging a document of it would bring it back
+      help: put it with --onto-now (ontoNow) if the file is to be there again
+    ");
+    bench.write("docs/a.md", &kept);
+    assert_eq!(put(&bench, "o", "docs/a.md", b"mine\n").code, 0, "it is what it was");
+    bench.write("docs/a.md", "others'\n");
+    assert_eq!(bench.run(&["overlay", "merge", "o"]).code, 1);
+    fs::write(bench.beside("both"), "both\n").expect("file");
+    let both = bench.beside("both").to_string_lossy().into_owned();
+    ok(&bench, &["overlay", "put", "o", "docs/a.md", "--from", &both, "--onto-now"]);
+    assert_eq!(
+        ok(&bench, &["overlay", "merge", "o"]),
+        "written docs/a.md\noverlay o is merged and has ended\n"
+    );
+}
+
+#[test]
+fn of_an_edit_session_saving_is_said() {
+    let bench = Bench::documents();
+    let (_, opened) = json(&bench, &["edit", "open", "docs/a.md"]);
+    let session = opened["session"].as_str().expect("a handle").to_owned();
+    let diff = || ok(&bench, &["overlay", "diff", &session]);
+    assert_eq!(diff(), format!("session {session} has nothing that is not saved\n"));
+    let edit = [
+        "edit",
+        "replace",
+        "docs/a.md",
+        "--session",
+        &session,
+        "--old-text",
+        "two",
+        "--new-text",
+        "2",
+    ];
+    ok(&bench, &edit);
+    let built = ok(&bench, &["overlay", "build", &session, "//docs/docs/a.md:words"]);
+    assert_eq!(built, format!("1 target with the edits of session {session}: 1 ran\n"));
+    bench.write("docs/a.md", "one deux three\n");
+    assert!(diff().starts_with("changed docs/a.md; the file moved in the workspace since, and saving conflicts\n"));
+    let refused = bench.run(&["overlay", "merge", &session]);
+    assert!(
+        refused.code == 2 && refused.err.contains(&format!("`cortex edit commit --session {session}` saves it")),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn what_a_session_has_not_saved_is_an_overlay() {
     let nothing = run(&["overlay", "diff", session, "--json"]).json();
     assert_eq!(nothing["documents"], json!([]), "{nothing}");
     let nothing = run(&["overlay", "diff", session]).out;
-    assert_eq!(nothing, format!("the session {session} has no edits that are not saved\n"));
+    assert_eq!(nothing, format!("session {session} has nothing that is not saved\n"));
     let edit = ["edit", "replace", "--session", session, "--old-text", FROM, "--new-text", TO];
     assert_eq!(run(&edit).code, 0);
     let foretold = shown(&["--overlay", session]);

@@ -17,6 +17,8 @@ const DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
+/// What is to take a name is written under this one first, in the same folder. It begins with a dot: it is no file of the folder.
+const NEW: &str = ".new";
 const NO_FOLDER: &str = "is no folder";
 const NO_FILE: &str = "is no file";
 
@@ -280,16 +282,15 @@ pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
 
 /// Takes the name, whatever it led to. The folder is locked.
 fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
-    // Whoever replaces a file has its folder alone: what a kill left behind under this name goes with the next that is written.
-    let new = format!(".{name}.new");
-    let mut file = fresh(folder, &new)?;
+    // Whoever replaces a file has its folder alone: what a kill left behind goes with the next file that is written in it.
+    let mut file = fresh(folder, NEW)?;
     let written = kill::write(&mut file, bytes)
         .and_then(|()| kill::sync(&file))
         .and_then(|()| kill::step());
-    let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, &*new, folder, name)?));
+    let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, NEW, folder, name)?));
     if done.is_err() && kill::step().is_ok() {
         // Nothing more can be done about a file that stays; no one looks at it.
-        let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(folder, NEW, AtFlags::empty());
     }
     done?;
     kill::sync(folder)
@@ -380,11 +381,12 @@ mod tests {
         write(root, ".cortex/a/x", b"1").expect("written");
         assert_eq!(list(root, ".cortex/a").expect("a list"), [("x".to_owned(), 1), ("y".to_owned(), 1)]);
         // What a kill left behind is nothing, and goes with the next that is written.
-        let left = root.join(".cortex/a/.x.new");
+        let left = root.join(".cortex/a/.new");
         std::fs::write(&left, "half").expect("file");
         assert_eq!(list(root, ".cortex/a").expect("a list").len(), 2);
-        write(root, ".cortex/a/x", b"2").expect("written");
+        write(root, ".cortex/a/z", b"2").expect("written");
         assert!(!left.exists());
+        assert!(remove(root, ".cortex/a/z").expect("removed"));
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
         let held = hold(root, ".cortex/b").expect("held");
         let (told, heard) = std::sync::mpsc::channel();

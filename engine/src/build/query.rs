@@ -7,6 +7,7 @@ use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
 use super::outlook::{Outlook, Prospect, marked};
+use super::prune::{Vanished, vanished};
 use super::remarks::Remark;
 use super::run::look::Known;
 use super::run::{How, Options, Roots, Run, Setup, UNSET};
@@ -50,7 +51,7 @@ pub struct Survey {
 pub enum Standing {
     /// Its output is filed under its present key.
     Current,
-    /// It was made once, and its key moved.
+    /// It was made once, and its key moved, or what it was made for is no more.
     Stale,
     /// It was made once; whether its key moved depends on what has to be built first.
     Open,
@@ -174,10 +175,12 @@ impl Session {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
-        self.dry(|run| {
+        let (mut standings, outlook) = self.dry(|run| {
             let standings = standings(run, nodes, &made, &remarks)?;
             Ok((standings, Prospect::of(run, &marked)?.outlook(run.graph(), &*store, view)?))
-        })
+        })?;
+        self.tell_gone(nodes, &made, &mut standings);
+        Ok((standings, outlook))
     }
 
     /// Those of the nodes that do not stand as they are: not made, out of date, perhaps out of date, or failed.
@@ -194,7 +197,24 @@ impl Session {
     pub(super) fn stand(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
-        self.dry(|run| standings(run, nodes, &made, &remarks))
+        let mut standings = self.dry(|run| standings(run, nodes, &made, &remarks))?;
+        self.tell_gone(nodes, &made, &mut standings);
+        Ok(standings)
+    }
+
+    /// What is no more has not failed: the next build takes it away.
+    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [Standing]) {
+        if !standings.contains(&Standing::Failed) {
+            return;
+        }
+        let blobs = Blobs::new(self.engine.store.clone());
+        let Vanished { gone, still_read, .. } = vanished(&self.graph, &self.rules, &*self.sources, &self.state, &blobs);
+        let gone: BTreeSet<NodeId> = gone.into_iter().chain(still_read).collect();
+        for ((id, made), standing) in nodes.iter().zip(made).zip(standings) {
+            if *standing == Standing::Failed && gone.contains(id) {
+                *standing = if *made { Standing::Stale } else { Standing::None };
+            }
+        }
     }
 
     fn made(&self, nodes: &[NodeId]) -> Vec<bool> {

@@ -7,6 +7,7 @@ use super::diagnostics::Category;
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{Files, Found, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
+use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, Held};
 use crate::kill;
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
@@ -17,7 +18,6 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where notes lie, below the workspace's root.
 pub const FOLDER: &str = ".cortex/edit";
@@ -260,9 +260,17 @@ impl Files for Disk {
         RandomState::new().hash_one(std::process::id())
     }
 
-    fn clock(&self) -> u64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    fn tree(&self) -> io::Result<Tree> {
+        let (tree, known) = tree::look(&self.root, &self.guard, self.note(KNOWN)?.as_deref())?;
+        if let Some(known) = known {
+            // What is not written down is read again.
+            let _ = self.keep(KNOWN, &known);
+        }
+        Ok(tree)
+    }
+
+    fn is_in_tree(&self, path: &str) -> io::Result<bool> {
+        tree::holds(&self.root, &self.guard, path)
     }
 
     fn tell(&self, category: Category, line: &str) {

@@ -3,6 +3,7 @@
 
 use super::diagnostics::Category;
 use super::place::Refused;
+use super::tree::Tree;
 use std::io;
 use std::rc::Rc;
 
@@ -11,13 +12,6 @@ use std::rc::Rc;
 pub struct Stamp {
     /// Device, inode, length in bytes, and the times of the last write and the last change, in nanoseconds.
     pub of: (u64, u64, u64, i128, i128),
-}
-
-impl Stamp {
-    /// When the file was last changed, in nanoseconds of [`Files::clock`]: its content, its mode, or which file has its name.
-    pub fn changed(&self) -> i128 {
-        self.of.4
-    }
 }
 
 /// A file with its bytes.
@@ -102,9 +96,17 @@ pub trait Files {
     /// A number that nobody else was given.
     fn fresh(&self) -> u64;
 
-    /// Nanoseconds of the clock that stamps of files tell: what is changed from now on has a later time than this, or (as clocks of file systems go
-    /// by steps of some milliseconds) hardly an earlier one.
-    fn clock(&self) -> u64;
+    /// What all files hold: those that ignore files leave out are not among them, nor those in folders whose names begin with a dot.
+    ///
+    /// # Errors
+    /// When the workspace cannot be looked at.
+    fn tree(&self) -> io::Result<Tree>;
+
+    /// Whether a file of that path is one that [`Files::tree`] has.
+    ///
+    /// # Errors
+    /// As of that.
+    fn is_in_tree(&self, path: &str) -> io::Result<bool>;
 
     /// Writes a line to a log, if that is wanted. Whether it can be written changes nothing.
     fn tell(&self, category: Category, line: &str);

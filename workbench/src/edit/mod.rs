@@ -46,6 +46,7 @@ pub mod symbol;
 mod taking;
 pub mod tools;
 pub mod trail;
+pub mod tree;
 #[cfg(test)]
 mod trouble_tests;
 mod unified;

@@ -58,7 +58,7 @@ fn hold<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), Overl
     texts::add_results(files, name, keys)
 }
 
-/// The results that the living overlays and sessions of the workspace at a root need.
+/// The results that the living overlays and sessions of the workspace at a root need, and those of merged ones that it has not been built with since.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -70,5 +70,24 @@ pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> 
             held.extend(texts::results_of(&files, &name)?);
         }
     }
+    held.extend(
+        texts::merged(&files)?
+            .filter(|merged| now < merged.until)
+            .map(|merged| merged.keys)
+            .unwrap_or_default(),
+    );
     Ok(held)
+}
+
+/// Lets go of the results of merged overlays if the workspace at a root, which was built, is up to date: its graph has those that it needs.
+///
+/// # Errors
+/// When they cannot be read or removed.
+pub fn settle(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {
+    let files = Disk::new(root);
+    if texts::merged(&files)?.is_none() || !is_current() {
+        return Ok(());
+    }
+    let _alone = files.alone()?;
+    texts::forget_merged(&files)
 }

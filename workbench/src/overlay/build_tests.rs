@@ -2,7 +2,7 @@
 //! same bytes, nothing of the checkout moves, and what an overlay made is found once it is merged.
 
 use super::merge::merge;
-use super::put::{Put, put};
+use super::put::{Put, put, put_over};
 use super::record::{find, open};
 use crate::edit::disk::Disk;
 use crate::location::{MANIFEST, StoreChoice};
@@ -219,7 +219,7 @@ proptest! {
             match step {
                 Step::Put(name, path, bytes) => {
                     // That there is no file to take away is no matter here.
-                    let _ = put(&disk, opened(name), PATHS[path], &bytes.map_or(Put::Delete, Put::Bytes), NOW);
+                    let _ = put_over(&disk, opened(name), PATHS[path], &bytes.map_or(Put::Delete, Put::Bytes), true, NOW);
                 }
                 Step::Drop(name, path) => drop(put(&disk, opened(name), PATHS[path], &Put::Drop, NOW)),
                 Step::Edit(path, bytes) => {

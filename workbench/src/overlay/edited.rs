@@ -38,7 +38,7 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
     });
     Ok(Some(Overlay {
         opened_at: session.used,
-        files_at: 0,
+        opened_on: None,
         used_at: session.used,
         lifetime: LIFETIME,
         documents: documents.collect(),
@@ -92,6 +92,8 @@ pub(super) fn text<F: Files>(files: &F, digest: &Digest) -> Result<Option<Vec<u8
 /// That a name is that of a session, where an overlay of its own was asked for.
 pub(super) fn no_overlay(handle: &str) -> OverlayError {
     let why = format!("{handle} is an edit session, which is changed and saved by `cortex edit`");
-    let hint = format!("`overlay build` and `overlay diff` look at it; `cortex edit commit --session {handle}` saves it");
+    let hint = format!(
+        "`overlay build` and `overlay diff` look at it; `cortex edit commit --session {handle}` saves it, `discard` drops its edits"
+    );
     OverlayError::asked("E_NO_OVERLAY", why, "", hint)
 }

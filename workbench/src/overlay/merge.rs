@@ -1,10 +1,10 @@
-//! Merging an overlay into its workspace: each document three ways against what its file was when the document was first put. Either all files
-//! are written and the overlay ends, or none is, and what stands in the way is told by its lines.
+//! Merging an overlay into its workspace: each document three ways against what it was made of. Either all files are written and the overlay ends, or
+//! none is, and what stands in the way is told by its lines.
 //!
 //! What is being written is noted first, so that a merge that is cut short is brought to its end by the next one.
 
 use super::OverlayError;
-use super::record::{Document, Overlay, end, find, store};
+use super::record::{Document, LIFETIME, Overlay, end, find, store};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
@@ -125,6 +125,7 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
                 }
             }
         }
+        texts::leave_merged(files, name, now.saturating_add(LIFETIME))?;
         end(files, name, now)?;
         merged.writes = saves.into_iter().filter_map(Planned::written).collect();
         return Ok(merged);

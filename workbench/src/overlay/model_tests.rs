@@ -9,6 +9,7 @@ use super::record::{discard, list, open};
 use super::three_way::join;
 use crate::edit::real::Real;
 use crate::kill;
+use engine::values::digest::Digest;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ type Text = Option<String>;
 #[derive(Clone, Debug)]
 enum Step {
     Open(usize),
-    Put(usize, usize, Text),
+    /// Puts a text, and whether it was made of the file as it is now.
+    Put(usize, usize, Text, bool),
     Drop(usize, usize),
     /// Puts a line before the first one by a patch.
     Patch(usize, usize, String),
@@ -41,7 +43,7 @@ fn step() -> impl Strategy<Value = Step> {
     let (name, path) = (0..NAMES.len(), 0..PATHS.len());
     prop_oneof![
         2 => name.clone().prop_map(Step::Open),
-        6 => (name.clone(), path.clone(), text()).prop_map(|(name, path, text)| Step::Put(name, path, text)),
+        6 => (name.clone(), path.clone(), text(), any::<bool>()).prop_map(|(name, path, text, onto)| Step::Put(name, path, text, onto)),
         1 => (name.clone(), path.clone()).prop_map(|(name, path)| Step::Drop(name, path)),
         2 => (name.clone(), path.clone(), "[xyz]{1,3}").prop_map(|(name, path, line)| Step::Patch(name, path, line)),
         3 => (path, text()).prop_map(|(path, text)| Step::Edit(path, text)),
@@ -54,6 +56,20 @@ fn step() -> impl Strategy<Value = Step> {
 struct Model {
     files: BTreeMap<String, String>,
     overlays: BTreeMap<String, BTreeMap<String, (Text, Text)>>,
+    /// The files when each was opened.
+    opened: BTreeMap<String, BTreeMap<String, Digest>>,
+}
+
+fn digest(text: &String) -> Digest {
+    Digest::of(text.as_bytes())
+}
+
+/// What a text was made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Opening,
+    Shown,
+    Now,
 }
 
 impl Model {
@@ -71,14 +87,16 @@ impl Model {
     }
 
     /// Puts a document; whether it can be.
-    fn put(&mut self, name: &str, path: &str, now: &Text) -> bool {
+    fn put(&mut self, name: &str, path: &str, now: &Text, of: Of) -> bool {
         let file = self.files.get(path).cloned();
         let Some(documents) = self.overlays.get_mut(name) else {
             return false;
         };
-        let known = documents.get(path).cloned();
+        let known = documents.get(path).cloned().filter(|_| of != Of::Now);
+        let is_unmoved = known.is_some() || of != Of::Opening || self.opened[name].get(path) == file.as_ref().map(digest).as_ref();
         let base = known.as_ref().map_or(file, |(base, _)| base.clone());
-        if now.is_none() && base.is_none() && known.is_none() {
+        let is_there = documents.get(path).is_some_and(|(_, now)| now.is_some());
+        if !is_unmoved || now.is_none() && base.is_none() && !is_there {
             return false;
         }
         match (&base, now) {
@@ -106,15 +124,26 @@ impl Model {
         Some(files)
     }
 
+    fn end(&mut self, name: &str) -> bool {
+        self.opened.remove(name);
+        self.overlays.remove(name).is_some()
+    }
+
     /// What a step makes of it; whether the step can be done.
     fn after(&self, step: &Step) -> (Self, bool) {
         let mut next = self.clone();
         let done = match step {
             Step::Open(name) => {
-                next.overlays.entry(NAMES[*name].to_owned()).or_default();
+                let name = NAMES[*name].to_owned();
+                let files = self.files.iter().map(|(path, text)| (path.clone(), digest(text)));
+                next.opened.entry(name.clone()).or_insert_with(|| files.collect());
+                next.overlays.entry(name).or_default();
                 true
             }
-            Step::Put(name, path, text) => next.put(NAMES[*name], PATHS[*path], text),
+            Step::Put(name, path, text, onto_now) => {
+                let of = if *onto_now { Of::Now } else { Of::Opening };
+                next.put(NAMES[*name], PATHS[*path], text, of)
+            }
             Step::Drop(name, path) => match next.overlays.get_mut(NAMES[*name]) {
                 Some(documents) => {
                     documents.remove(PATHS[*path]);
@@ -123,7 +152,7 @@ impl Model {
                 None => false,
             },
             Step::Patch(name, path, line) => match next.shown(NAMES[*name], PATHS[*path]) {
-                Some(text) => next.put(NAMES[*name], PATHS[*path], &Some(format!("{line}\n{text}"))),
+                Some(text) => next.put(NAMES[*name], PATHS[*path], &Some(format!("{line}\n{text}")), Of::Shown),
                 None => false,
             },
             Step::Edit(path, text) => {
@@ -138,12 +167,11 @@ impl Model {
             {
                 Some(files) => {
                     next.files = files;
-                    next.overlays.remove(NAMES[*name]);
-                    true
+                    next.end(NAMES[*name])
                 }
                 None => false,
             },
-            Step::Discard(name) => next.overlays.remove(NAMES[*name]).is_some(),
+            Step::Discard(name) => next.end(NAMES[*name]),
         };
         (if done { next } else { self.clone() }, done)
     }
@@ -153,9 +181,9 @@ impl Model {
 fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
     match step {
         Step::Open(name) => open(&files.disk, NAMES[*name], None, now).is_ok(),
-        Step::Put(name, path, text) => {
+        Step::Put(name, path, text, onto_now) => {
             let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
-            put_over(&files.disk, NAMES[*name], PATHS[*path], &what, true, now).is_ok()
+            put_over(&files.disk, NAMES[*name], PATHS[*path], &what, *onto_now, now).is_ok()
         }
         Step::Drop(name, path) => put(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
         Step::Patch(name, path, line) => {
@@ -194,7 +222,12 @@ fn seen(files: &Real, now: u64) -> Model {
             let base = super::texts::kept(&files.disk, base.as_ref()).expect("a text");
             (path, (base.map(|bytes| String::from_utf8(bytes).expect("text")), now))
         });
-        model.overlays.insert(listed.name, own.collect());
+        model.overlays.insert(listed.name.clone(), own.collect());
+        let opened = overlay.opened_on.expect("noted");
+        let was = PATHS
+            .iter()
+            .filter_map(|path| Some(((*path).to_owned(), opened.file(&files.disk, path).expect("a list")?)));
+        model.opened.insert(listed.name, was.collect());
     }
     model
 }
@@ -215,7 +248,9 @@ proptest! {
         let texts: std::collections::BTreeSet<&String> =
             model.overlays.values().flat_map(BTreeMap::values).flat_map(|(base, now)| base.iter().chain(now)).collect();
         open(&files.disk, "last", None, 2_000).expect("open");
-        prop_assert_eq!(files.kept("texts"), texts.len());
+        let opened = list(&files.disk).expect("a list").into_iter().filter_map(|listed| listed.overlay?.opened_on);
+        let trees: std::collections::BTreeSet<Digest> = opened.map(|opened| opened.tree).collect();
+        prop_assert_eq!(files.kept("texts"), texts.len() + trees.len());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Patches applied to an overlay: the edits of sessions, made on the documents in place of the files. Nothing of such a session is kept.
 
 use super::OverlayError;
-use super::put::{Putting, put_all};
+use super::put::{MadeOf, Putting, put_all};
 use super::record::{Overlay, find};
 use super::texts;
 use crate::edit::diagnostics::Category;
@@ -11,6 +11,7 @@ use crate::edit::perform::perform;
 use crate::edit::place::Refused;
 use crate::edit::response::Response;
 use crate::edit::state::{Mode, Status};
+use crate::edit::tree::Tree;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::cell::RefCell;
@@ -122,8 +123,12 @@ impl<F: Files> Files for Within<'_, F> {
         self.files.fresh()
     }
 
-    fn clock(&self) -> u64 {
-        self.files.clock()
+    fn tree(&self) -> io::Result<Tree> {
+        self.files.tree()
+    }
+
+    fn is_in_tree(&self, path: &str) -> io::Result<bool> {
+        self.files.is_in_tree(path)
     }
 
     fn tell(&self, _: Category, _: &str) {}
@@ -160,6 +165,7 @@ impl<F: Files> Files for Within<'_, F> {
                 path: save.path.clone(),
                 bytes: save.bytes.as_ref().map(|bytes| bytes.to_vec()),
                 mode: save.mode,
+                of: MadeOf::Shown,
             })
             .collect();
         let Err(refused) = put_all(self.files, self.name, &puts, self.now) else {

@@ -1,5 +1,5 @@
-//! Documents put into overlays and taken out again. What a file was when its document was first put stays known: that is what a merge is made from. It
-//! is what the overlay was opened on, unless who puts it says that he knows the file as it is now.
+//! Documents put into overlays and taken out again. What a document was made of is kept with it: that is what a merge starts from. It is what the file
+//! was when the overlay was opened, unless who puts it says that he knows the file as it is now.
 
 use super::OverlayError;
 use super::record::{Document, Overlay, collect, find, store};
@@ -51,7 +51,8 @@ pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) ->
     put_over(files, name, path, what, false, now)
 }
 
-/// Puts a document that was made of the file as it is now, if `onto_now`, and else of what the overlay was opened on.
+/// Puts a document that was made of the file as it is now, if `onto_now`: that is what a merge starts from then, whatever it was before. Else it was
+/// made of what the overlay was opened on.
 ///
 /// # Errors
 /// As of [`put`].
@@ -91,13 +92,11 @@ pub fn put_over<F: Files>(
             return Ok((real, became, find(files, name, now)?));
         }
     };
-    if !onto_now && !overlay.documents.contains_key(&real) {
-        unchanged(files, name, &overlay, &real)?;
-    }
     let one = Putting {
         path: real.clone(),
         bytes,
         mode: None,
+        of: if onto_now { MadeOf::Now } else { MadeOf::Opening },
     };
     let became = put_all(files, name, &[one], now)?;
     Ok((real, became[0], find(files, name, now)?))
@@ -147,16 +146,30 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
     Ok(found.map(|found| found.bytes))
 }
 
-/// Whether a file is what the overlay was opened on: a document that was made of that would take back what others wrote since.
-fn unchanged<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str) -> Result<(), OverlayError> {
-    let found = files.read(path).ok().flatten();
-    if found.is_none_or(|found| found.stamp.changed() <= i128::from(overlay.files_at)) {
-        return Ok(());
-    }
-    let why = format!(
-        "{path} was changed since the overlay {name} was opened, and what it was then is not known: a merge would take that change back"
-    );
-    let hint = "make the document of the file as it is now and put it with --onto-now (onto_now), or change it by `overlay apply`";
+/// Whether a file is what the overlay was opened on: a document that was made of that would take back what others did since.
+fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>) -> Result<(), OverlayError> {
+    let Some(opened) = &overlay.opened_on else { return Ok(()) };
+    let made_of_now = "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`";
+    let (done, harm, hint) = match (opened.file(files, path)?, is) {
+        (was, is) if was == is => return Ok(()),
+        // Of files that are not noted it is not known what they were.
+        (None, Some(_)) if !files.is_in_tree(path)? => return Ok(()),
+        (None, _) => (
+            "added",
+            "a document that was not made of it would take away what it holds",
+            made_of_now,
+        ),
+        (_, None) => {
+            let hint = "put it with --onto-now (ontoNow) if the file is to be there again";
+            ("removed", "merging a document of it would bring it back", hint)
+        }
+        _ => (
+            "changed",
+            "a document made of what it was then would take that change back",
+            made_of_now,
+        ),
+    };
+    let why = format!("{path} was {done} since the overlay {name} was opened: {harm}");
     Err(OverlayError::asked("E_OVERLAY", why, "", hint))
 }
 
@@ -183,6 +196,18 @@ pub(super) struct Putting {
     pub(super) path: String,
     pub(super) bytes: Option<Vec<u8>>,
     pub(super) mode: Option<u32>,
+    pub(super) of: MadeOf,
+}
+
+/// What a document was made of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MadeOf {
+    /// What the overlay was opened on, or its document of before.
+    Opening,
+    /// What the overlay shows: its document of before, or the file as it is now.
+    Shown,
+    /// The file as it is now.
+    Now,
 }
 
 /// Puts documents of real files, all of them or none. The lock is held.
@@ -191,19 +216,19 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
     unmerged(name, &overlay)?;
     let mut became = Vec::with_capacity(puts.len());
     let mut kept: Vec<Vec<u8>> = Vec::new();
-    for Putting { path, bytes, mode } in puts {
+    for Putting { path, bytes, mode, of } in puts {
         allowed(path, bytes.as_deref())?;
         let is = bytes.as_deref().map(Digest::of);
         let known = overlay.documents.get(path).cloned();
         let base = match &known {
-            Some(document) => {
+            Some(document) if *of != MadeOf::Now => {
                 // It was to go, and is to be written after all.
                 if document.now.is_none() && is.is_some() {
                     editable(path, texts::kept(files, document.base.as_ref())?.as_deref())?;
                 }
                 document.base
             }
-            None => {
+            _ => {
                 let base = file(files, path)?;
                 if base.as_ref().is_some_and(|base| base.len() > MOST_BYTES) {
                     return Err(huge(path));
@@ -212,6 +237,9 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
                     editable(path, base.as_deref())?;
                 }
                 let digest = base.as_deref().map(Digest::of);
+                if *of == MadeOf::Opening && (digest, is) != (None, None) {
+                    unmoved(files, name, &overlay, path, digest)?;
+                }
                 kept.extend(base);
                 digest
             }
@@ -226,7 +254,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
             ));
         }
         became.push(match (base, is) {
-            _ if known.as_ref().is_some_and(|known| known.now == is) => Became::Same,
+            (base, is) if known.as_ref().is_some_and(|known| (known.base, known.now) == (base, is)) => Became::Same,
             (None, None) => Became::Dropped,
             (_, None) => Became::Removed,
             (None, Some(_)) => Became::Added,

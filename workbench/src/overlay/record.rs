@@ -1,6 +1,7 @@
 //! Overlays as they are kept: opened, found by name, listed, and ended by discarding them or by time.
 
 use super::OverlayError;
+use super::opened::OpenedOn;
 use super::{edited, texts};
 use crate::edit::files::Files;
 use engine::values::digest::Digest;
@@ -26,8 +27,9 @@ const RENEWED: u64 = 60;
 pub struct Overlay {
     /// When it was opened, in seconds since 1970.
     pub opened_at: u64,
-    /// The same in nanoseconds of the files' clock: a file that was changed later is not the one that the overlay was opened on.
-    pub files_at: u64,
+    /// What the files were then, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_on: Option<OpenedOn>,
     /// When it was last opened, changed or built in, give or take a minute.
     pub used_at: u64,
     /// Seconds that it lives after its last use.
@@ -74,7 +76,8 @@ impl Overlay {
     /// The texts that it needs.
     fn texts(&self) -> impl Iterator<Item = Digest> {
         let all = self.documents.values().chain(self.merging.values());
-        all.flat_map(|document| [document.base, document.now]).flatten()
+        let tree = self.opened_on.as_ref().map(|opened| opened.tree);
+        all.flat_map(|document| [document.base, document.now]).flatten().chain(tree)
     }
 
     /// Whether paths are such as a document may have: whoever made the checkout may have made the record, too.
@@ -109,7 +112,8 @@ fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
     let near = nearest(name, alive.map(|one| one.name.as_str()), 5);
     let hint = match near.first() {
         Some(first) => format!("did you mean {first}?"),
-        None => "`cortex overlay open NAME` opens one, `cortex overlay list` lists those that there are".to_owned(),
+        None => "`cortex overlay open NAME` opens one, `cortex overlay list` names those that there are, `cortex edit list` edit sessions"
+            .to_owned(),
     };
     match OverlayError::asked("E_NO_OVERLAY", "there is no overlay of this name", name, hint) {
         OverlayError::Asked(why) => OverlayError::Asked(Box::new(why.candidates(near))),
@@ -154,7 +158,7 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
     }
 }
 
-/// Whether a name, under which [`seen`] has something, is a session's.
+/// Whether a name, if it names anything, is an edit session's.
 ///
 /// # Errors
 /// When that cannot be read.
@@ -214,14 +218,17 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
         Some(_) => Some(find(files, name, now)?),
     };
     let is_new = known.is_none();
-    let mut overlay = known.unwrap_or(Overlay {
-        opened_at: now,
-        files_at: files.clock(),
-        used_at: now,
-        lifetime: LIFETIME,
-        documents: BTreeMap::new(),
-        merging: BTreeMap::new(),
-    });
+    let mut overlay = match known {
+        Some(overlay) => overlay,
+        None => Overlay {
+            opened_at: now,
+            opened_on: Some(OpenedOn::now(files)?),
+            used_at: now,
+            lifetime: LIFETIME,
+            documents: BTreeMap::new(),
+            merging: BTreeMap::new(),
+        },
+    };
     overlay.used_at = overlay.used_at.max(now);
     overlay.lifetime = lifetime.unwrap_or(overlay.lifetime);
     store(files, name, &overlay)?;
@@ -311,6 +318,9 @@ pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError>
         if !lives(files, &name, now)? {
             files.drop_note(&texts::results(&name))?;
         }
+    }
+    if texts::merged(files)?.is_some_and(|merged| merged.until <= now) {
+        texts::forget_merged(files)?;
     }
     // A record that cannot be read may need any of them.
     if !damaged {

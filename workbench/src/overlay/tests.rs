@@ -104,10 +104,19 @@ fn an_overlay_ends_when_its_time_is_over() {
     // Whoever opens one takes those away whose time is over, with their texts.
     open(&place.disk, "three", None, NOW + LIFETIME).expect("open");
     let names: Vec<String> = list(&place.disk).expect("a list").into_iter().map(|one| one.name).collect();
-    assert_eq!(
-        (names, place.disk.notes("texts").expect("texts")),
-        (vec!["three".to_owned()], vec![])
-    );
+    let tree = find(&place.disk, "three", NOW + LIFETIME)
+        .expect("it lives")
+        .opened_on
+        .expect("noted")
+        .tree;
+    let texts: Vec<String> = place
+        .disk
+        .notes("texts")
+        .expect("texts")
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!((names, texts), (vec!["three".to_owned()], vec![tree.to_string()]));
 }
 
 #[test]
@@ -167,12 +176,10 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     place.write("a.cs", "1\n2\n3\n4\n5\n");
     place.write("b.cs", "b\n");
     place.open("o");
-    // Stamps of files go by steps, so that those of just after may be as early as the opening.
-    let later = || place.disk.read("a.cs").expect("read").expect("a file").stamp.changed() > i128::from(opened_at(&place));
     place.write("a.cs", "one\n2\n3\n4\n5\n");
-    while !later() {
-        place.write("a.cs", "one\n2\n3\n4\n5\n");
-    }
+    // It was written, and is what it was.
+    fs::remove_file(place.root.join("b.cs")).expect("removed");
+    place.write("b.cs", "b\n");
     let mine = "1\n2\n3\n4\nfive\n";
     for what in [Put::Bytes(mine.into()), Put::Delete] {
         let refused = why(put(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
@@ -196,8 +203,118 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     assert_eq!(place.put("p", "a.cs", "p\n").expect("put"), Became::Changed);
 }
 
-fn opened_at(place: &Place) -> u64 {
-    find(&place.disk, "o", NOW).expect("it lives").files_at
+#[test]
+fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
+    let place = Place::new();
+    for path in ["gone.cs", "moved.cs", "src/kept.cs"] {
+        place.write(path, path);
+    }
+    place.open("o");
+    fs::remove_file(place.root.join("gone.cs")).expect("removed");
+    fs::rename(place.root.join("moved.cs"), place.root.join("src/here.cs")).expect("moved");
+    place.write("src/new.cs", "others'");
+    let told = |path: &str, what: &Put| why(put(&place.disk, "o", path, what, NOW).expect_err(path)).message;
+    let mine = Put::Bytes(b"mine".to_vec());
+    for (path, how) in [
+        ("gone.cs", "removed"),
+        ("moved.cs", "removed"),
+        ("src/here.cs", "added"),
+        ("src/new.cs", "added"),
+    ] {
+        let begins = format!("{path} was {how} since the overlay o was opened");
+        assert!(told(path, &mine).starts_with(&begins), "{}", told(path, &mine));
+    }
+    assert!(told("src/new.cs", &Put::Delete).contains("was added since"));
+    assert_eq!(told("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
+    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
+    assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
+    assert_eq!(place.put("o", "src/fresh.cs", "x").expect("put"), Became::Added);
+    // What is put again after it was dropped is made of what it was at the opening, too.
+    assert_eq!(place.put("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
+    place.write("src/kept.cs", "others'");
+    put(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
+    assert!(told("src/kept.cs", &mine).contains("was changed since"));
+    merge(&place.disk, "o", NOW).expect("merged");
+    assert_eq!(
+        (place.read("gone.cs"), place.read("src/kept.cs")),
+        (b"mine".to_vec(), b"others'".to_vec())
+    );
+}
+
+/// Whoever was told of a conflict puts what has both sides, and says so.
+#[test]
+fn a_conflict_is_ended_by_a_document_made_of_now() {
+    let place = Place::new();
+    for path in ["a.cs", "b.cs", "c.cs"] {
+        place.write(path, "one\n");
+    }
+    place.open("o");
+    place.put("o", "a.cs", "mine\n").expect("put");
+    place.put("o", "b.cs", "mine\n").expect("put");
+    put(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    place.write("a.cs", "others'\n");
+    fs::remove_file(place.root.join("b.cs")).expect("removed");
+    place.write("c.cs", "others'\n");
+    assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
+    let now = |path: &str, what: Put| put_over(&place.disk, "o", path, &what, true, NOW).expect("put").1;
+    assert_eq!(now("a.cs", Put::Bytes(b"both\n".to_vec())), Became::Changed);
+    assert_eq!(now("b.cs", Put::Bytes(b"mine\n".to_vec())), Became::Added);
+    assert_eq!(now("c.cs", Put::Delete), Became::Removed);
+    assert_eq!(merge(&place.disk, "o", NOW).expect("merged").conflicts, []);
+    assert_eq!((place.read("a.cs"), place.read("b.cs")), (b"both\n".to_vec(), b"mine\n".to_vec()));
+    assert!(!place.root.join("c.cs").exists());
+}
+
+/// Files that ignore files leave out are not noted: they are taken as they are.
+#[test]
+fn a_file_that_is_not_noted_is_taken_as_it_is() {
+    let place = Place::new();
+    place.write(".gitignore", "obj/\n");
+    place.write("obj/a.cs", "one");
+    place.open("o");
+    place.write("obj/a.cs", "two");
+    place.write(".hidden/b.cs", "new");
+    assert_eq!(place.put("o", "obj/a.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put("o", ".hidden/b.cs", "mine").expect("put"), Became::Changed);
+}
+
+#[test]
+fn overlays_share_what_they_were_opened_on() {
+    let place = Place::new();
+    for at in 0..200 {
+        place.write(&format!("src/{at}.cs"), "x");
+    }
+    place.open("first");
+    for at in 0..4 {
+        place.write(&format!("src/{at}.cs"), format!("{at}"));
+        fs::remove_file(place.root.join(format!("src/{}.cs", 60 + at))).expect("removed");
+        place.open(&format!("o{at}"));
+    }
+    assert_eq!(place.disk.notes("texts").expect("texts").len(), 1, "they share a list");
+    // Each of them knows what it was opened on.
+    for at in 0..3 {
+        let name = format!("o{at}");
+        let put = |file: u32| {
+            place
+                .put(&name, &format!("src/{file}.cs"), "mine")
+                .map_err(|refused| why(refused).message)
+        };
+        assert_eq!((put(at), put(60 + at)), (Ok(Became::Changed), Ok(Became::Added)));
+        assert!(put(at + 1).expect_err("changed").contains("was changed since"));
+        assert!(put(61 + at).expect_err("removed").contains("was removed since"));
+    }
+    assert!(
+        why(place.put("first", "src/0.cs", "mine").expect_err("changed"))
+            .message
+            .contains("was changed since")
+    );
+    discard(&place.disk, "first", NOW).expect("discarded");
+    assert_eq!(place.put("o0", "src/20.cs", "mine").expect("the list is there"), Became::Changed);
+    for at in 0..4 {
+        discard(&place.disk, &format!("o{at}"), NOW).expect("discarded");
+    }
+    assert_eq!(place.disk.notes("texts").expect("texts"), []);
 }
 
 #[test]
@@ -541,13 +658,17 @@ fn what_others_made_of_the_records_is_not_followed() {
     let merged = merge(&place.disk, "o", NOW).expect("answered");
     assert_eq!(merged.conflicts.len(), 1);
     assert!(!place.root.join(".git").exists());
-    // Texts whose bytes are not those of their names are none.
+    // Texts whose bytes are not those of their names are none, also those of the files that it was opened on.
     fs::write(&record, &text).expect("written");
     for (name, _) in place.disk.notes("texts").expect("texts") {
         fs::write(place.root.join(".cortex/edit/texts").join(name), "other").expect("written");
     }
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
-    assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 1);
+    let refused = why(place.put("o", "b.cs", "b").expect_err("damaged"));
+    assert!(refused.message.starts_with("what was noted of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
+    let (_, became, _) = put_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
+    assert_eq!(became, Became::Added);
+    assert_eq!(discard(&place.disk, "o", NOW).expect("discarded"), 2);
 }
 
 #[test]

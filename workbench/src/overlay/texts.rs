@@ -12,6 +12,8 @@ use std::sync::Arc;
 const TEXTS: &str = "texts";
 /// Where results are named.
 pub(super) const RESULTS: &str = "results";
+/// Names those of merged overlays, behind the time when they are given up.
+const MERGED: &str = "merged/results";
 
 fn note(digest: &Digest) -> String {
     format!("{TEXTS}/{digest}")
@@ -38,8 +40,13 @@ pub fn kept<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u
     let bytes = files.note(&note(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
     let bytes = bytes.map_or_else(|| edited::text(files, digest), |bytes| Ok(Some(bytes)))?;
     bytes.map(Some).ok_or_else(|| {
-        let hint = "put the document again, or discard the overlay";
-        OverlayError::asked("E_OVERLAY", "a text of the overlay is damaged or gone", &digest.to_string(), hint)
+        let hint = "put the document again, or discard the overlay or the edits of the session";
+        OverlayError::asked(
+            "E_OVERLAY",
+            "a text that is kept of documents is damaged or gone",
+            &digest.to_string(),
+            hint,
+        )
     })
 }
 
@@ -64,9 +71,16 @@ pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Docume
 
 /// The results that were made or found in an overlay.
 pub(super) fn results_of<F: Files>(files: &F, name: &str) -> Result<BTreeSet<ActionKey>, OverlayError> {
-    let bytes = files.note(&results(name))?.unwrap_or_default();
+    Ok(keys(&files.note(&results(name))?.unwrap_or_default()))
+}
+
+fn keys(bytes: &[u8]) -> BTreeSet<ActionKey> {
     let (keys, _) = bytes.as_chunks::<32>();
-    Ok(keys.iter().map(|key| ActionKey(Digest(*key))).collect())
+    keys.iter().map(|key| ActionKey(Digest(*key))).collect()
+}
+
+fn bytes(keys: &BTreeSet<ActionKey>) -> Vec<u8> {
+    keys.iter().flat_map(|key| key.0.0).collect()
 }
 
 /// Adds results to those of an overlay.
@@ -75,8 +89,40 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
     let before = all.len();
     all.extend(keys);
     if all.len() > before {
-        let bytes: Vec<u8> = all.iter().flat_map(|key| key.0.0).collect();
-        files.keep(&results(name), &bytes)?;
+        files.keep(&results(name), &bytes(&all))?;
     }
     Ok(())
+}
+
+/// Results that were made or found in overlays that are merged, and that the workspace has not been built with since.
+pub(super) struct Merged {
+    /// When they are given up, in seconds since 1970.
+    pub(super) until: u64,
+    /// Which.
+    pub(super) keys: BTreeSet<ActionKey>,
+}
+
+/// What merged overlays have left.
+pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError> {
+    let note = files.note(MERGED)?;
+    let parts = note.as_deref().and_then(<[u8]>::split_first_chunk);
+    Ok(parts.map(|(until, rest)| Merged {
+        until: u64::from_le_bytes(*until),
+        keys: keys(rest),
+    }))
+}
+
+/// Leaves the results of an overlay that is being merged to the workspace, until a time.
+pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Result<(), OverlayError> {
+    let mut left = results_of(files, name)?;
+    if left.is_empty() {
+        return Ok(());
+    }
+    left.extend(merged(files)?.map(|merged| merged.keys).unwrap_or_default());
+    Ok(files.keep(MERGED, &[&until.to_le_bytes()[..], &bytes(&left)].concat())?)
+}
+
+/// The workspace needs them no more, or has them in its graph.
+pub(super) fn forget_merged<F: Files>(files: &F) -> Result<(), OverlayError> {
+    Ok(files.drop_note(MERGED)?)
 }

@@ -1,0 +1,91 @@
+//! What the files of the workspace were when an overlay was opened: by that it is known whether others changed, added or removed a file since.
+//!
+//! Overlays that were opened on nearly the same files share one list of them, and have what was different for themselves.
+
+use super::OverlayError;
+use super::record::list;
+use super::texts;
+use crate::edit::files::Files;
+use crate::edit::tree::Tree;
+use engine::values::digest::Digest;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A list is shared where no more than one file in so many is different.
+const SHARED: usize = 16;
+
+/// What the files were.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenedOn {
+    /// The list, a text: lines of a digest and a path.
+    pub tree: Digest,
+    /// Files that were others than in the list; `None`: there was none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub but: BTreeMap<String, Option<Digest>>,
+}
+
+impl OpenedOn {
+    /// As they are now. The lock is held.
+    pub(super) fn now<F: Files>(files: &F) -> Result<Self, OverlayError> {
+        let now = files.tree()?;
+        let opened = list(files)?.into_iter().filter_map(|listed| listed.overlay);
+        let last = opened.max_by_key(|overlay| overlay.opened_at).and_then(|overlay| overlay.opened_on);
+        if let Some(Self { tree, .. }) = last
+            && let Ok(Some(text)) = texts::kept(files, Some(&tree))
+        {
+            let but = differences(&text, &now);
+            if but.len() * SHARED <= now.len() {
+                return Ok(Self { tree, but });
+            }
+        }
+        let text: String = now.iter().map(|(path, digest)| format!("{digest} {path}\n")).collect();
+        let tree = Digest::of(text.as_bytes());
+        texts::keep(files, Some(text.as_bytes()))?;
+        Ok(Self {
+            tree,
+            but: BTreeMap::new(),
+        })
+    }
+
+    /// What a file was; `None`: there was none, or it was not in the list.
+    pub(super) fn file<F: Files>(&self, files: &F, path: &str) -> Result<Option<Digest>, OverlayError> {
+        if let Some(other) = self.but.get(path) {
+            return Ok(*other);
+        }
+        let text = texts::kept(files, Some(&self.tree)).map_err(|error| match error {
+            OverlayError::Asked(_) => {
+                let hint = "put documents that were made of the files as they are now with --onto-now (ontoNow), or discard the overlay";
+                OverlayError::asked(
+                    "E_OVERLAY",
+                    "what was noted of the files when the overlay was opened is damaged or gone",
+                    "",
+                    hint,
+                )
+            }
+            other => other,
+        });
+        let text = text?.unwrap_or_default();
+        Ok(lines(&text).find(|(listed, _)| *listed == path).map(|(_, digest)| digest))
+    }
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = (&str, Digest)> {
+    let lines = str::from_utf8(text).unwrap_or_default().lines();
+    lines
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(digest, path)| Some((path, Digest::parse(digest)?)))
+}
+
+fn differences(text: &[u8], now: &Tree) -> BTreeMap<String, Option<Digest>> {
+    let then: BTreeMap<&str, Digest> = lines(text).collect();
+    let mut but: BTreeMap<String, Option<Digest>> = BTreeMap::new();
+    for (path, digest) in now {
+        if then.get(path.as_str()) != Some(digest) {
+            but.insert(path.clone(), Some(*digest));
+        }
+    }
+    let gone = then.keys().filter(|path| !now.contains_key(**path));
+    but.extend(gone.map(|path| ((*path).to_owned(), None)));
+    but
+}
