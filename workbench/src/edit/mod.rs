@@ -29,6 +29,7 @@ mod model_tests;
 pub mod noticing;
 pub mod order;
 pub mod patch;
+mod patch_names;
 #[cfg(test)]
 mod patch_tests;
 pub mod perform;
