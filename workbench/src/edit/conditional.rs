@@ -21,23 +21,48 @@ pub(super) fn whatever<T: PartialEq>(
     asked: &Asked,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,
 ) -> Result<T, Refused> {
-    let usual = edit(&BTreeSet::new());
-    let is_usual = |symbols: &BTreeSet<String>| match (edit(symbols), &usual) {
-        (Ok(one), Ok(other)) => one == *other,
-        (Err(_), Err(_)) => true,
-        _ => false,
+    let none = BTreeSet::new();
+    let usual = edit(&none);
+    let hangs = |what: &str, are: &str| {
+        Refused::new(
+            format!(
+                "{what} hangs on the symbols for `#if` that the file is compiled under, which are {are}not known here; nothing was changed"
+            ),
+            "name it without path and session, then they are those of its project; or edit what stands there with `replace`",
+        )
     };
-    let (what, are) = match readings(text, &asked.new, &BTreeSet::new()) {
-        Some(readings) if readings.iter().all(is_usual) => return usual,
-        Some(_) => (format!("which declaration {} is", asked.symbol), ""),
-        None => ("how the file is read".to_owned(), "too many to be tried and "),
+    let Some(readings) = readings(text, &asked.new, &none) else {
+        return Err(hangs("how the file is read", "too many to be tried and "));
     };
-    Err(Refused::new(
-        format!(
-            "{what} hangs on the symbols for `#if` that the file is compiled under, which are {are}not known here; nothing was changed"
-        ),
-        "name it without path and session, then they are those of its project; or edit what stands there with `replace`",
-    ))
+    for symbols in &readings {
+        let other = edit(symbols);
+        let (symbols, refused) = match (&usual, &other) {
+            (Ok(one), Ok(other)) if one == other => continue,
+            (Err(_), Err(_)) => continue,
+            (Ok(_), Err(refused)) => (symbols, Some(refused)),
+            (Err(refused), Ok(_)) => (&none, Some(refused)),
+            (Ok(_), Ok(_)) => (symbols, None),
+        };
+        // Where the name is clear, what it would come to is not to be.
+        return Err(match refused.filter(|refused| refused.candidates.is_empty()) {
+            Some(refused) => Refused {
+                why: format!("where {}: {}", defined(symbols), refused.why),
+                ..refused.clone()
+            },
+            None => hangs(&format!("which declaration {} is", asked.symbol), ""),
+        });
+    }
+    usual
+}
+
+/// `A, B are defined`.
+fn defined(symbols: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    match names.len() {
+        0 => "no symbol is defined".to_owned(),
+        1 => format!("{} is defined", names[0]),
+        _ => format!("{} are defined", names.join(", ")),
+    }
 }
 
 /// Sets of symbols under which texts are read in all ways that there are, beside what `defines` makes of other symbols; `None` where these are too
@@ -154,9 +179,18 @@ mod tests {
         for at in [Where::Before, Where::After] {
             assert!(edit("C#P", at, "    int Z;").is_ok_and(|made| made.contains("    int Z;\n")));
             assert!(edit("C#Q", at, "    int Z;\n#if S1\n    int Y;\n#endif").is_ok());
-            for (symbol, new) in [("C#F7", "int Z;"), ("C#N", "int Z;"), ("C#P", "    int F7;"), ("C#P", "    int N;")] {
-                let why = edit(symbol, at, new).expect_err(symbol);
+            for symbol in ["C#F7", "C#N"] {
+                let why = edit(symbol, at, "int Z;").expect_err(symbol);
                 assert!(why.starts_with(&format!("which declaration {symbol} is hangs")), "{why}");
+            }
+            for (new, told) in [
+                ("    int F7;", "where S7 is defined: there is a C#F7 already; nothing was changed"),
+                (
+                    "    int N;",
+                    "where no symbol is defined: there is a C#N already; nothing was changed",
+                ),
+            ] {
+                assert_eq!(edit("C#P", at, new).expect_err(new), told);
             }
         }
         assert!(edit("C#Q", Where::Replace, "int Q() => 1;").is_ok_and(|made| !made.contains("return")));

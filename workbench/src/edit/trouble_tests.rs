@@ -365,6 +365,19 @@ fn what_is_to_drop_candidates_drops_no_edits() {
 }
 
 #[test]
+fn a_conflict_of_line_ends_says_so() {
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
+    coder.replace("one\n", "one\r\n");
+    coder.files.write("a.cs", "one\rtwo\r");
+    let told = "a.cs was given other ends of lines by somebody else where it is edited here: it had LF, and has CR";
+    assert_eq!(coder.ask(Order::Commit).summary, format!("{told}; nothing was done"));
+    assert_eq!(
+        coder.ask(Order::Refresh).summary,
+        "a.cs has the file's text; `undo` gives the edits back"
+    );
+}
+
+#[test]
 fn all_files_are_refreshed_whatever_became_of_one() {
     let mut coder = edited();
     for path in ["a.cs", "b.cs", "c.cs"] {
