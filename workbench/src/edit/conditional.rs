@@ -1,7 +1,9 @@
 //! Edits of symbols in a file of which it is not known under which symbols for `#if` it is compiled: only what is the same edit under all of them is
 //! made. Else an edit could change what is not compiled, and say that it was done.
 
-use super::symbol::{Asked, Refused};
+use super::declared::declared;
+use super::directives::{deciding, directives};
+use super::symbol::{Asked, Refused, read as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_SYMBOLS: usize = 8;
 
 /// Most readings of a file that are tried.
-const MOST_READINGS: usize = 64;
+const MOST_READINGS: usize = 128;
 
 /// An edit, if it is the same one whatever symbols are defined.
 ///
@@ -20,35 +22,98 @@ pub(super) fn whatever<T: PartialEq>(
     asked: &Asked,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,
 ) -> Result<T, Refused> {
-    let usual = edit(&BTreeSet::new());
-    let is_usual = |symbols: &BTreeSet<String>| match (edit(symbols), &usual) {
-        (Ok(one), Ok(other)) => one == *other,
-        (Err(_), Err(_)) => true,
-        _ => false,
-    };
-    match readings(text, &asked.new) {
-        Some(readings) if readings.iter().all(is_usual) => usual,
-        _ => Err(Refused::new(
+    let none = BTreeSet::new();
+    let usual = edit(&none);
+    let hangs = |what: &str, are: &str| {
+        Refused::new(
             format!(
-                "which declaration {} is hangs on the symbols for `#if` that the file is compiled under, which are not known here; nothing was changed",
-                asked.symbol
+                "{what} hangs on the symbols for `#if` that the file is compiled under, which are {are}not known here; nothing was changed"
             ),
             "name it without path and session, then they are those of its project; or edit what stands there with `replace`",
-        )),
+        )
+    };
+    let Some(readings) = readings(text, &asked.new, &none) else {
+        return Err(hangs("how the file is read", "too many to be tried and "));
+    };
+    for symbols in &readings {
+        let other = edit(symbols);
+        let (symbols, refused) = match (&usual, &other) {
+            (Ok(one), Ok(other)) if one == other => continue,
+            (Err(_), Err(_)) => continue,
+            (Ok(_), Err(refused)) => (symbols, Some(refused)),
+            (Err(refused), Ok(_)) => (&none, Some(refused)),
+            (Ok(_), Ok(_)) => (symbols, None),
+        };
+        // Where the name is clear, what it would come to is not to be.
+        return Err(match refused.filter(|refused| refused.candidates.is_empty()) {
+            Some(refused) => Refused {
+                why: format!("where {}: {}", defined(symbols), refused.why),
+                ..refused.clone()
+            },
+            None => hangs(&format!("which declaration {} is", asked.symbol), ""),
+        });
+    }
+    usual
+}
+
+/// `A, B are defined`.
+fn defined(symbols: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    match names.len() {
+        0 => "no symbol is defined".to_owned(),
+        1 => format!("{} is defined", names[0]),
+        _ => format!("{} are defined", names.join(", ")),
     }
 }
 
-/// Sets of symbols under which texts are read in all ways that there are; `None` where these are too many.
-fn readings(text: &str, new: &str) -> Option<Vec<BTreeSet<String>>> {
+/// Sets of symbols under which texts are read in all ways that there are, beside what `defines` makes of other symbols; `None` where these are too
+/// many. Of many symbols those are tried together that decide about one branch.
+pub(super) fn readings(text: &str, new: &str, defines: &BTreeSet<String>) -> Option<Vec<BTreeSet<String>>> {
     let symbols: BTreeSet<&str> = mentioned(text).into_iter().chain(mentioned(new)).collect();
-    if symbols.len() > MOST_SYMBOLS {
-        return None;
-    }
+    let others: BTreeSet<String> = defines.iter().filter(|one| !symbols.contains(one.as_str())).cloned().collect();
+    let every = match symbols.len() <= MOST_SYMBOLS {
+        true => read(text, new, &others, &|_, _| BTreeSet::from([symbols.clone()])),
+        false => None,
+    };
+    every.or_else(|| {
+        read(text, new, &others, &|was, is| {
+            let of = |text, compiled: &str| deciding(&directives(text, compiled));
+            of(text, was).union(&of(new, is)).cloned().collect()
+        })
+    })
+}
+
+/// Whether a text declares what has this whole name, under whatever symbols for `#if`; of too many under none of them.
+pub fn declares(text: &str, name: &str) -> bool {
+    let none = BTreeSet::new();
+    let readings = readings(text, "", &none).unwrap_or_else(|| vec![none]);
+    let declares = |symbols: &BTreeSet<String>| declared(text, &syntax(text, symbols)).iter().any(|one| one.is.name == name);
+    readings.iter().any(declares)
+}
+
+/// Symbols that are to be tried together, told by two texts as they are compiled.
+type Together<'f, 't> = dyn Fn(&str, &str) -> BTreeSet<BTreeSet<&'t str>> + 'f;
+
+/// One set of symbols for each reading that is met from the first one on.
+fn read<'t>(text: &'t str, new: &'t str, others: &BTreeSet<String>, together: &Together<'_, 't>) -> Option<Vec<BTreeSet<String>>> {
     let mut readings = BTreeMap::new();
-    for mask in 1..1_u32 << symbols.len() {
-        let set = symbols.iter().enumerate().filter(|(at, _)| mask & 1 << at != 0);
-        let set: BTreeSet<String> = set.map(|(_, symbol)| (*symbol).to_owned()).collect();
-        readings.insert((blank(text, &set), blank(new, &set)), set);
+    let mut waiting = vec![others.clone()];
+    let mut met: BTreeSet<BTreeSet<String>> = waiting.iter().cloned().collect();
+    while let Some(set) = waiting.pop() {
+        let (was, is) = (blank(text, &set), blank(new, &set));
+        for symbols in together(&was, &is) {
+            if symbols.len() > MOST_SYMBOLS {
+                return None;
+            }
+            for mask in 0..1_u32 << symbols.len() {
+                let some = symbols.iter().enumerate().filter(|(at, _)| mask & 1 << at != 0);
+                let set: BTreeSet<String> = some.map(|(_, symbol)| (*symbol).to_owned()).chain(others.iter().cloned()).collect();
+                if met.insert(set.clone()) {
+                    waiting.push(set);
+                }
+            }
+        }
+        readings.entry((was, is)).or_insert(set);
         if readings.len() > MOST_READINGS {
             return None;
         }
@@ -65,6 +130,10 @@ mod tests {
     const TEXT: &str = "public class Cond {\n#if NET9\n    public int M() => 9;\n    public int OnlyNew() => 1;\n#else\n    public int M() => 8;\n#endif\n#if !OLD\n    int N;\n#endif\n    int P;\n    int Q() {\n#if DEBUG\n        return P;\n#endif\n        return 1;\n    }\n}\n";
 
     fn edit(symbol: &str, at: Where, new: &str, defines: Option<&[&str]>) -> Result<String, Refused> {
+        edit_of(TEXT, symbol, at, new, defines)
+    }
+
+    fn edit_of(text: &str, symbol: &str, at: Where, new: &str, defines: Option<&[&str]>) -> Result<String, Refused> {
         let asked = Asked {
             symbol: symbol.to_owned(),
             at,
@@ -72,7 +141,7 @@ mod tests {
             bare: false,
             defines: defines.map(|symbols| symbols.iter().map(|one| (*one).to_owned()).collect()),
         };
-        edited(TEXT, &asked).map(|(made, _)| made)
+        edited(text, &asked).map(|(made, _)| made)
     }
 
     #[test]
@@ -108,14 +177,50 @@ mod tests {
         assert_eq!(none, "nothing in the file is called Cond#R");
     }
 
+    #[test]
+    fn of_many_symbols_only_what_stands_under_one_is_refused() {
+        let fields: String = (0..12).map(|n| format!("#if S{n}\n    int F{n};\n#endif\n")).collect();
+        let text = format!(
+            "class C {{\n{fields}    int P;\n#if !S3 && !S5\n    int N;\n#endif\n    int Q() {{\n#if S1 || S2\n        return 1;\n#endif\n        return 2;\n    }}\n}}\n"
+        );
+        let edit = |symbol: &str, at: Where, new: &str| edit_of(&text, symbol, at, new, None).map_err(|refused| refused.why);
+        assert_eq!(edit("C#P", Where::Replace, "long P;"), Ok(text.replace("int P;", "long P;")));
+        for at in [Where::Before, Where::After] {
+            assert!(edit("C#P", at, "    int Z;").is_ok_and(|made| made.contains("    int Z;\n")));
+            assert!(edit("C#Q", at, "    int Z;\n#if S1\n    int Y;\n#endif").is_ok());
+            for symbol in ["C#F7", "C#N"] {
+                let why = edit(symbol, at, "int Z;").expect_err(symbol);
+                assert!(why.starts_with(&format!("which declaration {symbol} is hangs")), "{why}");
+            }
+            for (new, told) in [
+                ("    int F7;", "where S7 is defined: there is a C#F7 already; nothing was changed"),
+                (
+                    "    int N;",
+                    "where no symbol is defined: there is a C#N already; nothing was changed",
+                ),
+            ] {
+                assert_eq!(edit("C#P", at, new).expect_err(new), told);
+            }
+        }
+        assert!(edit("C#Q", Where::Replace, "int Q() => 1;").is_ok_and(|made| !made.contains("return")));
+        assert_eq!(edit("C", Where::Replace, "class C { }"), Ok("class C { }\n".to_owned()));
+        let symbols: Vec<String> = (0..9).map(|n| format!("S{n}")).collect();
+        let text = format!("class C {{\n#if {}\n    int M;\n#endif\n    int P;\n}}\n", symbols.join(" || "));
+        let why = edit_of(&text, "C#P", Where::Replace, "long P;", None).expect_err("too many").why;
+        assert!(why.starts_with("how the file is read hangs"), "{why}");
+    }
+
     proptest! {
         #[test]
         fn an_edit_without_symbols_is_that_of_every_reading(
-            lines in proptest::collection::vec(proptest::sample::select(vec!["#if A", "#if !B", "#elif B", "#else", "#endif", "int M;", "int N;"]), 0..10),
+            lines in proptest::collection::vec(proptest::sample::select(vec!["#if A", "#if !B", "#elif B", "#else", "#endif", "int M;", "int N;", "}", "class C {"]), 0..10),
             a: bool,
-            b: bool
+            b: bool,
+            has_many: bool
         ) {
-            let text = format!("class C {{\n{}\n}}\n", lines.join("\n"));
+            // So many that not all sets of them are tried.
+            let others: String = (0..9).filter(|_| has_many).map(|n| format!("#if S{n}\nint S{n};\n#endif\n")).collect();
+            let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
             let asked = |defines| Asked { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), bare: false, defines };
             let some = [("A", a), ("B", b)].into_iter().filter(|(_, is)| *is).map(|(symbol, _)| symbol.to_owned()).collect();
             if let Ok(made) = edited(&text, &asked(None)) {

@@ -152,7 +152,8 @@ impl Place {
     }
 }
 
-fn holds(outer: &Range<usize>, inner: &Declared) -> bool {
+/// Whether a declaration stands in a place as a whole.
+pub(super) fn holds(outer: &Range<usize>, inner: &Declared) -> bool {
     outer.start <= inner.range.start && inner.range.end <= outer.end
 }
 

@@ -10,7 +10,7 @@ use super::miss;
 use super::order::Part;
 use super::perform::{Done, by_state, resolved};
 use super::run::{Run, Trouble};
-use super::session::Selection;
+use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
 use serde_json::json;
@@ -40,7 +40,7 @@ pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Tro
         }
     );
     Ok(Done {
-        guidance: Some("edit with `replace`; the session ends seven days after it was last used".to_owned()),
+        guidance: Some(format!("edit with `replace`; {ENDS}")),
         ..Done::of(Status::Success, summary)
     })
 }
@@ -135,8 +135,12 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
         0 => {
             run.happen(path, Event::Nowhere);
             let miss = miss::explain(text, old);
+            let way = match old.is_empty() {
+                true => "give old_text what is to be replaced",
+                false => "read the place again and give old_text exactly as it stands there",
+            };
             Ok(Done {
-                guidance: Some("read the place again and give old_text exactly as it stands there".to_owned()),
+                guidance: Some(way.to_owned()),
                 ..Done::of(Status::NoMatch, format!("no match in {path}: {}", miss.why)).with(miss.near.join("\n"))
             })
         }

@@ -8,11 +8,13 @@ use super::miss;
 use super::patch::{FilePatch, Hunk, Kind};
 use super::run::{Run, Trouble};
 use super::state::Status;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Permissions of a new file that can be run.
 const PROGRAM: u32 = 0o755;
 
-/// Makes the files of a patch documents of the session.
+/// Makes the files of a patch documents of the session. All that it says of them is about how they are before it, so that one may take the name that
+/// another leaves.
 ///
 /// # Errors
 /// When one may not be edited, or is not what the patch takes it for.
@@ -21,41 +23,78 @@ pub(super) fn open<F: Files>(
     parts: &[FilePatch],
     resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<String>, Trouble> {
+    let twice = |path: &str| {
+        Err(Trouble::new(
+            format!("{path} stands in the patch twice"),
+            "nothing was changed: mend the patch",
+        ))
+    };
+    let mut gone = BTreeSet::new();
+    for part in parts.iter().filter(|part| part.goes()) {
+        let path = resolve(run, &part.path)?;
+        if !gone.insert(path.clone()) {
+            return twice(&path);
+        }
+    }
+    // Files that are there after it; of them those that were not before.
+    let mut made = BTreeSet::new();
     let mut new = Vec::new();
     for part in parts {
-        let is_new = matches!(part.kind, Kind::Add(..)).then_some(&part.path);
-        for given in is_new.into_iter().chain(&part.to) {
-            new.push(resolve(run, given)?);
+        let path = resolve(run, &part.path)?;
+        let to = part.to.as_ref().map(|to| resolve(run, to)).transpose()?;
+        let is_new = matches!(part.kind, Kind::Add(..));
+        let end = match (&to, &part.kind) {
+            (Some(to), _) => to,
+            (None, Kind::Delete(_)) => continue,
+            (None, Kind::Add(..) | Kind::Update(_)) => &path,
+        };
+        if !made.insert(end.clone()) || !is_new && to.is_none() && gone.contains(end) {
+            return twice(end);
+        }
+        if (is_new || to.is_some()) && !gone.contains(end) {
+            new.push(end.clone());
         }
     }
     run.apart(&new)?;
-    let mut paths = Vec::new();
+    let mut paths: Vec<String> = Vec::new();
     for part in parts {
         let path = resolve(run, &part.path)?;
         match part.kind {
-            Kind::Add(..) => run.open_new(&path)?,
-            Kind::Delete(_) | Kind::Update(_) => run.open(&path)?,
+            Kind::Add(..) if !gone.contains(&path) => run.open_new(&path)?,
+            Kind::Add(..) | Kind::Delete(_) | Kind::Update(_) => run.open(&path)?,
         }
-        let goes = matches!(part.kind, Kind::Delete(_)) || part.to.is_some();
-        if goes && run.files.is_link(&part.path) {
+        if part.goes() && run.files.is_link(&part.path) {
             let why = format!("{} is a link to {path}, and would lead nowhere without it", part.path);
             return Err(Trouble::new(why, format!("nothing was changed: name {path} itself")));
         }
-        let moved = part.to.as_ref().map(|to| resolve(run, to)).transpose()?;
-        if let Some(to) = &moved {
-            run.open_like(to, &path)?;
-        }
-        for path in std::iter::once(path).chain(moved) {
-            if paths.contains(&path) {
-                return Err(Trouble::new(
-                    format!("{path} stands in the patch twice"),
-                    "nothing was changed: mend the patch",
-                ));
+        paths.push(path.clone());
+        let Some(to) = part.to.as_ref().map(|to| resolve(run, to)).transpose()? else {
+            continue;
+        };
+        match gone.contains(&to) {
+            false => run.open_like(&to, &path)?,
+            true => {
+                run.open(&to)?;
+                alike(run, &path, &to)?;
             }
-            paths.push(path);
         }
+        paths.push(to);
     }
+    let mut met = BTreeSet::new();
+    paths.retain(|path| met.insert(path.clone()));
     Ok(paths)
+}
+
+/// Looks whether a file can take the name of another that is there: what that one may and how it is written stays.
+fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
+    let (own, other) = (&run.document(path)?.now, &run.document(to)?.now);
+    let differs = match () {
+        () if own.mode != other.mode => "other permissions",
+        () if own.encoding != other.encoding => "another encoding",
+        () => return Ok(()),
+    };
+    let why = format!("{path} takes the name of {to}, which has {differs}; nothing was changed");
+    Err(Trouble::new(why, format!("move {to} away first, with a patch of its own")).at(path))
 }
 
 /// A text after hunks of a patch.
@@ -78,12 +117,13 @@ pub(super) fn texts<F: Files>(
     parts: &[FilePatch],
     resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
 ) -> Result<Vec<(String, Option<String>)>, Trouble> {
-    let mut made = Vec::new();
+    let mut made = BTreeMap::new();
+    let mut gone = Vec::new();
     for part in parts {
         let path = resolve(run, &part.path)?;
         let text = match &part.kind {
             Kind::Add(text) => {
-                made.push((path, Some(text.clone())));
+                made.insert(path, text.clone());
                 continue;
             }
             Kind::Delete(hunks) => {
@@ -97,24 +137,26 @@ pub(super) fn texts<F: Files>(
                         path: Some(path.clone()),
                     });
                 }
-                made.push((path, None));
+                gone.push(path);
                 continue;
             }
             Kind::Update(hunks) => fitted(&run.text(&path)?, hunks, &path)?,
         };
         match part.to.as_ref().map(|to| resolve(run, to)).transpose()? {
             Some(to) => {
-                made.push((path, None));
-                made.push((to, Some(text)));
+                gone.push(path);
+                made.insert(to, text);
             }
-            None => made.push((path, Some(text))),
+            None => drop(made.insert(path, text)),
         }
     }
+    gone.retain(|path| !made.contains_key(path));
     for part in parts.iter().filter(|part| part.executable) {
         let path = resolve(run, &part.path)?;
         run.document_mut(&path).now.mode = Some(PROGRAM);
     }
-    Ok(made)
+    let made = made.into_iter().map(|(path, text)| (path, Some(text)));
+    Ok(made.chain(gone.into_iter().map(|path| (path, None))).collect())
 }
 
 /// Applies hunks to a text.

@@ -4,9 +4,14 @@ use super::editing::after;
 use super::files::Files;
 use super::merge::unified;
 use super::perform::{Done, resolved};
+use super::refusing::how_moved;
 use super::run::{Run, Trouble};
-use super::state::{Found, Mode, Status, WorkflowState};
+use super::session::Document;
+use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
 use super::tools::Tool;
+
+/// A file that cannot be read.
+const UNREAD: Ground = Ground::OutOfSync { conflict: false };
 
 pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
     let edited: Vec<String> = paths
@@ -30,11 +35,16 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
     Ok(done)
 }
 
-pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<Done, Trouble> {
+/// Drops candidates where they were `offered` before files were looked at, and else what is not saved.
+pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered: &[String]) -> Result<Done, Trouble> {
     let (mut dropped, mut changes, mut stopped) = (Vec::new(), Vec::new(), None);
-    let mut selections = 0;
     for path in paths {
         let chooses = run.document(path)?.state.told() == WorkflowState::SelectionPending;
+        if offered.contains(path) && !chooses {
+            // What somebody else wrote meanwhile ended them; the edits were not meant.
+            dropped.push(path.clone());
+            continue;
+        }
         let (status, change) = match run.discard(path) {
             Ok(done) => done,
             Err(trouble) => {
@@ -44,7 +54,6 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Resul
         };
         changes.extend(change);
         if status == Status::Success {
-            selections += usize::from(chooses);
             dropped.push(path.clone());
         }
     }
@@ -58,10 +67,17 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Resul
     if dropped.is_empty() {
         return Ok(Done::of(Status::NoOp, "there is nothing to discard"));
     }
-    let what = match selections {
-        0 => "dropped what was not saved; `undo` gives it back",
-        all if all == dropped.len() => "dropped the selection; edits that are not saved stay",
-        _ => "dropped the selection, and in other files what was not saved; `undo` gives that back",
+    let any = |paths: &[String], holds: fn(&Document) -> bool| paths.iter().any(|path| run.document(path).is_ok_and(holds));
+    let (selections, edits): (Vec<String>, Vec<String>) = dropped.iter().cloned().partition(|path| offered.contains(path));
+    let back = match any(&edits, |document| document.state.told() == WorkflowState::OutOfSync) {
+        true => "back, once the file can be read",
+        false => "back",
+    };
+    let what = match (selections.is_empty(), edits.is_empty()) {
+        (true, _) => format!("dropped what was not saved; `undo` gives it {back}"),
+        (false, false) => format!("dropped the selection, and in other files what was not saved; `undo` gives that {back}"),
+        (false, true) if any(&selections, Document::is_edited) => "dropped the selection; edits that are not saved stay".to_owned(),
+        (false, true) => "dropped the selection".to_owned(),
     };
     Ok(Done {
         paths: dropped,
@@ -96,38 +112,71 @@ pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<D
     let out = paths
         .iter()
         .any(|path| run.document(path).is_ok_and(|document| document.seen != document.now.base));
+    let is_unread = |path: &String| run.document(path).is_ok_and(|document| document.state.ground() == UNREAD);
+    let is_edited = |path: &String| run.document(path).is_ok_and(Document::is_edited);
     let summary = match (detail.is_empty(), out) {
+        _ if paths.iter().any(is_unread) => match paths.iter().any(is_edited) {
+            true => "what the buffer has",
+            false => "the buffer has no edits",
+        },
         (true, _) => "buffer and file are the same",
         (false, true) => "what the buffer has, and what somebody else did to the file",
         (false, false) => "what the buffer has and the file has not",
     };
-    Ok(Done::of(Status::Success, summary).with(detail))
+    Ok(Done {
+        guidance: paths.iter().find_map(|path| seen_both(run, path)),
+        ..Done::of(Status::Success, summary).with(detail)
+    })
+}
+
+/// What leads on where both sides of a conflict were shown.
+fn seen_both<F: Files>(run: &Run<'_, F>, path: &str) -> Option<String> {
+    let out = State::On(Ground::OutOfSync { conflict: true });
+    let own = run.document(path).is_ok_and(|document| document.state == out);
+    let elsewhere = match run.session.mode {
+        Mode::Disabled => "",
+        Mode::Immediate | Mode::Manual => "; `persist_as` saves yours elsewhere",
+    };
+    own.then(|| format!("`refresh` takes the file's text (yours can be had back then){elsewhere}"))
 }
 
 pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Result<Done, Trouble> {
-    let mut done = Done::of(Status::NoOp, "the file is as it was");
+    let (mut told, mut detail) = (Vec::new(), String::new());
+    let (mut status, mut guidance) = (Status::NoOp, None);
     for path in &paths {
-        let out = run.document(path)?.state.told() == WorkflowState::OutOfSync;
-        match run.refresh(path)? {
-            Found::Same { .. } => {}
-            Found::Taken if out => {
-                done = Done::of(
-                    Status::Success,
-                    format!("{path} is as the file has it; `undo` gives the edits back"),
-                )
-            }
-            Found::Taken => done = Done::of(Status::Success, "the buffer is the file"),
-            Found::Carried => done = Done::of(Status::Success, "the edits stand on the file as it is now"),
+        let (found, dropped) = run.refresh(path)?;
+        match found {
+            Found::Same { .. } => continue,
+            Found::Taken if dropped => told.push(format!("{path} has the file's text; `undo` gives the edits back")),
+            // What became of the buffer is noted.
+            Found::Taken | Found::Carried => {}
             Found::Conflict => {
-                let why = format!("{path} was changed by somebody else where it is edited here; `refresh` again takes the file's text");
-                let detail = both(run, path)?;
-                done = Done::of(Status::ExternalConflict, why).with(detail);
-                break;
+                told.push(how_moved(run, path)?);
+                detail.push_str(&both(run, path)?);
+                guidance = seen_both(run, path);
             }
         }
+        if status != Status::ExternalConflict {
+            status = if found == Found::Conflict {
+                Status::ExternalConflict
+            } else {
+                Status::Success
+            };
+        }
     }
-    done.paths = paths;
-    Ok(done)
+    if status == Status::NoOp {
+        let edits = paths.iter().any(|path| run.document(path).is_ok_and(Document::is_edited));
+        let stay = if edits { "; edits that are not saved stay" } else { "" };
+        told.push(match paths.len() {
+            1 => format!("the file is as it was last seen{stay}"),
+            _ => format!("the files are as they were last seen{stay}"),
+        });
+    }
+    Ok(Done {
+        guidance,
+        paths,
+        ..Done::of(status, told.join("; ")).with(detail)
+    })
 }
 
 pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {

@@ -124,11 +124,12 @@ impl<F: Files> Run<'_, F> {
         Ok(Found::Conflict)
     }
 
-    /// Reads a file anew because somebody asks for it. Edits that conflict go, and can be had back by `undo`, when the conflict was told before.
+    /// Reads a file anew because somebody asks for it. Edits that conflict go, which is told beside, and can be had back by `undo`, when the conflict was
+    /// told before.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn refresh(&mut self, path: &str) -> Result<Found, Trouble> {
+    pub fn refresh(&mut self, path: &str) -> Result<(Found, bool), Trouble> {
         let before = self.document(path)?.clone();
         let found = self.look(path)?;
         let theirs = self.seen(path, before.now.encoding)?;
@@ -140,7 +141,8 @@ impl<F: Files> Run<'_, F> {
         };
         let told = matches!(before.state.ground(), Ground::OutOfSync { conflict: true });
         let is_new = self.document(path)?.seen != before.seen;
-        if found == Found::Conflict && told && !is_new {
+        let drops = found == Found::Conflict && told && !is_new;
+        if drops {
             self.keep_looked(path)?;
             self.document_mut(path).now.clone_from(&theirs);
             self.dropped(path, &before.now, &theirs.text);
@@ -154,7 +156,7 @@ impl<F: Files> Run<'_, F> {
         }
         self.happen(path, Event::RefreshBegun);
         self.happen(path, Event::Refreshed(found));
-        Ok(found)
+        Ok((found, drops))
     }
 
     /// A buffer takes over what somebody else did.
@@ -204,7 +206,11 @@ impl<F: Files> Run<'_, F> {
         let status = self.happen(path, Event::Discarded).0;
         let to = match found {
             Ok((seen, theirs)) => {
-                self.document_mut(path).seen = seen;
+                self.document_mut(path).seen.clone_from(&seen);
+                if seen != before.now.base {
+                    let note = self.moved(path, &before, false);
+                    self.notes.push(note);
+                }
                 theirs
             }
             Err(trouble) => {

@@ -1,10 +1,12 @@
 //! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
 
 mod attributes;
+mod brought;
 pub mod candidate;
 mod conditional;
 mod declared;
 pub mod diagnostics;
+mod directives;
 pub mod disk;
 mod editing;
 pub mod encoding;
@@ -27,6 +29,7 @@ mod model_tests;
 pub mod noticing;
 pub mod order;
 pub mod patch;
+mod patch_names;
 #[cfg(test)]
 mod patch_tests;
 pub mod perform;

@@ -16,6 +16,13 @@ pub struct FilePatch {
     pub executable: bool,
 }
 
+impl FilePatch {
+    /// Whether the file is not under its name after it.
+    pub(super) fn goes(&self) -> bool {
+        matches!(self.kind, Kind::Delete(_)) || self.to.is_some()
+    }
+}
+
 /// What is done with a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -100,11 +107,6 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
     };
     if files.is_empty() {
         return Err("the patch has no file: begin with `*** Begin Patch`, or with `--- a/path` and `+++ b/path`".to_owned());
-    }
-    for (at, file) in files.iter().enumerate() {
-        if files[..at].iter().any(|other| other.path == file.path) {
-            return Err(format!("{} stands in the patch twice", file.path));
-        }
     }
     Ok(files)
 }
@@ -272,10 +274,6 @@ mod tests {
             (
                 "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n-a\n",
                 "the hunk at line 3 of the patch is cut short",
-            ),
-            (
-                "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-                "x stands in the patch twice",
             ),
             ("@@ -1 +1 @@\n-a\n+b\n", "line 1 of the patch: no file is named before it"),
         ] {

@@ -65,6 +65,28 @@ fn difference(old: &Tree, new: &Tree, options: &[&str]) -> String {
     git(root, &args)
 }
 
+/// The tree that `git apply` makes of another one, if it takes the patch.
+fn applied(old: &Tree, patch: &str) -> Option<Tree> {
+    let folder = tempfile::tempdir().expect("folder");
+    let (root, file) = (folder.path().join("tree"), folder.path().join("patch"));
+    for (path, text) in old {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("folder");
+        fs::write(path, text).expect("file");
+    }
+    fs::write(&file, patch).expect("file");
+    let mut apply = Command::new("git");
+    let run = apply
+        .arg("apply")
+        .arg(&file)
+        .current_dir(&root)
+        .env("HOME", folder.path())
+        .output()
+        .expect("git");
+    let text = |path: &'static str| Some((path, fs::read_to_string(root.join(path)).ok()?));
+    run.status.success().then(|| NAMES.into_iter().filter_map(text).collect())
+}
+
 /// The tree after a patch of the other one.
 fn patched(old: &Tree, patch: &str) -> Result<Tree, String> {
     let mut coder = Coder {
@@ -81,6 +103,19 @@ fn patched(old: &Tree, patch: &str) -> Result<Tree, String> {
     }
     let text = |path: &'static str| Some((path, String::from_utf8(coder.files.file(path)?).expect("UTF-8")));
     Ok(NAMES.into_iter().filter_map(text).collect())
+}
+
+/// A patch as `git format-patch` mails it, with a message that has what diffs have.
+fn mailed(patch: &str) -> String {
+    let name = "0123456789".repeat(4);
+    format!(
+        "From {name} Mon Sep 17 00:00:00 2001\nFrom: A <a@b.example>\nSubject: [PATCH] Binary files\n\nBinary files a/x and b/x differ\n--- a/x\ndiff --git a/x b/x\n\ncopy from x\n@@ -1 +1 @@\n---\n a.cs | 2 +-\n\n{patch}-- \n2.43.0\n\n"
+    )
+}
+
+/// A text that git takes for another one's when it is moved.
+fn long(of: usize) -> String {
+    (0..40).map(|line| format!("text {of}, line {line} of it\n")).collect()
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
@@ -127,6 +162,80 @@ fn empty_files_quoted_paths_and_moves_are_as_git_writes_them() {
     assert!(kept.contains("not all of its lines"), "{kept}");
 }
 
+#[test]
+fn files_swap_their_names() {
+    let (one, other) = (long(1), long(2));
+    let of = |files: &[(&'static str, &String)]| files.iter().map(|(path, text)| (*path, (*text).clone())).collect::<Tree>();
+    let old = of(&[("a.cs", &one), ("b/a", &other)]);
+    for new in [of(&[("a.cs", &other), ("b/a", &one)]), of(&[("b/a", &one), ("notes", &other)])] {
+        for options in [&["-B", "-M"][..], &["-B", "-M", "--no-prefix"]] {
+            let patch = difference(&old, &new, options);
+            assert!(
+                patch.contains("rename from b/a\n") && patch.contains("rename from a.cs\n"),
+                "{patch}"
+            );
+            assert_eq!(patched(&old, &patch), Ok(new.clone()), "{patch}");
+        }
+    }
+    let mut coder = Coder {
+        files: Memory::default(),
+        session: None,
+        now: 1000,
+    };
+    coder.files.write("a.cs", one.as_str());
+    coder.files.write("b/a", other.as_str());
+    coder.files.allow("b/a", 0o755);
+    let swap = difference(&old, &of(&[("a.cs", &other), ("b/a", &one)]), &["-B", "-M"]);
+    let refused = coder.ask(Order::Patch(swap.clone()));
+    assert_eq!(
+        refused.summary,
+        "b/a takes the name of a.cs, which has other permissions; nothing was changed"
+    );
+    coder.files.allow("b/a", 0o644);
+    assert_eq!(coder.ask(Order::Patch(swap)).status, Status::Success);
+    coder.ask(Order::Undo);
+    assert_eq!(coder.files.file("a.cs"), Some(one.into_bytes()));
+}
+
+#[test]
+fn two_files_do_not_get_one_name() {
+    let old = Tree::from([("a.cs", "a\n".to_owned()), ("notes", "n\n".to_owned())]);
+    let section = |lines: &str| patched(&old, &format!("*** Begin Patch\n{lines}*** End Patch\n"));
+    let hunk = "--- a/a.cs\n+++ b/a.cs\n@@ -1 +1 @@\n-a\n+b\n";
+    for (done, path) in [
+        (patched(&old, &format!("{hunk}{hunk}")), "a.cs"),
+        (section("*** Update File: a.cs\n*** Move to: b/a\n*** Add File: b/a\n+x\n"), "b/a"),
+        (section("*** Update File: a.cs\n*** Move to: b/a\n*** Delete File: a.cs\n"), "a.cs"),
+        (
+            section("*** Update File: a.cs\n*** Move to: b/a\n*** Update File: notes\n*** Move to: b/a\n"),
+            "b/a",
+        ),
+        (section("*** Delete File: a.cs\n*** Update File: a.cs\n-a\n+b\n"), "a.cs"),
+    ] {
+        assert_eq!(done, Err(format!("{path} stands in the patch twice")));
+    }
+    assert!(section("*** Update File: a.cs\n*** Move to: notes\n").is_err_and(|why| why.contains("notes is there already")));
+    let made = section("*** Delete File: a.cs\n*** Add File: a.cs\n+x\n*** Delete File: notes\n");
+    assert_eq!(made, Ok(Tree::from([("a.cs", "x\n".to_owned())])));
+}
+
+#[test]
+fn what_a_mail_says_is_no_patch() {
+    let (old, new) = (Tree::from([("a.cs", "a\n".to_owned())]), Tree::from([("a.cs", "b\n".to_owned())]));
+    let mail = mailed(&difference(&old, &new, &[]));
+    assert_eq!(patched(&old, &mail), Ok(new.clone()));
+    assert_eq!(patched(&old, mail.split_once('\n').expect("lines").1), Ok(new.clone()));
+    // Two mails of a series; the first one has no patch.
+    let cover = mailed("");
+    assert_eq!(patched(&old, &format!("{cover}{mail}")), Ok(new.clone()));
+    let other = mailed(&difference(&Tree::new(), &Tree::from([("notes", String::new())]), &[]));
+    let both = Tree::from([("a.cs", "b\n".to_owned()), ("notes", String::new())]);
+    assert_eq!(patched(&old, &format!("{other}{mail}")), Ok(both));
+    assert!(patched(&old, &cover).is_err_and(|why| why.contains("the patch has no file")));
+    // What is no mail says what it is, and is refused where it is none of that.
+    assert!(patched(&old, &format!("Binary files x and y differ\n{}", difference(&old, &new, &[]))).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
@@ -134,7 +243,12 @@ proptest! {
         old in tree(),
         new in tree(),
         crlf in (any::<bool>(), any::<bool>()),
-        options in proptest::sample::select(vec![vec![], vec!["--no-renames"], vec!["-U0"], vec!["--full-index", "-U1"]])
+        options in proptest::sample::select(vec![
+            vec![], vec!["--no-renames"], vec!["-U0"], vec!["--full-index", "-U1"], vec!["--no-prefix"], vec!["--src-prefix=c/", "--dst-prefix=i/"],
+            vec!["--src-prefix=i/", "--dst-prefix=w/", "--no-renames"]
+        ]),
+        turned: bool,
+        is_mail: bool
     ) {
         let ends = |tree: Tree, crlf: bool| -> Tree {
             let ended = |text: String| if crlf { text.replace('\n', "\r\n") } else { text };
@@ -142,8 +256,27 @@ proptest! {
         };
         let (old, new) = (ends(old, crlf.0), ends(new, crlf.1));
         if old != new {
-            let patch = difference(&old, &new, &options);
+            let patch = match turned {
+                true => difference(&new, &old, &[&options[..], &["-R"]].concat()),
+                false => difference(&old, &new, &options),
+            };
+            let patch = if is_mail { mailed(&patch) } else { patch };
             prop_assert_eq!(patched(&old, &patch), Ok(new), "{}", patch);
+        }
+    }
+
+    #[test]
+    fn files_take_the_names_that_others_leave(names in Just(NAMES[..6].to_vec()).prop_shuffle(), edited in proptest::collection::vec(any::<bool>(), 4)) {
+        let old: Tree = (0..4).map(|of| (NAMES[of], long(of))).collect();
+        let new: Tree = (0..4).map(|of| (names[of], long(of) + if edited[of] { "more\n" } else { "" })).collect();
+        if old != new {
+            let patch = difference(&old, &new, &["-B", "-M"]);
+            let done = patched(&old, &patch);
+            // What git says so it does not always apply, where it names a file that goes nowhere.
+            match applied(&old, &patch) {
+                Some(tree) if !patch.contains("\ncopy from ") => prop_assert_eq!(done, Ok(tree), "{}", patch),
+                _ => prop_assert!(done.is_err(), "{}", patch),
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ use super::order::{Asked, Order};
 use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
 use super::run::{Run, Trouble};
-use super::session::{self, NoSession, Session};
+use super::session::{self, ENDS, NoSession, Session};
 use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
 use super::tools::{Tool, allows};
 use super::{fitting, markdown, patch, saving, trail};
@@ -209,6 +209,12 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
     } else if is_new {
         // Who reads the text alone has to know it, too.
         response.summary = format!("{} (session {})", response.summary, run.session.id);
+        if asked.order != Order::Open {
+            let can_undo = !run.session.done.is_empty() && response.allowed.contains(&Tool::Undo);
+            let undo = can_undo.then(|| "`undo` in this session takes it back".to_owned());
+            let ways = [response.guidance, undo, Some(ENDS.to_owned())];
+            response.guidance = Some(ways.into_iter().flatten().collect::<Vec<_>>().join("; "));
+        }
     }
     response
 }
@@ -383,7 +389,10 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
             format!("{note}; {summary}")
         };
     }
-    let mut guidance = done.guidance.or_else(|| by_state(state.told(), mode));
+    let mut guidance = done.guidance.or_else(|| match state.ground() {
+        Ground::OutOfSync { conflict: false } => Some(unreadable(mode).to_owned()),
+        _ => by_state(state.told(), mode),
+    });
     let reminders = [
         (run.ended, "numbers of candidates from before have ended: `replace` offers new ones"),
         (
@@ -437,6 +446,14 @@ pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
         (WorkflowState::Idle, _) => return None,
     };
     Some(words.to_owned())
+}
+
+/// What leads on where a file cannot be read.
+fn unreadable(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Disabled => "mend the file, then call `refresh`",
+        Mode::Immediate | Mode::Manual => "mend the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere",
+    }
 }
 
 /// The documents that an order is about, opened.
@@ -522,6 +539,11 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
     if asked.order == Order::Refresh {
         return refresh(run, paths);
     }
+    let chooses = |path: &&String| {
+        let document = run.document(path);
+        document.is_ok_and(|document| document.state.told() == WorkflowState::SelectionPending)
+    };
+    let offered: Vec<String> = paths.iter().filter(chooses).cloned().collect();
     for path in &paths {
         let goes_on = matches!(asked.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
         let found = match run.look(path) {
@@ -577,7 +599,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         }
         Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
         Order::Commit => commit(run, &paths)?,
-        Order::Discard => discard(run, &paths)?,
+        Order::Discard => discard(run, &paths, &offered)?,
         Order::Diff => diff(run, &paths)?,
         Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
         Order::Undo | Order::Redo => {

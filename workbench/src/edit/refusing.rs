@@ -1,6 +1,7 @@
 //! Why an operation does not go on with a file now, in words.
 
 use super::files::Files;
+use super::lines::{Ends, fit};
 use super::run::{Run, Trouble};
 use super::state::{Mode, WorkflowState};
 use super::tools::Tool;
@@ -29,6 +30,10 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
                 "{path} was written in {} by somebody else, which lacks what is edited here",
                 to.form
             )
+        }
+        (Some((base, _)), Some((seen, _))) if fit(&base, "\n") == fit(&seen, "\n") => {
+            let (from, to) = (Ends::of(&base), Ends::of(&seen));
+            format!("{path} was given other ends of lines by somebody else where it is edited here: it had {from}, and has {to}")
         }
         _ => format!("{path} was changed by somebody else where it is edited here"),
     })

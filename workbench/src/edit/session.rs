@@ -13,6 +13,8 @@ use std::io;
 
 /// A session ends so many seconds after it was last used: seven days.
 pub const LIFETIME: u64 = 7 * 24 * 3600;
+/// The same in words.
+pub(super) const ENDS: &str = "the session ends seven days after it was last used";
 /// So many edits can be taken back.
 const REMEMBERED: usize = 200;
 /// So many tries that came to nothing are remembered.

@@ -107,6 +107,10 @@ fn an_edit_is_saved_when_its_mode_says_so() {
         (-2, 11, "replaced one occurrence of old_text, saved (session 00000002)")
     );
     assert!(done.session.is_some() && done.detail.is_some_and(|diff| diff.contains("-one two three")));
+    assert_eq!(
+        done.guidance.as_deref(),
+        Some("`undo` in this session takes it back; the session ends seven days after it was last used")
+    );
 
     let mut by_hand = Coder::opened("one two three", Mode::Manual);
     assert_eq!(

@@ -2,6 +2,8 @@
 //! must still have that symbol, once, and every other one with its documentation, attributes and kind: otherwise nothing is changed. A symbol is not
 //! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
+use super::brought::{keeps_directives, only_declares};
+pub use super::conditional::declares;
 use super::conditional::whatever;
 use super::declared::{Place, declared, stays};
 use super::meaning::meant;
@@ -67,14 +69,17 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
     if asked.at != Where::Replace {
         stands_alone(asked)?;
     }
-    match &asked.defines {
-        Some(defines) => compiled(text, asked, defines),
-        None => whatever(text, asked, |defines| compiled(text, asked, defines)),
-    }
+    let (made, what, place) = match &asked.defines {
+        Some(defines) => compiled(text, asked, defines)?,
+        None => whatever(text, asked, |defines| compiled(text, asked, defines))?,
+    };
+    let defines = asked.defines.clone().unwrap_or_default();
+    only_declares(&made, &place.new, &asked.new, &defines)?;
+    Ok((made, what))
 }
 
-/// The edit of what is compiled under these symbols.
-fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(String, String), Refused> {
+/// The edit of what is compiled under these symbols, and its place.
+fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(String, String, Place), Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
@@ -83,6 +88,13 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(St
         false => found.range.clone(),
     };
     let (made, old) = put(text, &own, asked);
+    let replaced = (asked.at == Where::Replace).then_some(found);
+    let old = replaced.map_or(old, |found| found.range.clone());
+    let place = Place {
+        new: old.start..made.len() - (text.len() - old.end),
+        old,
+    };
+    keeps_directives(text, &made, &place, defines)?;
     let after = read(&made, defines);
     if worse(&before, &after) {
         let why = format!(
@@ -95,19 +107,13 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(St
         let why = "it would be statements outside of every type; nothing was changed";
         return Err(Refused::new(why, "give a whole declaration"));
     }
-    let replaced = (asked.at == Where::Replace).then_some(found);
-    let old = replaced.map_or(old, |found| found.range.clone());
-    let place = Place {
-        new: old.start..made.len() - (text.len() - old.end),
-        old,
-    };
     stays(&all, replaced, &declared(&made, &after), &place)?;
     let what = match asked.at {
         Where::Replace => format!("replaced {}", found.is.name),
         Where::Before => format!("put the text before {}", found.is.name),
         Where::After => format!("put the text behind {}", found.is.name),
     };
-    Ok((made, what))
+    Ok((made, what, place))
 }
 
 /// An insertion is no part of the symbol that it stands beside, and takes none of it.
@@ -133,7 +139,7 @@ fn stands_alone(asked: &Asked) -> Result<(), Refused> {
     ))
 }
 
-fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
+pub(super) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
     // As every reader of sources has it.
     let plain = super::lines::fit(text, "\n");
     parse::read(&plain, defines, "").0
@@ -385,10 +391,6 @@ mod tests {
             }
             let bare = asked("A#Get(int)", at, "int B;", true).expect_err("refused").why;
             assert!(bare.starts_with("bare says what of a symbol is replaced"), "{bare}");
-            let note = asked("A#Get(int)", at, "    // a note\r\n", false).expect("a comment");
-            assert_eq!(note.len(), TEXT.len() + "    // a note\r\n".len());
-            let held = asked("A#Get(int)", at, "#if NEVER\r\n", false).expect_err("refused").why;
-            assert!(held.ends_with("nothing was changed") || held.contains("not be read"), "{held}");
         }
         for ends in ["[Pure]", "/// <summary>New.</summary>"] {
             let new = format!("public int Get(int id) => 1;\n    {ends}");
@@ -399,6 +401,90 @@ mod tests {
         }
         let before = asked("A#Get(int)", Where::Before, "    int B;\r\n", false).expect("edited");
         assert_eq!(before, TEXT.replace("    /// <summary>Gets", "    int B;\r\n    /// <summary>Gets"));
+    }
+
+    #[test]
+    fn what_declares_nothing_or_more_than_declarations_is_refused() {
+        let why = |symbol: &str, at: Where, new: &str| asked(symbol, at, new, false).expect_err(new).why;
+        for at in [Where::Before, Where::After] {
+            for new in [
+                "    // a note\r\n",
+                "/* a note */",
+                "    #region R\r\n    #endregion",
+                "#pragma warning disable",
+                "",
+                "\r\n",
+            ] {
+                assert_eq!(
+                    why("A#Get(int)", at, new),
+                    "the text declares nothing; nothing was changed",
+                    "{new}"
+                );
+            }
+            for (symbol, new, told) in [
+                ("A", "using System;", "using System;"),
+                ("A", "class B { }\r\nusing System; // now", "using System; // now"),
+                ("A", "[assembly: Pure] class B { }", "[assembly: Pure] class B { }"),
+                ("A", "namespace M { class B { } }", "namespace M { class B { } }"),
+                (
+                    "A",
+                    "    /// <summary>B.</summary>\r\n    class B { }\r\n    #if X\r\n    using System;\r\n    #endif",
+                    "using System;",
+                ),
+            ] {
+                assert_eq!(
+                    why(symbol, at, new),
+                    format!("`{told}` is no declaration of a type or a member; nothing was changed")
+                );
+            }
+            for (new, told) in [
+                ("    #region R\r\n    int B;", "#region R"),
+                ("    int B;\r\n    #endregion", "#endregion"),
+                ("#if NEVER\r\n", "#if NEVER"),
+                ("    int B;\r\n    #if X", "#if X"),
+                ("    #endif\r\n    int B;\r\n    #if X", "#endif"),
+                ("#define X\r\nint B;", "#define X"),
+            ] {
+                let told = format!("the text has `{told}`, which is about more than the declaration; nothing was changed");
+                assert_eq!(why("A#Get(int)", at, new), told);
+            }
+            for new in [
+                "    #region R\r\n    // one\r\n    [Pure] /* two */ int B; // three\r\n    #endregion\r\n    // four",
+                "    #if X\r\n    int B;\r\n    #else\r\n    // none\r\n    #endif",
+                "    #pragma warning disable CS1\r\n    int B, C;\r\n    #pragma warning restore CS1",
+                "    int B() {\r\n#if X\r\n        return 1;\r\n#endif\r\n    }",
+                "    class B { };",
+            ] {
+                assert!(asked("A#Get(int)", at, new, false).is_ok(), "{new}: {}", why("A#Get(int)", at, new));
+            }
+        }
+        for new in ["using System;\r\npublic class A { }", "public class A { }\r\nusing System;"] {
+            assert!(
+                why("A", Where::Replace, new).starts_with("`using System;` is no declaration"),
+                "{new}"
+            );
+        }
+        let opened = why("A.X", Where::Replace, "#region R\r\nint X;");
+        assert!(opened.starts_with("the text has `#region R`"), "{opened}");
+        let text = "class A {\n    /// <summary>M.</summary>\n#if X\n    int M;\n#else\n    long M;\n#endif\n}\n";
+        let replace = |new: &str| {
+            let asked = Asked {
+                symbol: "A.M".to_owned(),
+                at: Where::Replace,
+                new: new.to_owned(),
+                bare: false,
+                defines: Some(BTreeSet::from(["X".to_owned()])),
+            };
+            edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
+        };
+        assert_eq!(
+            replace("    byte M;").expect_err("its branch would be open"),
+            "the text is not to change `#if X`, which is about more than the declaration; nothing was changed"
+        );
+        assert_eq!(
+            replace("    // M\n#if X\n    byte M;"),
+            Ok(text.replace("/// <summary>M.</summary>", "// M").replace("int M", "byte M"))
+        );
     }
 
     #[test]
@@ -483,8 +569,9 @@ mod tests {
                 assert_eq!(insert(text, symbol, at, new), Ok(()), "{new}");
             }
         }
-        let receiver = "} extension(int s) { public bool Is => true;";
-        assert_eq!(insert(text, "E.Is", Where::After, receiver), Ok(()));
+        let receiver = "extension(int s) { public bool Is => true; }";
+        let extended = "static class E { int A; extension(string s) { public bool Is => true; } }\n";
+        assert_eq!(insert(extended, "E.A", Where::After, receiver), Ok(()));
         // What was there twice before is nobody's fault now.
         assert_eq!(insert("class A { int X; int X; int Y; }", "A.Y", Where::After, "int Z;"), Ok(()));
         let types = "#if X\nclass A { int Y; }\n#else\nclass A {\n    int Z;\n}\n#endif\n";

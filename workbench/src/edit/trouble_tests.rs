@@ -282,7 +282,123 @@ fn what_is_dropped_in_several_files_is_told_of_each() {
     assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+1")));
     assert_eq!(several(&mut coder), Status::MultiMatch);
     let dropped = coder.ask_with(Order::Discard, Some("a.cs"), None);
+    assert_eq!(dropped.summary, "dropped the selection");
+}
+
+#[test]
+fn discard_and_refresh_say_what_became_of_buffer_and_file() {
+    let told = |coder: &mut Coder, order: Order| coder.ask(order).summary;
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
+    assert_eq!(told(&mut coder, Order::Refresh), "the file is as it was last seen");
+    coder.files.write("a.cs", "one\ntwo\nthree\n");
+    assert_eq!(
+        told(&mut coder, Order::Refresh),
+        "a.cs was changed by somebody else: the content is updated"
+    );
+    coder.replace("one", "1");
+    assert_eq!(
+        told(&mut coder, Order::Refresh),
+        "the file is as it was last seen; edits that are not saved stay"
+    );
+    coder.files.write("a.cs", "eins\ntwo\nthree\n");
+    assert_eq!(
+        told(&mut coder, Order::Discard),
+        "a.cs was changed by somebody else: the content is updated; dropped what was not saved; `undo` gives it back"
+    );
+    coder.replace("two", "2");
+    coder.files.write("a.cs", "eins\nzwei\nthree\n");
+    let conflict = coder.ask(Order::Refresh);
+    assert_eq!(conflict.summary, "a.cs was changed by somebody else where it is edited here");
+    let both = coder.ask(Order::Diff).guidance;
+    assert!(
+        both == conflict.guidance && both.is_some_and(|words| words.starts_with("`refresh` takes the file's text")),
+        "{conflict:?}"
+    );
+    assert_eq!(
+        told(&mut coder, Order::Refresh),
+        "a.cs has the file's text; `undo` gives the edits back"
+    );
+    coder.replace("three", "3");
+    coder.files.write("a.cs", "\0");
+    let unread = coder.ask(Order::Discard);
+    assert!(
+        unread.summary.ends_with("`undo` gives it back, once the file can be read")
+            && unread
+                .guidance
+                .as_ref()
+                .is_some_and(|words| words.starts_with("mend the file, then call `refresh`")),
+        "{}",
+        unread.summary
+    );
+    let diff = coder.ask(Order::Diff);
+    assert!(
+        diff.summary.ends_with("the buffer has no edits") && diff.guidance == unread.guidance,
+        "{diff:?}"
+    );
+    coder.files.write("a.cs", "eins\nzwei\nthree\n");
+    coder.ask(Order::Undo);
+    assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.contains("+3\n")));
+    coder.files.remove("a.cs");
+    assert_eq!(
+        told(&mut coder, Order::Discard),
+        "a.cs was taken away by somebody else: its buffer is empty; dropped what was not saved; `undo` gives it back"
+    );
+}
+
+#[test]
+fn what_is_to_drop_candidates_drops_no_edits() {
+    let mut coder = Coder::opened("one x x\n", Mode::Manual);
+    assert_eq!(coder.replace("x", "y").status, Status::MultiMatch);
+    assert_eq!(coder.ask(Order::Discard).summary, "dropped the selection");
+    coder.replace("one", "1");
+    assert_eq!(coder.replace("x", "y").status, Status::MultiMatch);
+    coder.files.write("a.cs", "eins x x\n");
+    let dropped = coder.ask(Order::Discard);
+    assert_eq!(stands(&dropped), (Status::Success, WorkflowState::OutOfSync));
     assert_eq!(dropped.summary, "dropped the selection; edits that are not saved stay");
+    assert!(
+        coder
+            .ask(Order::Diff)
+            .detail
+            .is_some_and(|both| both.contains("+1 x x\n") && both.contains("+eins x x\n"))
+    );
+}
+
+#[test]
+fn a_conflict_of_line_ends_says_so() {
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
+    coder.replace("one\n", "one\r\n");
+    coder.files.write("a.cs", "one\rtwo\r");
+    let told = "a.cs was given other ends of lines by somebody else where it is edited here: it had LF, and has CR";
+    assert_eq!(coder.ask(Order::Commit).summary, format!("{told}; nothing was done"));
+    assert_eq!(
+        coder.ask(Order::Refresh).summary,
+        "a.cs has the file's text; `undo` gives the edits back"
+    );
+}
+
+#[test]
+fn all_files_are_refreshed_whatever_became_of_one() {
+    let mut coder = edited();
+    for path in ["a.cs", "b.cs", "c.cs"] {
+        coder.files.write(path, "other\n");
+    }
+    let refreshed = coder.ask(Order::Refresh);
+    assert_eq!(refreshed.status, Status::ExternalConflict);
+    for path in ["a.cs", "b.cs", "c.cs"] {
+        assert!(
+            refreshed.summary.contains(&format!("{path} was changed by somebody else where")),
+            "{refreshed:?}"
+        );
+        assert!(
+            refreshed
+                .detail
+                .as_ref()
+                .is_some_and(|both| both.contains(&format!("+++ {path} (file)")))
+        );
+    }
+    let taken = coder.ask(Order::Refresh);
+    assert!(taken.summary.matches("has the file's text").count() == 3, "{taken:?}");
 }
 
 #[test]

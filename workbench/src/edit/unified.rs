@@ -4,6 +4,7 @@
 use super::lines::{Ends, body, end};
 use super::miss;
 use super::patch::{FilePatch, Hunk, Kind};
+use super::patch_names::{both, path, twice};
 
 /// Names of an empty blob of git's, by SHA-1 and by SHA-256.
 const EMPTY: [&str; 2] = [
@@ -60,8 +61,16 @@ impl Mode {
 pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, String> {
     let mut files = Vec::new();
     let mut head = Head::default();
-    let mut at = 0;
+    let mut at = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
+    if lines.get(at).is_some_and(|line| begins_mail(line) || of_mail(line)) {
+        at = behind_message(lines, at);
+    }
     while at < lines.len() {
+        if begins_mail(lines[at]) {
+            files.extend(std::mem::take(&mut head).without_lines()?);
+            at = behind_message(lines, at);
+            continue;
+        }
         if lines[at].starts_with("--- ") {
             let (file, next) = with_lines(lines, whole, at, &std::mem::take(&mut head))?;
             files.push(file);
@@ -78,6 +87,39 @@ pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, Str
     }
     files.extend(head.without_lines()?);
     Ok(files)
+}
+
+/// Whether a mail of `git format-patch` begins with a line.
+fn begins_mail(line: &str) -> bool {
+    let name = line.strip_prefix("From ").and_then(|rest| rest.split(' ').next());
+    name.is_some_and(|name| matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether a line is of the head of such a mail.
+fn of_mail(line: &str) -> bool {
+    ["From: ", "Subject: ", "Date: "].iter().any(|begin| line.starts_with(begin))
+}
+
+/// The line behind the message of a mail that begins at a line. The message may say anything; as for git, a diff begins where more than one line says so.
+fn behind_message(lines: &[&str], at: usize) -> usize {
+    let heads = [
+        "index ",
+        "old mode ",
+        "new mode ",
+        "new file mode ",
+        "deleted file mode ",
+        "similarity ",
+        "dissimilarity ",
+        "rename ",
+        "copy ",
+        "--- ",
+    ];
+    let has = |at: usize, begin: &str| lines.get(at).is_some_and(|line| line.starts_with(begin));
+    let begins = |at: &usize| match has(*at, "diff --git ") {
+        true => heads.iter().any(|begin| has(at + 1, begin)),
+        false => has(*at, "--- ") && has(at + 1, "+++ ") && has(at + 2, "@@ -"),
+    };
+    (at + 1..lines.len()).find(begins).unwrap_or(lines.len())
 }
 
 impl<'p> Head<'p> {
@@ -168,7 +210,12 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     let old = lines[at].strip_prefix("--- ").unwrap_or_default();
     let new = lines.get(at + 1).and_then(|line| line.strip_prefix("+++ "));
     let new = new.ok_or_else(|| format!("line {} of the patch: `+++` is missing", at + 2))?;
-    let (old, new) = (name(old, at + 1)?, name(new, at + 2)?);
+    let told = head.names.map(|(told, _)| told);
+    let (old, new) = match &head.moved {
+        // These are told without prefixes.
+        (Some(from), Some(to)) => (Some(from.clone()), Some(to.clone())),
+        _ => both(old, new, told, at + 1)?,
+    };
     // A patch whose own lines all end in CRLF does not say how those of the file do.
     let tells = whole[at + 1].ends_with('\n') && !whole[at + 1].ends_with("\r\n");
     let first = at + 2;
@@ -219,69 +266,6 @@ fn added(whole: &[&str], tells: bool) -> String {
         false => [body(line), "\n"],
     });
     ended.collect()
-}
-
-/// The path that `diff --git` tells two times, as it does where nothing is moved.
-fn twice(names: &str, number: usize) -> Result<String, String> {
-    let both = names.get(..names.len() / 2).zip(names.get(names.len() / 2 + 1..));
-    let both = both
-        .map(|(old, new)| Ok::<_, String>((name(old, number)?, name(new, number)?)))
-        .transpose()?;
-    match both {
-        Some((Some(old), Some(new))) if old == new => Ok(old),
-        _ => Err(format!("line {number} of the patch: it does not name one file two times")),
-    }
-}
-
-/// A path as `---` and `+++` have it; `None` for `/dev/null`.
-fn name(text: &str, number: usize) -> Result<Option<String>, String> {
-    let path = path(text, number)?;
-    let bare = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(&path);
-    Ok((path != "/dev/null").then(|| bare.to_owned()))
-}
-
-/// A path as git writes it, spaces and all: up to the tab that it puts behind one with spaces, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
-fn path(text: &str, number: usize) -> Result<String, String> {
-    let wrong = || {
-        let found = miss::visible(text);
-        format!("line {number} of the patch: `{found}` is no path as git writes it, in UTF-8, in quotes where it has a backslash")
-    };
-    let Some(quoted) = text.strip_prefix('"') else {
-        let path = text.split_once('\t').map_or(text, |(path, _)| path);
-        return if path.contains('\\') { Err(wrong()) } else { Ok(path.to_owned()) };
-    };
-    let mut rest = quoted.bytes();
-    let mut path = Vec::new();
-    loop {
-        let byte = rest.next().ok_or_else(wrong)?;
-        if byte == b'"' {
-            break;
-        }
-        path.push(if byte == b'\\' {
-            escaped(&mut rest).ok_or_else(wrong)?
-        } else {
-            byte
-        });
-    }
-    let is_all = rest.next().is_none_or(|byte| byte.is_ascii_whitespace());
-    String::from_utf8(path).ok().filter(|_| is_all).ok_or_else(wrong)
-}
-
-/// The byte that stands behind a backslash.
-fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
-    let digit = |byte: u8| (b'0'..=b'7').contains(&byte).then(|| byte - b'0');
-    Some(match rest.next()? {
-        b'a' => 7,
-        b'b' => 8,
-        b't' => b'\t',
-        b'n' => b'\n',
-        b'v' => 11,
-        b'f' => 12,
-        b'r' => b'\r',
-        sign @ (b'"' | b'\\') => sign,
-        first @ b'0'..=b'3' => digit(first)? << 6 | digit(rest.next()?)? << 3 | digit(rest.next()?)?,
-        _ => return None,
-    })
 }
 
 /// The hunk whose head stands at a line of the patch, and the line behind it. Its numbers say how many lines it has.

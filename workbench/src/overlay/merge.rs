@@ -9,7 +9,7 @@ use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
 use crate::edit::files::{Files, Found, Save, SaveError};
-use crate::edit::lines::split;
+use crate::edit::lines::{Ends, body, split};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -303,13 +303,25 @@ fn joined(path: &str, base: &[u8], ours: &[u8], theirs: &[u8]) -> Outcome {
             let [base, ours, theirs] = [base, ours, theirs].map(|text| split(text).collect::<Vec<&str>>());
             let conflicts = clashes.iter().map(|clash| Conflict {
                 path: path.to_owned(),
-                why: "both sides changed these lines".to_owned(),
+                why: why(&ours[clash.ours.clone()], &theirs[clash.theirs.clone()]),
                 base: Some(span(&base, &clash.base)),
                 ours: Some(span(&ours, &clash.ours)),
                 theirs: Some(span(&theirs, &clash.theirs)),
             });
             Outcome::Clash(conflicts.collect())
         }
+    }
+}
+
+/// What both sides did to some lines, of which they have these now.
+fn why(ours: &[&str], theirs: &[&str]) -> String {
+    let bodies = |lines: &[&str]| lines.iter().map(|line| body(line).to_owned()).collect::<Vec<_>>();
+    match bodies(ours) == bodies(theirs) {
+        true => {
+            let [ours, theirs] = [ours, theirs].map(|lines| Ends::of(&lines.concat()));
+            format!("both sides changed the ends of these lines: {ours} in the overlay, {theirs} in the workspace")
+        }
+        false => "both sides changed these lines".to_owned(),
     }
 }
 

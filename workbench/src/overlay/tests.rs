@@ -620,6 +620,31 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
 }
 
 #[test]
+fn a_conflict_of_line_ends_says_so() {
+    for (ours, theirs, why) in [
+        ("a\r\nb\n", "a\rb\n", "CRLF in the overlay, CR in the workspace"),
+        ("A\r\nb\n", "A\nb\n", "CRLF in the overlay, LF in the workspace"),
+        ("a\nB\n", "a\nB", "LF in the overlay, no line end in the workspace"),
+        (
+            "A\r\nB\n",
+            "A\nB\n",
+            "mixed line ends (1 LF, 1 CRLF) in the overlay, LF in the workspace",
+        ),
+    ] {
+        let place = Place::new();
+        place.write("a.cs", "a\nb\n");
+        place.open("o");
+        place.put("o", "a.cs", ours).expect("put");
+        place.write("a.cs", theirs);
+        let merged = merge(&place.disk, "o", NOW).expect("answered");
+        assert_eq!(
+            merged.conflicts[0].why,
+            format!("both sides changed the ends of these lines: {why}")
+        );
+    }
+}
+
+#[test]
 fn encodings_are_joined_or_conflict() {
     let place = Place::new();
     place.write("a.cs", "caf\u{e9}\n-\nb\n");

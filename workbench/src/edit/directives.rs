@@ -1,0 +1,122 @@
+//! The directives of a text: which of them open or close more than a stretch of it, and which symbols decide together what is compiled.
+
+use super::lines::{body, split};
+use producers::csharp::preprocess::mentioned;
+use std::collections::BTreeSet;
+
+/// A directive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Directive<'t> {
+    /// Where its `#` stands.
+    pub(super) at: usize,
+    /// From there to the end of its line.
+    pub(super) text: &'t str,
+}
+
+impl Directive<'_> {
+    fn word(&self) -> &str {
+        let rest = self.text[1..].trim_start_matches([' ', '\t']);
+        &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len())]
+    }
+
+    /// What it means: names of regions and comments mean nothing.
+    pub(super) fn meaning(&self) -> String {
+        match self.word() {
+            "if" | "elif" => {
+                let condition = self.text.split("//").next().unwrap_or_default();
+                condition.chars().filter(|c| !c.is_whitespace()).collect()
+            }
+            word => word.to_owned(),
+        }
+    }
+}
+
+/// The directives of a text. `compiled` is what `blank` makes of it: there they are gone, and a `#` in a comment or a string is not.
+pub(super) fn directives<'t>(text: &'t str, compiled: &str) -> Vec<Directive<'t>> {
+    let mut from = 0;
+    let mut found = Vec::new();
+    for line in split(text) {
+        let own = body(line).trim_start_matches([' ', '\t']);
+        let at = from + body(line).len() - own.len();
+        if own.starts_with('#') && compiled.as_bytes().get(at) == Some(&b' ') {
+            found.push(Directive { at, text: own.trim_end() });
+        }
+        from += line.len();
+    }
+    found
+}
+
+/// Those whose other end is not among them, and definitions, which go on to the end of a file.
+pub(super) fn unpaired<'d, 't>(directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Vec<&'d Directive<'t>>
+where
+    't: 'd,
+{
+    let mut open: Vec<&Directive<'_>> = Vec::new();
+    for one in directives {
+        match (open.last().map_or("", |last| last.word()), one.word()) {
+            ("if", "endif") | ("region", "endregion") => drop(open.pop()),
+            ("if", "elif" | "else") => {}
+            (_, "if" | "elif" | "else" | "endif" | "region" | "endregion" | "define" | "undef") => open.push(one),
+            _ => {}
+        }
+    }
+    open
+}
+
+/// The symbols on which each branch hangs: those of its condition, of branches before it, and of what is around it.
+pub(super) fn deciding<'t>(directives: &[Directive<'t>]) -> BTreeSet<BTreeSet<&'t str>> {
+    let mut open: Vec<BTreeSet<&str>> = Vec::new();
+    let mut all = BTreeSet::new();
+    for one in directives {
+        match one.word() {
+            "if" => open.push(open.last().cloned().unwrap_or_default()),
+            "elif" => {}
+            "endif" => drop(open.pop()),
+            _ => continue,
+        }
+        if let Some(own) = open.last_mut().filter(|_| one.word() != "endif") {
+            own.extend(mentioned(one.text));
+            all.insert(own.clone());
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use producers::csharp::preprocess::blank;
+
+    fn of<'t>(text: &'t str) -> Vec<Directive<'t>> {
+        directives(text, &blank(text, &BTreeSet::new()))
+    }
+
+    #[test]
+    fn what_opens_or_closes_more_is_told() {
+        let left = |text: &str| {
+            let all = of(text);
+            unpaired(&all).iter().map(|one| one.meaning()).collect::<Vec<_>>().join(" ")
+        };
+        for (text, told) in [
+            (
+                "#if A\n#region R\nx\r\n# endregion R\r#elif B // b\n#else\n #endif\n#pragma warning disable",
+                "",
+            ),
+            ("var a = @\"\n#if X\n\"; /*\n#region\n*/", ""),
+            ("#region R", "region"),
+            ("#if A && B // b\n#region\n#endif", "#ifA&&B region endif"),
+            ("#endif\n#if !A", "endif #if!A"),
+            ("#else\n#endif", "else endif"),
+            ("#define A", "define"),
+        ] {
+            assert_eq!(left(text), told, "{text}");
+        }
+    }
+
+    #[test]
+    fn symbols_that_decide_together_are_told_by_branch() {
+        let text = "#if A\n#if B && C\n#endif\n#elif D\n#else\n#endif\n#if E\n#endif\n";
+        let told: Vec<Vec<&str>> = deciding(&of(text)).into_iter().map(|one| one.into_iter().collect()).collect();
+        assert_eq!(told, [vec!["A"], vec!["A", "B", "C"], vec!["A", "D"], vec!["E"]]);
+    }
+}

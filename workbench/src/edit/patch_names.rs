@@ -1,0 +1,100 @@
+//! Names of files in unified diffs: in quotes where they need them, and behind the prefixes of the two sides or, as git has them with
+//! `--no-prefix`, without.
+
+use super::miss;
+
+/// Prefixes of the old side and the new one: git's own, those of `diff.mnemonicPrefix` (commit, index, object, work tree) and of `--no-index`. With `-R`
+/// they stand the other way round.
+const SIDES: [(&str, &str); 6] = [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/")];
+
+/// What stands in the place of a file that is not there.
+const NONE: &str = "/dev/null";
+
+/// The two names of a file, `None` where there is none, as `---` and `+++` have them at a line of the patch and at the next one; `told` is what
+/// `diff --git` has before them.
+pub(super) fn both(old: &str, new: &str, told: Option<&str>, number: usize) -> Result<(Option<String>, Option<String>), String> {
+    let (old, new) = (path(old, number)?, path(new, number + 1)?);
+    // Of a file that is made or removed only that line has both.
+    let git = match told {
+        Some(told) if old == NONE || new == NONE => halves(told, number)?,
+        told => told.map(|_| (old.clone(), new.clone())),
+    };
+    let (before, behind) = git.as_ref().map_or((&old, &new), |(old, new)| (old, new));
+    let bare = |name: String, prefix: Option<&str>| {
+        let bare = match (prefix, &git) {
+            (Some(prefix), _) => name.strip_prefix(prefix),
+            (None, Some(_)) => None,
+            // Whoever writes no such line may have one prefix and not the other.
+            (None, None) => name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")),
+        };
+        (name != NONE).then(|| bare.unwrap_or(&name).to_owned())
+    };
+    let (one, other) = prefixes(before, behind).unzip();
+    Ok((bare(old, one), bare(new, other)))
+}
+
+/// The path that `diff --git` tells two times, as it does where nothing is moved.
+pub(super) fn twice(told: &str, number: usize) -> Result<String, String> {
+    let own = halves(told, number)?.and_then(|(old, new)| match prefixes(&old, &new) {
+        Some((one, other)) => (old[one.len()..] == new[other.len()..]).then(|| old[one.len()..].to_owned()),
+        None => (old == new).then_some(old),
+    });
+    own.ok_or_else(|| format!("line {number} of the patch: it does not name one file two times"))
+}
+
+/// The names that `diff --git` tells, where they are of one length.
+fn halves(told: &str, number: usize) -> Result<Option<(String, String)>, String> {
+    let at = told.len() / 2;
+    let both = told.get(..at).zip(told.get(at..).and_then(|rest| rest.strip_prefix(' ')));
+    both.map(|(old, new)| Ok((path(old, number)?, path(new, number)?))).transpose()
+}
+
+/// The prefixes that two names have, if they are those of two sides.
+fn prefixes(old: &str, new: &str) -> Option<(&'static str, &'static str)> {
+    let ways = SIDES.into_iter().flat_map(|(one, other)| [(one, other), (other, one)]);
+    ways.into_iter().find(|(one, other)| old.starts_with(one) && new.starts_with(other))
+}
+
+/// A path as git writes it, spaces and all: up to the tab that it puts behind one with spaces, or in quotes, with bytes as C's letters and octal digits (`core.quotePath` of git-config).
+pub(super) fn path(text: &str, number: usize) -> Result<String, String> {
+    let wrong = || {
+        let found = miss::visible(text);
+        format!("line {number} of the patch: `{found}` is no path as git writes it, in UTF-8, in quotes where it has a backslash")
+    };
+    let Some(quoted) = text.strip_prefix('"') else {
+        let path = text.split_once('\t').map_or(text, |(path, _)| path);
+        return if path.contains('\\') { Err(wrong()) } else { Ok(path.to_owned()) };
+    };
+    let mut rest = quoted.bytes();
+    let mut path = Vec::new();
+    loop {
+        let byte = rest.next().ok_or_else(wrong)?;
+        if byte == b'"' {
+            break;
+        }
+        path.push(if byte == b'\\' {
+            escaped(&mut rest).ok_or_else(wrong)?
+        } else {
+            byte
+        });
+    }
+    let is_all = rest.next().is_none_or(|byte| byte.is_ascii_whitespace());
+    String::from_utf8(path).ok().filter(|_| is_all).ok_or_else(wrong)
+}
+
+/// The byte that stands behind a backslash.
+fn escaped(rest: &mut impl Iterator<Item = u8>) -> Option<u8> {
+    let digit = |byte: u8| (b'0'..=b'7').contains(&byte).then(|| byte - b'0');
+    Some(match rest.next()? {
+        b'a' => 7,
+        b'b' => 8,
+        b't' => b'\t',
+        b'n' => b'\n',
+        b'v' => 11,
+        b'f' => 12,
+        b'r' => b'\r',
+        sign @ (b'"' | b'\\') => sign,
+        first @ b'0'..=b'3' => digit(first)? << 6 | digit(rest.next()?)? << 3 | digit(rest.next()?)?,
+        _ => return None,
+    })
+}
