@@ -1,5 +1,5 @@
-//! What differs between two texts, as spans, and edits carried from one text to another: an edit whose own span nobody touched is carried, any
-//! other is a conflict. Nothing is guessed.
+//! What differs between two texts, as spans of whole lines, and edits carried from one text to another: an edit whose own lines nobody touched is
+//! carried, any other is a conflict. Nothing is guessed.
 
 use super::lines::split;
 use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
@@ -17,7 +17,7 @@ pub struct Change {
     pub new: Range<usize>,
 }
 
-/// The stretches in which `new` differs from `old`, in order, as short as whole lines allow and without what is the same at their ends.
+/// The lines in which `new` differs from `old`, in order, in as few stretches as there are.
 pub fn changes(old: &str, new: &str) -> Vec<Change> {
     if old == new {
         return Vec::new();
@@ -39,7 +39,7 @@ pub fn changes(old: &str, new: &str) -> Vec<Change> {
         new: before..new.len() - behind,
     };
     if left.len() + right.len() > MOST_LINES {
-        return vec![tight(old, new, whole)];
+        return vec![whole];
     }
     let starts = |lines: &[&str]| {
         let ends = lines.iter().scan(before, |at, line| {
@@ -65,30 +65,7 @@ pub fn changes(old: &str, new: &str) -> Vec<Change> {
             _ => found.push(change),
         }
     }
-    found.into_iter().map(|change| tight(old, new, change)).collect()
-}
-
-/// A change without the characters that are the same at its beginning and at its end.
-fn tight(old: &str, new: &str, change: Change) -> Change {
-    let (a, b) = (&old[change.old.clone()], &new[change.new.clone()]);
-    let first: usize = a
-        .chars()
-        .zip(b.chars())
-        .take_while(|(a, b)| a == b)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
-    let (a, b) = (&a[first..], &b[first..]);
-    let last: usize = a
-        .chars()
-        .rev()
-        .zip(b.chars().rev())
-        .take_while(|(a, b)| a == b)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
-    Change {
-        old: change.old.start + first..change.old.end - last,
-        new: change.new.start + first..change.new.end - last,
-    }
+    found
 }
 
 /// How many bytes two texts begin with in common.
@@ -135,7 +112,8 @@ fn line_end(text: &str, at: usize) -> usize {
         .map_or(text.len(), |end| at + end + 1)
 }
 
-/// `ours`, which was made of `base`, as if it had been made of `theirs`; `None` when both touch the same place, or places that meet.
+/// `ours`, which was made of `base`, as if it had been made of `theirs`; `None` when both touch the same lines. Lines that come where none were
+/// belong to those beside them, from which they may have been made: where others touched these, both touch one place.
 pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
     if base == theirs || ours == theirs {
         return Some(ours.to_owned());
@@ -149,7 +127,12 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
         let (change, text) = match (own.peek(), other.peek()) {
             (None, None) => break,
             (Some(mine), Some(yours)) => {
-                if mine.old.start <= yours.old.end && yours.old.start <= mine.old.end {
+                let (a, b) = (&mine.old, &yours.old);
+                let meet = match a.is_empty() {
+                    true => b.start <= a.start && a.start <= b.end,
+                    false => a.start < b.end && b.start < a.end,
+                };
+                if meet {
                     // The same edit on both sides is none that conflicts.
                     if mine.old == yours.old && ours[mine.new.clone()] == theirs[yours.new.clone()] {
                         own.next();
@@ -166,12 +149,23 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
             (Some(_), None) => (own.next()?, ours),
             (None, Some(_)) => (other.next()?, theirs),
         };
-        carried.push_str(&base[done..change.old.start]);
-        carried.push_str(&text[change.new.clone()]);
+        put(&mut carried, &base[done..change.old.start])?;
+        put(&mut carried, &text[change.new.clone()])?;
         done = change.old.end;
     }
-    carried.push_str(&base[done..]);
+    put(&mut carried, &base[done..])?;
     Some(carried)
+}
+
+/// Puts lines behind others; `None` where the last of those has no end, and one line would come of two.
+fn put(text: &mut String, lines: &str) -> Option<()> {
+    let apart = match text.as_bytes() {
+        [] | [.., b'\n'] => true,
+        [.., b'\r'] => !lines.starts_with('\n'),
+        _ => lines.is_empty(),
+    };
+    text.push_str(lines);
+    apart.then_some(())
 }
 
 /// A unified diff with three lines around each change. Line ends that differ are told.
@@ -242,12 +236,12 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_as_short_as_they_can_be() {
+    fn changes_are_of_whole_lines() {
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(told("a\nbcd\ne\n", "a\nbXd\ne\n"), [pair("c", "X")]);
-        assert_eq!(told("a\nb\nc\nd\n", "A\nb\nc\nD\n"), [pair("a", "A"), pair("d", "D")]);
+        assert_eq!(told("a\nbcd\ne\n", "a\nbXd\ne\n"), [pair("bcd\n", "bXd\n")]);
+        assert_eq!(told("a\nb\nc\nd\n", "A\nb\nc\nD\n"), [pair("a\n", "A\n"), pair("d\n", "D\n")]);
         assert_eq!(told("", "é"), [pair("", "é")]);
-        assert_eq!(told("aé\n", "aè\n"), [pair("é", "è")], "characters stay whole");
+        assert_eq!(told("a\raé\rb\n", "a\raè\rb\n"), [pair("aé\r", "aè\r")], "CR alone ends lines");
         assert_eq!(told("x", "x"), []);
     }
 
@@ -265,6 +259,23 @@ mod tests {
         assert_eq!(with(&ours), Some(ours.clone()), "the same edit");
         assert_eq!(with(""), None);
         assert_eq!(carry("a\n", "a\nb\n", "a\nc\n"), None, "both add at one place");
+        // A line is touched as a whole: no number comes of two that nobody wrote.
+        let timeout = |ours: &str, theirs: &str| carry("timeout = 10\nother = 1\n", ours, theirs);
+        assert_eq!(timeout("timeout = 100\nother = 1\n", "timeout = 20\nother = 1\n"), None);
+        assert_eq!(carry("a b c d", "A b c d", "a b c D"), None);
+        assert_eq!(carry("a\nb\n", "a\nb", "a\nb\nc\n"), None, "`bc` is a line of nobody");
+        // The line beside it is another one, but not where lines came that may have been made from it.
+        assert_eq!(
+            timeout("timeout = 100\nother = 1\n", "timeout = 10\nother = 2\n").as_deref(),
+            Some("timeout = 100\nother = 2\n")
+        );
+        assert_eq!(
+            timeout("timeout = 10\nother = 2\n", "timeout = 10\nmore\nother = 1\nmore\n").as_deref(),
+            Some("timeout = 10\nmore\nother = 2\nmore\n")
+        );
+        for theirs in ["timeout = 20\nother = 1\n", "timeout = 10\nother = 2\n", "other = 1\n"] {
+            assert_eq!(timeout("timeout = 10\nmore\nother = 1\n", theirs), None, "{theirs}");
+        }
     }
 
     #[test]
@@ -293,6 +304,18 @@ mod tests {
             // Nothing to carry, or nothing to carry past.
             prop_assert_eq!(carry(&old, &old, &new), Some(new.clone()));
             prop_assert_eq!(carry(&old, &new, &old), Some(new));
+        }
+
+        #[test]
+        fn every_line_is_one_that_somebody_wrote(
+            base in "([01]{1,2}(\n|\r)){0,5}[01]?",
+            ours in "([01]{0,2}(\n|\r)){0,5}[01]?",
+            theirs in "([01]{0,2}(\n|\r)){0,5}[01]?",
+        ) {
+            if let Some(carried) = carry(&base, &ours, &theirs) {
+                let wrote = |line: &str| split(&ours).chain(split(&theirs)).any(|other| other == line);
+                prop_assert!(split(&carried).all(wrote), "{:?}", carried);
+            }
         }
 
         #[test]

@@ -64,6 +64,22 @@ fn writes_of_others_are_taken_carried_or_told() {
 }
 
 #[test]
+fn a_line_that_both_wrote_is_a_conflict_also_for_undo() {
+    let mut coder = Coder::opened("timeout = 10\nother = 1\n", Mode::Manual);
+    coder.replace("timeout = 10", "timeout = 100");
+    coder.files.write("a.cs", "timeout = 20\nother = 1\n");
+    let out = coder.ask(Order::Commit);
+    assert_eq!(stands(&out), (Status::ExternalConflict, WorkflowState::OutOfSync), "{out:?}");
+    assert_eq!(coder.text(), "timeout = 20\nother = 1\n");
+    let mut coder = Coder::opened("timeout = 10\nother = 1\n", Mode::Immediate);
+    coder.replace("timeout = 10", "timeout = 100");
+    coder.files.write("a.cs", "timeout = 200\nother = 1\n");
+    let out = coder.ask(Order::Undo);
+    assert_eq!(stands(&out), (Status::ExternalConflict, WorkflowState::OutOfSync), "{out:?}");
+    assert_eq!(coder.text(), "timeout = 200\nother = 1\n");
+}
+
+#[test]
 fn a_conflict_that_goes_away_is_none() {
     let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
     coder.replace("one", "1");
