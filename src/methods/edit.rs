@@ -1,7 +1,7 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
 use super::edit_line;
-use super::symbols::meant;
+use super::symbols::{Names, meant};
 use super::{Effect, Method, window};
 use crate::commands::gc::now;
 use crate::context::Failed;
@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::str::FromStr;
 use workbench::edit::disk::Disk;
+use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
 use workbench::edit::markdown;
 use workbench::edit::order::{Asked, Order, Part};
@@ -23,6 +24,7 @@ use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
 use workbench::edit::symbol::{self, Where};
 use workbench::live::edits;
+use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::file_label;
 
 /// Edit a text file of the workspace: exactly, undoably, all or nothing.
@@ -241,6 +243,22 @@ fn is_conditional(disk: &Disk, file: &str) -> bool {
         .is_ok_and(|found| found.is_some_and(|found| found.bytes.contains(&b'#')))
 }
 
+/// The files that declare a symbol. Of a member of a partial type one is known, and each part may have one of a partial member.
+fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
+    let owner = found.member().and_then(|_| meant(desk, names, found.key()).ok());
+    let others = owner
+        .map(|(owner, _)| owner.files)
+        .filter(|files| files.len() > 1)
+        .unwrap_or_default();
+    let declares = |file: &String| {
+        let read = disk.read(file).ok().flatten();
+        let text = read.and_then(|read| decode(&read.bytes).ok());
+        found.files.contains(file) || text.is_some_and(|(text, _)| symbol::declares(&text, &found.path))
+    };
+    let files: Vec<String> = others.into_iter().filter(declares).collect();
+    if files.is_empty() { found.files.clone() } else { files }
+}
+
 impl Edit {
     /// What is meant. A symbol says in which file it is, if it is in one alone.
     fn place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
@@ -256,7 +274,8 @@ impl Edit {
         let names = desk.names()?;
         let (found, _) = meant(desk, &names, symbol)?;
         let disk = Disk::new(&window::root(desk)?);
-        let defines = match found.files.as_slice() {
+        let files = parts(desk, &names, &disk, &found);
+        let defines = match files.as_slice() {
             [file] if is_conditional(&disk, file) => {
                 // A manifest may name them otherwise.
                 let shown = desk.output(&file_label(file, "defines")).ok();
@@ -266,7 +285,7 @@ impl Edit {
         };
         // The files are not kept from others while one of them is edited.
         desk.context.let_go();
-        match found.files.as_slice() {
+        match files.as_slice() {
             [file] => Ok(Meant {
                 path: Some(file.clone()),
                 symbol: Some(found.path),

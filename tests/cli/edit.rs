@@ -131,6 +131,31 @@ fn the_branch_of_an_if_that_source_shows_is_edited() {
 }
 
 #[test]
+fn a_member_of_which_two_files_have_parts_is_not_guessed() {
+    let bench = Bench::memotree();
+    let [one, other] = ["src/MemoTree.Core/Parts.cs", "src/MemoTree.Core/Parts.More.cs"];
+    bench.write(one, "partial class Parts\n{\n    partial void Run();\n    int X;\n}\n");
+    bench.write(other, "partial class Parts\n{\n#if !NEVER\n    partial void Run() { }\n#endif\n}\n");
+    let asked = [
+        "replace_symbol",
+        "--symbol",
+        "Parts#Run",
+        "--new-text",
+        "    partial void Run() { X = 1; }",
+    ];
+    let refused = bench.run(&[&["edit"], &asked[..], &["--json"]].concat());
+    let told: Value = serde_json::from_str(&refused.err).expect("JSON");
+    assert_eq!(
+        (refused.code, &told["message"]),
+        (2, &Value::from("Parts#Run() is declared in 2 files")),
+        "{refused:?}"
+    );
+    assert_eq!(told["candidates"], serde_json::json!([other, one]));
+    let (code, done) = edit(&bench, &["insert_before", "--symbol", "Parts#X", "--new-text", "    int Y;"]);
+    assert_eq!((code, &done["path"]), (0, &Value::from(one)), "{done}");
+}
+
+#[test]
 fn a_patch_of_gits_makes_the_tree_that_git_has() {
     let bench = Bench::documents();
     let root = bench.root();

@@ -1,8 +1,9 @@
 //! Edits of symbols in a file of which it is not known under which symbols for `#if` it is compiled: only what is the same edit under all of them is
 //! made. Else an edit could change what is not compiled, and say that it was done.
 
+use super::declared::declared;
 use super::directives::{deciding, directives};
-use super::symbol::{Asked, Refused};
+use super::symbol::{Asked, Refused, read as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,6 +81,14 @@ pub(super) fn readings(text: &str, new: &str, defines: &BTreeSet<String>) -> Opt
             of(text, was).union(&of(new, is)).cloned().collect()
         })
     })
+}
+
+/// Whether a text declares what has this whole name, under whatever symbols for `#if`; of too many under none of them.
+pub fn declares(text: &str, name: &str) -> bool {
+    let none = BTreeSet::new();
+    let readings = readings(text, "", &none).unwrap_or_else(|| vec![none]);
+    let declares = |symbols: &BTreeSet<String>| declared(text, &syntax(text, symbols)).iter().any(|one| one.is.name == name);
+    readings.iter().any(declares)
 }
 
 /// Symbols that are to be tried together, told by two texts as they are compiled.

@@ -3,6 +3,7 @@
 //! renamed in this way, nor removed; a member with other parameters is the same member, and a type with other members the same type.
 
 use super::brought::{keeps_directives, only_declares};
+pub use super::conditional::declares;
 use super::conditional::whatever;
 use super::declared::{Place, declared, stays};
 use super::meaning::meant;
