@@ -143,13 +143,14 @@ fn a_member_of_which_two_files_have_parts_is_not_guessed() {
         "--new-text",
         "    partial void Run() { X = 1; }",
     ];
-    let (code, refused) = edit(&bench, &asked);
+    let refused = bench.run(&[&["edit"], &asked[..], &["--json"]].concat());
+    let told: Value = serde_json::from_str(&refused.err).expect("JSON");
     assert_eq!(
-        (code, &refused["message"]),
+        (refused.code, &told["message"]),
         (2, &Value::from("Parts#Run() is declared in 2 files")),
-        "{refused}"
+        "{refused:?}"
     );
-    assert_eq!(refused["candidates"], serde_json::json!([other, one]));
+    assert_eq!(told["candidates"], serde_json::json!([other, one]));
     let (code, done) = edit(&bench, &["insert_before", "--symbol", "Parts#X", "--new-text", "    int Y;"]);
     assert_eq!((code, &done["path"]), (0, &Value::from(one)), "{done}");
 }

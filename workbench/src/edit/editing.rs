@@ -3,12 +3,13 @@
 use super::candidate;
 use super::diagnostics::TRACED;
 use super::files::Files;
+use super::leading::by_state;
 use super::lines::{Ends, fit, split};
 use super::matching::find;
 use super::merge::unified;
 use super::miss;
 use super::order::Part;
-use super::perform::{Done, by_state, resolved};
+use super::perform::{Done, resolved};
 use super::run::{Run, Trouble};
 use super::session::{ENDS, Selection};
 use super::state::{Event, Mode, Status, WorkflowState};

@@ -2,12 +2,13 @@
 
 use super::editing::after;
 use super::files::Files;
+use super::leading::both_seen;
 use super::merge::unified;
 use super::perform::{Done, resolved};
 use super::refusing::how_moved;
 use super::run::{Run, Trouble};
 use super::session::Document;
-use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
+use super::state::{Found, Ground, Mode, Status, WorkflowState};
 use super::tools::Tool;
 
 /// A file that cannot be read.
@@ -124,20 +125,11 @@ pub(super) fn diff<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result<D
         (false, false) => "what the buffer has and the file has not",
     };
     Ok(Done {
-        guidance: paths.iter().find_map(|path| seen_both(run, path)),
+        guidance: paths
+            .iter()
+            .find_map(|path| both_seen(run.document(path).ok()?.state, run.session.mode)),
         ..Done::of(Status::Success, summary).with(detail)
     })
-}
-
-/// What leads on where both sides of a conflict were shown.
-fn seen_both<F: Files>(run: &Run<'_, F>, path: &str) -> Option<String> {
-    let out = State::On(Ground::OutOfSync { conflict: true });
-    let own = run.document(path).is_ok_and(|document| document.state == out);
-    let elsewhere = match run.session.mode {
-        Mode::Disabled => "",
-        Mode::Immediate | Mode::Manual => "; `persist_as` saves yours elsewhere",
-    };
-    own.then(|| format!("`refresh` takes the file's text (yours can be had back then){elsewhere}"))
 }
 
 pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Result<Done, Trouble> {
@@ -153,7 +145,7 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
             Found::Conflict => {
                 told.push(how_moved(run, path)?);
                 detail.push_str(&both(run, path)?);
-                guidance = seen_both(run, path);
+                guidance = both_seen(run.document(path)?.state, run.session.mode);
             }
         }
         if status != Status::ExternalConflict {

@@ -14,6 +14,7 @@ pub mod files;
 mod fitting;
 pub mod flags;
 mod keeping;
+mod leading;
 pub mod lines;
 mod lookalike;
 mod looking;

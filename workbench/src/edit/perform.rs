@@ -8,11 +8,12 @@ use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
 use super::keeping::{again, both, close, commit, diff, discard, persist_as, refresh};
+use super::leading::{on, with_handle};
 use super::order::{Asked, Order};
 use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
 use super::run::{Run, Trouble};
-use super::session::{self, ENDS, NoSession, Session};
+use super::session::{self, NoSession, Session};
 use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
 use super::tools::{Tool, allows};
 use super::{fitting, markdown, patch, saving, trail};
@@ -211,9 +212,7 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
         response.summary = format!("{} (session {})", response.summary, run.session.id);
         if asked.order != Order::Open {
             let can_undo = !run.session.done.is_empty() && response.allowed.contains(&Tool::Undo);
-            let undo = can_undo.then(|| "`undo` in this session takes it back".to_owned());
-            let ways = [response.guidance, undo, Some(ENDS.to_owned())];
-            response.guidance = Some(ways.into_iter().flatten().collect::<Vec<_>>().join("; "));
+            response.guidance = Some(with_handle(response.guidance, can_undo));
         }
     }
     response
@@ -389,10 +388,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
             format!("{note}; {summary}")
         };
     }
-    let mut guidance = done.guidance.or_else(|| match state.ground() {
-        Ground::OutOfSync { conflict: false } => Some(unreadable(mode).to_owned()),
-        _ => by_state(state.told(), mode),
-    });
+    let mut guidance = done.guidance.or_else(|| on(state, mode));
     let reminders = [
         (run.ended, "numbers of candidates from before have ended: `replace` offers new ones"),
         (
@@ -425,34 +421,6 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         allowed: if closed { Vec::new() } else { run.possible(state.told()) },
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
-    }
-}
-
-/// What leads on from a state.
-pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
-    let words = match (state, mode) {
-        (WorkflowState::SelectionPending, _) => {
-            "call `replace_selection` with selection_id, the number of a candidate, or `replace` with a longer old_text"
-        }
-        (WorkflowState::PersistPending, Mode::Disabled) => "call `diff` to see the edits, or `discard` to drop them",
-        (WorkflowState::PersistPending, _) => "call `commit` to save, or `discard` to drop the edits",
-        (WorkflowState::OutOfSync, Mode::Disabled) => {
-            "call `diff` to see both sides, then `refresh` for the file's text; yours can be had back then"
-        }
-        (WorkflowState::OutOfSync, _) => {
-            "call `diff` to see both sides, then `refresh` for the file's text (yours can be had back then), or `persist_as` to save yours elsewhere"
-        }
-        (WorkflowState::Refreshing, _) => "the file is being read: ask again",
-        (WorkflowState::Idle, _) => return None,
-    };
-    Some(words.to_owned())
-}
-
-/// What leads on where a file cannot be read.
-fn unreadable(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Disabled => "mend the file, then call `refresh`",
-        Mode::Immediate | Mode::Manual => "mend the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere",
     }
 }
 

@@ -1,0 +1,55 @@
+//! What leads on, in words: from a state, and where nothing better is known.
+
+use super::session::ENDS;
+use super::state::{Ground, Mode, State, WorkflowState};
+
+/// What leads on from a state.
+pub(super) fn on(state: State, mode: Mode) -> Option<String> {
+    let words = match (state, mode) {
+        (State::On(Ground::OutOfSync { conflict: false }), Mode::Disabled) => "mend the file, then call `refresh`",
+        (State::On(Ground::OutOfSync { conflict: false }), _) => {
+            "mend the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere"
+        }
+        _ => return by_state(state.told(), mode),
+    };
+    Some(words.to_owned())
+}
+
+/// What leads on from a state as it is told.
+pub(super) fn by_state(state: WorkflowState, mode: Mode) -> Option<String> {
+    let words = match (state, mode) {
+        (WorkflowState::SelectionPending, _) => {
+            "call `replace_selection` with selection_id, the number of a candidate, or `replace` with a longer old_text"
+        }
+        (WorkflowState::PersistPending, Mode::Disabled) => "call `diff` to see the edits, or `discard` to drop them",
+        (WorkflowState::PersistPending, _) => "call `commit` to save, or `discard` to drop the edits",
+        (WorkflowState::OutOfSync, Mode::Disabled) => {
+            "call `diff` to see both sides, then `refresh` for the file's text; yours can be had back then"
+        }
+        (WorkflowState::OutOfSync, _) => {
+            "call `diff` to see both sides, then `refresh` for the file's text (yours can be had back then), or `persist_as` to save yours elsewhere"
+        }
+        (WorkflowState::Refreshing, _) => "the file is being read: ask again",
+        (WorkflowState::Idle, _) => return None,
+    };
+    Some(words.to_owned())
+}
+
+/// What leads on where both sides of a conflict were shown just now.
+pub(super) fn both_seen(state: State, mode: Mode) -> Option<String> {
+    let words = match (state, mode) {
+        (State::On(Ground::OutOfSync { conflict: true }), Mode::Disabled) => "`refresh` takes the file's text (yours can be had back then)",
+        (State::On(Ground::OutOfSync { conflict: true }), _) => {
+            "`refresh` takes the file's text (yours can be had back then); `persist_as` saves yours elsewhere"
+        }
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+/// What leads on where a session was begun for one edit.
+pub(super) fn with_handle(guidance: Option<String>, can_undo: bool) -> String {
+    let undo = can_undo.then(|| "`undo` in this session takes it back".to_owned());
+    let ways = [guidance, undo, Some(ENDS.to_owned())];
+    ways.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
