@@ -69,7 +69,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
         let (written, _) = written::place(&mention.text);
         let written = written.replace('\\', "/");
         let plain = paths(&written, place, &sources);
-        let decoded = || Some(paths(&written::decoded(&written)?, place, &sources).ok()?);
+        let decoded = || paths(&written::decoded(&written)?, place, &sources).ok();
         match plain.or_else(|why| decoded().ok_or(why)) {
             Err(why) => mention.not_shown = why,
             Ok(paths) => {
