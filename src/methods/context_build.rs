@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use workbench::checkout;
-use workbench::context::attached::{Attached, Fitted, Place, attach};
+use workbench::context::attached::{Attached, Fitted, Place, attach, tails};
 use workbench::context::choose::{Choice, Chosen, Question, choose};
 use workbench::context::compose::{Composed, Material, Placed, compose};
 use workbench::context::forms::{Form, Texts};
@@ -308,7 +308,8 @@ impl Build {
         let (_, session) = desk.open()?;
         let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
         let names = possible(&self.query).into_iter().map(|name| name.replace('\\', "/"));
-        let others: Vec<String> = names.filter(|name| root.join(name).is_file()).collect();
+        let is_there = |name: String| Some(tails(&name).find(|tail| root.join(tail).is_file())?.to_owned());
+        let others: Vec<String> = names.filter_map(is_there).collect();
         let there = sources.iter().chain(&others).map(String::as_str);
         Ok(mentions_among(&self.query, index, there))
     }

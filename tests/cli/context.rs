@@ -254,6 +254,7 @@ fn names_with_spaces_are_found_as_they_are_written() {
         ("/ci/1/docs/My Notes.md:1: spelling", "docs/My Notes.md"),
         ("what is in 'scratch pad/own.txt'", "scratch pad/own.txt"),
         ("what is in scratch pad/own.txt:1?", "scratch pad/own.txt"),
+        ("diff:\n--- a/scratch pad/own.txt\n+++ b/scratch pad/own.txt", "scratch pad/own.txt"),
         ("src/My Box/Lid [1].cs(2,7): error", "Boxes.Lid"),
         ("[lid](src/My%20Box/Lid%20%5B1%5D.cs)", "Boxes.Lid"),
     ] {

@@ -69,7 +69,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
         let (written, _) = written::place(&mention.text);
         let written = written.replace('\\', "/");
         let plain = paths(&written, place, &sources);
-        let decoded = || Some(paths(&written::decoded(&written)?, place, &sources).ok()?);
+        let decoded = || paths(&written::decoded(&written)?, place, &sources).ok();
         match plain.or_else(|why| decoded().ok_or(why)) {
             Err(why) => mention.not_shown = why,
             Ok(paths) => {
@@ -121,6 +121,17 @@ fn paths(
     if !found.is_empty() {
         return Ok(found.into_iter().map(str::to_owned).collect());
     }
+    let place_of = |tail: &str| {
+        let asked = Asked {
+            path: tail.to_owned(),
+            lines: None,
+        };
+        let (path, is_there) = asked.place(place.root, place.store).ok()?;
+        is_there.then_some(path)
+    };
+    if let Some(path) = tails(written).skip(1).find_map(place_of) {
+        return Ok(vec![path]);
+    }
     let ending = written::ending(written).unwrap_or_default().to_lowercase();
     let is_usual = |path: &&str| written::ending(path).is_some_and(|own| own.to_lowercase() == ending);
     let is_file = written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
@@ -129,6 +140,14 @@ fn paths(
         Ok(_) if written.contains('/') => "there is no such file in the workspace".to_owned(),
         Ok(_) => "there is no such file in the root, and no source is called so".to_owned(),
     }))
+}
+
+/// A path, and what is left of it without its first folders: it may be one of another machine, or of a diff, where `a/` stands before it.
+pub fn tails(path: &str) -> impl Iterator<Item = &str> {
+    let is_of_diff = path.starts_with("a/") || path.starts_with("b/");
+    let cut = path.match_indices('/').map(|(at, _)| &path[at + 1..]).enumerate();
+    let cut = cut.filter(move |(at, tail)| tail.contains('/') || *at == 0 && is_of_diff);
+    std::iter::once(path).chain(cut.map(|(_, tail)| tail))
 }
 
 /// The lines that are meant of a file, or why they are not shown.
@@ -249,6 +268,7 @@ mod tests {
             ("README.md", b"one\ntwo\n".as_slice()),
             ("docs/a/guide.md", b"g\n"),
             ("docs/a/my guide.md", b"m\n"),
+            ("docs/a/only.md", b"o\n"),
             ("docs/.env", b"KEY=1\n"),
             ("own/x.txt", b"x\n"),
             ("logo.png", b"\x89PNG\0\0"),
@@ -288,6 +308,10 @@ mod tests {
             ),
             ("guide.md", "docs/a/guide.md:1-1"),
             ("docs\\a\\guide.md", "docs/a/guide.md:1-1"),
+            ("a/README.md:1", "README.md:1-1"),
+            ("b/.git/config.md", "b/.git/config.md belongs to git"),
+            ("other/README.md", "there is no such file in the workspace"),
+            ("/ci/1/docs/a/only.md", "docs/a/only.md:1-1"),
             ("/elsewhere/docs/a/guide.md", "docs/a/guide.md:1-1"),
             ("docs/.env", "docs/.env is kept from models by **/.env"),
             ("own/x.txt", "own/x.txt is kept from models by own/**"),
