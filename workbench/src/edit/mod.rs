@@ -12,6 +12,8 @@ pub mod files;
 mod fitting;
 pub mod flags;
 mod keeping;
+#[cfg(test)]
+mod killed_tests;
 pub mod lines;
 mod lookalike;
 mod looking;
