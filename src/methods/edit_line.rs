@@ -45,7 +45,7 @@ const LINES: &[Line] = &[
         about: "Take one of the places that `replace` or `append` offered",
         form: "--session HANDLE --selection-id N [--new-text TEXT]",
         needs: &["session", "selection_id"],
-        takes: &["new_text"],
+        takes: &["new_text", "manifest"],
         example: "replace_selection --session 1a2b3c4d --selection-id 2",
     },
     Line {
@@ -53,7 +53,7 @@ const LINES: &[Line] = &[
         about: "Show more of the places that were offered",
         form: "--session HANDLE [--from N]",
         needs: &["session"],
-        takes: &["from"],
+        takes: &["from", "manifest"],
         example: "candidates --session 1a2b3c4d --from 6",
     },
     Line {
@@ -125,7 +125,7 @@ const LINES: &[Line] = &[
         about: "Save what a session has edited",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
-        takes: &[],
+        takes: &["manifest"],
         example: "commit --session 1a2b3c4d",
     },
     Line {
@@ -133,7 +133,7 @@ const LINES: &[Line] = &[
         about: "Drop a selection, or what is not saved",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
-        takes: &[],
+        takes: &["manifest"],
         example: "discard --session 1a2b3c4d",
     },
     Line {
@@ -141,7 +141,7 @@ const LINES: &[Line] = &[
         about: "Show what the buffer has and the file has not, and the other way round",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
-        takes: &[],
+        takes: &["manifest"],
         example: "diff --session 1a2b3c4d",
     },
     Line {
@@ -149,7 +149,7 @@ const LINES: &[Line] = &[
         about: "Read the file anew; where both sides wrote one place, the second time takes the file's text",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
-        takes: &[],
+        takes: &["manifest"],
         example: "refresh --session 1a2b3c4d src/Core/Node.cs",
     },
     Line {
@@ -157,7 +157,7 @@ const LINES: &[Line] = &[
         about: "Save the buffer under another name, where no file is",
         form: "--session HANDLE --new-text NEW_PATH [PATH]",
         needs: &["session", "new_text"],
-        takes: &[],
+        takes: &["manifest"],
         example: "persist_as --session 1a2b3c4d --new-text src/Core/Node.mine.cs",
     },
     Line {
@@ -165,7 +165,7 @@ const LINES: &[Line] = &[
         about: "Take the last edit back, with all its files, or with one alone",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
-        takes: &[],
+        takes: &["manifest"],
         example: "undo --session 1a2b3c4d",
     },
     Line {
@@ -173,7 +173,7 @@ const LINES: &[Line] = &[
         about: "Make again what was taken back",
         form: "--session HANDLE [PATH]",
         needs: &["session"],
-        takes: &[],
+        takes: &["manifest"],
         example: "redo --session 1a2b3c4d",
     },
     Line {
@@ -279,6 +279,7 @@ mod tests {
             let edit = told(words).expect("a line that works");
             assert_eq!((edit.op, edit.path.as_deref()), (Op::Open, Some("a.cs")), "{words}");
         }
+        assert!(told("commit --session s --manifest").is_ok_and(|edit| edit.manifest));
         let edit = told("replace_selection --session s --selection-id 2").expect("a line that works");
         assert_eq!((edit.op, edit.selection_id), (Op::ReplaceSelection, Some(2)));
         assert!(told("replace a.cs --old-text a --file b").is_ok());

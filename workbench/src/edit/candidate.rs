@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// So many are shown at once.
 pub const SHOWN: usize = 5;
@@ -52,7 +53,7 @@ pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<C
     let mut made = Vec::new();
     for (number, at) in (from..).zip(at) {
         chars += text[bytes..*at].chars().count();
-        line += text[bytes..*at].matches('\n').count();
+        line += ends(text.as_bytes(), bytes..*at);
         bytes = *at;
         let before: Vec<char> = text[..*at]
             .chars()
@@ -92,6 +93,12 @@ pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<C
         });
     }
     made
+}
+
+/// How many line ends there are in a stretch of a text: CR and LF together are one, which ends with the LF.
+fn ends(text: &[u8], stretch: Range<usize>) -> usize {
+    let places = memchr::memchr2_iter(b'\r', b'\n', &text[stretch.clone()]).map(|at| stretch.start + at);
+    places.filter(|at| text[*at] == b'\n' || text.get(at + 1) != Some(&b'\n')).count()
 }
 
 /// Line ends and tabs as signs.
@@ -188,6 +195,13 @@ mod tests {
         };
         assert_eq!(context(&found[0]), "日本😀 void Foo() {");
         assert_eq!(context(&found[1]), "\tFoo();");
+    }
+
+    #[test]
+    fn lines_are_counted_as_the_file_ends_them() {
+        let text = "x\rx\r\nx\nx\r\rx";
+        let lines: Vec<usize> = of(text, "x").iter().map(|one| one.line).collect();
+        assert_eq!(lines, [1, 2, 3, 4, 6]);
     }
 
     #[test]

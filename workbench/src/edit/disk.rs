@@ -178,6 +178,7 @@ impl<'s> Staged<'s> {
                     return Err(errno.into());
                 }
                 kill::write(&mut file, bytes)?;
+                kill::step()?;
                 file.set_len(bytes.len() as u64)?;
                 kill::sync(&file)?;
             }
@@ -215,6 +216,10 @@ fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option
             rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
         }
         kill::write(&mut file, bytes)?;
+        if let Some(before) = before {
+            // Of what is written the system takes the right to run as its owner.
+            rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
+        }
         kill::sync(&file)?;
         Ok::<_, io::Error>(true)
     })();

@@ -2,6 +2,7 @@
 
 use super::candidate;
 use super::diagnostics::TRACED;
+use super::encoding::Written;
 use super::files::Files;
 use super::leading::by_state;
 use super::lines::{Ends, fit, split};
@@ -58,12 +59,19 @@ pub(super) fn edited<F: Files>(
         let now = run.document(path)?.now.text.clone();
         before.push((path.clone(), run.text_of(path, &now)?.map(|(text, _)| text)));
     }
-    let texts: Vec<_> = texts
-        .into_iter()
-        .zip(&before)
-        .filter(|((_, text), (_, before))| text.as_ref() != before.as_deref())
-        .map(|(text, _)| text)
-        .collect();
+    let mut changed = Vec::new();
+    for ((path, text), (_, before)) in texts.into_iter().zip(&before) {
+        let encoding = run.document(&path)?.now.encoding;
+        let written = text.map(|text| Written::of(text, before.as_deref().map(String::as_str), encoding));
+        let is_new = match (&written, before) {
+            (Some(written), Some(before)) => written.text != **before || written.encoding != encoding,
+            (written, before) => written.is_some() || before.is_some(),
+        };
+        if is_new {
+            changed.push((path, written));
+        }
+    }
+    let texts = changed;
     if texts.is_empty() {
         for (path, _) in &before {
             run.happen(path, Event::Nothing);
@@ -75,15 +83,16 @@ pub(super) fn edited<F: Files>(
     for (path, text) in &texts {
         let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_ref());
         let old = old.map(|text| text.as_str());
+        let new = text.as_ref().map(|written| written.text.as_str());
         detail.push_str(&unified(
             old.unwrap_or_default(),
-            text.as_deref().unwrap_or_default(),
+            new.unwrap_or_default(),
             &named(path, old),
-            &named(path, text.as_deref()),
+            &named(path, new),
         ));
     }
     let status = run.edit(operation, texts)?;
-    let mut done = Done::of(status, format!("{what}{}", after(run, status))).with(detail);
+    let mut done = Done::of(status, format!("{what}{}", after(run, &paths, status))).with(detail);
     done.paths = paths;
     if status == Status::PersistFailure {
         done.guidance =
@@ -97,8 +106,17 @@ pub(super) fn named(path: &str, text: Option<&str>) -> String {
 }
 
 /// What became of an edit, behind what it is.
-pub(super) fn after<F: Files>(run: &Run<'_, F>, status: Status) -> &'static str {
+pub(super) fn after<F: Files>(run: &Run<'_, F>, paths: &[String], status: Status) -> &'static str {
+    let is_out = |path: &String| {
+        run.document(path)
+            .is_ok_and(|document| document.state.told() == WorkflowState::OutOfSync)
+    };
     match (status, run.session.mode) {
+        (Status::Success, Mode::Immediate | Mode::Manual) if paths.iter().any(is_out) => {
+            " in the buffer; not saved, for the file is not what the buffer was made of"
+        }
+        // What was never saved is not saved back.
+        (Status::Success, Mode::Immediate) if run.met.saves.is_empty() => " in the buffer; the file holds that already and was not written",
         (Status::Success, Mode::Immediate) => ", saved",
         (Status::Success, Mode::Manual) => " in the buffer",
         (Status::Success, Mode::Disabled) => " in the buffer, which is not saved",

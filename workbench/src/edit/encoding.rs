@@ -33,6 +33,9 @@ pub struct Encoding {
     pub mark: bool,
 }
 
+/// The byte order mark, as a character.
+const MARK: char = '\u{feff}';
+
 /// What a new file is written in.
 pub const PLAIN: Encoding = Encoding {
     form: Form::Utf8,
@@ -47,6 +50,12 @@ pub enum Unreadable {
     Binary {
         /// Bytes before it.
         at: usize,
+    },
+    /// UTF-16 that does not say so.
+    #[error("it looks like {form} without a byte order mark; put one before it, or make it UTF-8 first (`iconv -f {form} -t UTF-8`)")]
+    Unmarked {
+        /// Which of the two.
+        form: Form,
     },
     /// Four bytes a character.
     #[error("it is UTF-32; save it as UTF-8 first")]
@@ -132,7 +141,10 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), Unreadable> {
         _ => (false, bytes),
     };
     if let Some(at) = memchr::memchr(0, bytes) {
-        return Err(Unreadable::Binary { at });
+        return Err(match unmarked(bytes) {
+            Some(form) => Unreadable::Unmarked { form },
+            None => Unreadable::Binary { at },
+        });
     }
     match std::str::from_utf8(plain) {
         Ok(text) => Ok((text.to_owned(), Encoding { form: Form::Utf8, mark })),
@@ -190,6 +202,22 @@ fn is_like_words(bytes: &[u8]) -> bool {
     })
 }
 
+/// The form of UTF-16 that bytes with a NUL are, if they seem to be one: a text of which most is ASCII.
+fn unmarked(bytes: &[u8]) -> Option<Form> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let is_text = |c: char| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\u{c}');
+    let is = |unit: fn([u8; 2]) -> u16| {
+        let units = || pairs.iter().map(|pair| unit(*pair));
+        2 * units().filter(|unit| *unit < 0x80).count() > pairs.len() && char::decode_utf16(units()).all(|read| read.is_ok_and(is_text))
+    };
+    match () {
+        () if !rest.is_empty() => None,
+        () if is(u16::from_le_bytes) => Some(Form::Utf16Le),
+        () if is(u16::from_be_bytes) => Some(Form::Utf16Be),
+        () => None,
+    }
+}
+
 fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, Encoding), Unreadable> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut text = String::with_capacity(pairs.len());
@@ -207,6 +235,28 @@ fn utf16(bytes: &[u8], form: Form, unit: fn([u8; 2]) -> u16) -> Result<(String, 
             at: 2 + 2 * text.chars().take_while(|c| *c != '\0').map(char::len_utf16).sum::<usize>(),
         }),
         None => Ok((text, Encoding { form, mark: true })),
+    }
+}
+
+/// A text that is to be written, and how.
+pub struct Written {
+    /// It, without a byte order mark.
+    pub text: String,
+    /// How.
+    pub encoding: Encoding,
+}
+
+impl Written {
+    /// What a text of an encoding becomes by an edit. A byte order mark that comes before it is the file's, which has one then.
+    pub fn of(text: String, before: Option<&str>, encoding: Encoding) -> Self {
+        let is_mark = encoding.form != Form::Windows1252 && !before.is_some_and(|before| before.starts_with(MARK));
+        match text.strip_prefix(MARK).filter(|_| is_mark) {
+            Some(rest) => Self {
+                text: rest.to_owned(),
+                encoding: Encoding { mark: true, ..encoding },
+            },
+            None => Self { text, encoding },
+        }
     }
 }
 
@@ -283,6 +333,23 @@ mod tests {
         assert_eq!(refused(b"ab\0c"), "it is binary: byte 2 is NUL");
         assert_eq!(refused(&wide("a\0", u16::to_le_bytes)), "it is binary: byte 4 is NUL");
         assert!(refused(b"\xff\xfe\0\0a\0\0\0").starts_with("it is UTF-32"));
+    }
+
+    #[test]
+    fn utf16_without_a_mark_is_named_with_a_way_out() {
+        let text = "using System;\r\n// caf\u{e9} \u{65e5}\n";
+        for (form, unit) in [("UTF-16LE", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("UTF-16BE", u16::to_be_bytes)] {
+            let told = refused(&wide(text, unit)[2..]);
+            assert!(
+                told.starts_with(&format!("it looks like {form} without a byte order mark; ")),
+                "{told}"
+            );
+            assert!(told.contains(&format!("`iconv -f {form} -t UTF-8`")), "{told}");
+            // Half a character, and what no text has.
+            assert!(refused(&[&wide(text, unit)[2..], b"\0"].concat()).starts_with("it is binary"));
+            assert!(refused(&wide("a\u{1}bc", unit)[2..]).starts_with("it is binary"));
+        }
+        assert!(refused(b"\0\0\0\0").starts_with("it is binary"));
     }
 
     #[test]

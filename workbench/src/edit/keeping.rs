@@ -7,7 +7,7 @@ use super::merge::unified;
 use super::perform::{Done, resolved};
 use super::refusing::how_moved;
 use super::run::{Run, Trouble};
-use super::session::Document;
+use super::session::{Document, Version};
 use super::state::{Found, Ground, Mode, Status, WorkflowState};
 use super::tools::Tool;
 
@@ -89,18 +89,18 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
 /// What both sides did to what they were made of.
 pub(super) fn both<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String, Trouble> {
     let document = run.document(path)?;
-    let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text));
-    let (base, ours) = (
-        text(&document.now.base)?.unwrap_or_default(),
-        text(&document.now.text)?.unwrap_or_default(),
-    );
-    let mut told = unified(&base, &ours, path, &format!("{path} (buffer)"));
+    let text = |version| Ok::<_, Trouble>(run.text_of(path, version)?.map(|(text, _)| text).unwrap_or_default());
+    let mut told = String::new();
+    if document.is_edited() {
+        let (base, ours) = (text(&document.now.base)?, text(&document.now.text)?);
+        told = unified(&base, &ours, path, &format!("{path} (buffer)"));
+    }
     if document.seen != document.now.base {
-        let theirs = match text(&document.seen) {
-            Ok(theirs) => theirs.unwrap_or_default(),
-            Err(trouble) => return Ok(format!("{told}{}\n", trouble.summary)),
-        };
-        told.push_str(&unified(&base, &theirs, path, &format!("{path} (file)")));
+        let theirs = text(&document.seen).and_then(|theirs| Ok((text(&document.now.base)?, theirs)));
+        match theirs {
+            Ok((base, theirs)) => told.push_str(&unified(&base, &theirs, path, &format!("{path} (file)"))),
+            Err(trouble) => told.push_str(&format!("{}\n", trouble.summary)),
+        }
     }
     Ok(told)
 }
@@ -173,19 +173,23 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
 
 pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str) -> Result<Done, Trouble> {
     let other = resolved(run.files, given)?;
-    let text = run.text_of(path, &run.document(path)?.now.text)?.map(|(text, _)| text);
-    let Some(text) = text else {
+    let text = run.document(path)?.now.text.clone();
+    if run.bytes(path, &text)?.is_none() {
         let why = Trouble::new(
             format!("there is nothing to save: {path} is gone, and so is what its buffer held"),
             "",
         );
         let guidance = run
-            .allows(path, Tool::Undo)
+            .has_undo(path)
             .then(|| "`undo` gives the buffer back what it held; then call `persist_as`".to_owned());
         return Err(Trouble { guidance, ..why }.at(path));
-    };
+    }
     run.open_like(&other, path)?;
-    let mut status = run.edit("persist_as", vec![(other.clone(), Some(text.to_string()))])?;
+    let copy = Version {
+        text,
+        ..run.document(&other)?.now.clone()
+    };
+    let mut status = run.put_versions("persist_as", vec![(other.clone(), copy)])?;
     if run.session.mode == Mode::Manual {
         status = run.save(std::slice::from_ref(&other))?;
     }
@@ -197,17 +201,9 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
 }
 
 pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&str>) -> Result<Done, Trouble> {
-    let saves = run.met.saves.len();
     let taken = run.take_back(redo, only)?;
     let what = if redo { "made again" } else { "took back" };
-    let became = match taken.status {
-        // What was never saved is not saved back.
-        Status::Success if run.session.mode == Mode::Immediate && run.met.saves.len() == saves => {
-            " in the buffer; the file holds that already and was not written"
-        }
-        status => after(run, status),
-    };
-    let summary = format!("{what}: {}{became}", taken.operation);
+    let summary = format!("{what}: {}{}", taken.operation, after(run, &taken.paths, taken.status));
     let mut detail = String::new();
     if taken.status == Status::ExternalConflict {
         for path in &taken.paths {

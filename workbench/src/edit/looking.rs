@@ -19,6 +19,9 @@ impl<F: Files> Run<'_, F> {
     /// # Errors
     /// When the file cannot be read as text any more.
     pub fn look(&mut self, path: &str) -> Result<Found, Trouble> {
+        if let Some(trouble) = self.not_allowed(path) {
+            return Err(trouble);
+        }
         // What this operation has seen already is not read again.
         let looked = self.looked.get(path).map(|looked| looked.content.clone());
         let seen = match looked.map_or_else(|| self.see(path), Ok) {
@@ -132,7 +135,7 @@ impl<F: Files> Run<'_, F> {
     pub fn refresh(&mut self, path: &str) -> Result<(Found, bool), Trouble> {
         let before = self.document(path)?.clone();
         let found = self.look(path)?;
-        let theirs = self.seen(path, before.now.encoding)?;
+        let theirs = self.seen(path, before.now.encoding).map_err(|trouble| self.of_document(trouble))?;
         let mut found = match found {
             Found::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Found::Same { differs },
             // It was told before.
@@ -194,6 +197,9 @@ impl<F: Files> Run<'_, F> {
     /// # Errors
     /// When there is no room to keep it.
     pub(super) fn discard(&mut self, path: &str) -> Result<(Status, Option<Change>), Trouble> {
+        if let Some(trouble) = self.not_allowed(path) {
+            return Err(trouble);
+        }
         let before = self.document(path)?.clone();
         if matches!(before.state, State::SelectionPending(_))
             || !before.is_edited() && !matches!(before.state.ground(), Ground::OutOfSync { .. })

@@ -11,6 +11,8 @@ use std::collections::HashMap;
 const LARGEST: usize = 8 << 20;
 /// So many lines of the needle say where it may be meant.
 const MOST_LINES: usize = 200;
+/// A line of the needle that stands there and in the text in more pairs of places says nothing.
+const MOST_VOTES: usize = 1 << 20;
 /// Of fewer pairs of characters any line may have some.
 const SHORTEST: usize = 3;
 /// A line is shown up to so many characters.
@@ -202,28 +204,41 @@ fn loosely(line: &str) -> String {
     squeezed(line).to_lowercase()
 }
 
-/// Where the needle begins if most of its lines that are in the text are to stand where they stand; the first such place.
+/// Where the needle begins if most of its lines that are in the text are to stand where they stand; the first such place. Lines that stand in too
+/// many places say nothing.
 fn aligned(lines: &[&str], wanted: &[&str], key: fn(&str) -> String) -> Option<usize> {
-    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    // Of each line of the needle: where it stands there, and where in the text.
+    let mut places: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
     for (at, line) in wanted.iter().enumerate() {
         let key = key(line);
         // Brackets alone say nothing.
         if key.chars().any(char::is_alphanumeric) {
-            places.entry(key).or_default().push(at);
+            let number = *numbers.entry(key).or_insert(places.len());
+            if number == places.len() {
+                places.push(Default::default());
+            }
+            places[number].0.push(at);
         }
     }
-    let mut votes: HashMap<usize, usize> = HashMap::new();
-    for (number, line) in lines.iter().enumerate() {
-        for at in places.get(&key(line)).into_iter().flatten() {
-            if let Some(start) = number.checked_sub(*at) {
-                *votes.entry(start).or_default() += 1;
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(number) = numbers.get(&key(line)) {
+            places[*number].1.push(at);
+        }
+    }
+    let mut votes = vec![0_usize; lines.len()];
+    for (wanted, found) in places.iter().filter(|(wanted, found)| wanted.len() * found.len() <= MOST_VOTES) {
+        for at in found {
+            for start in wanted.iter().filter_map(|wanted| at.checked_sub(*wanted)) {
+                votes[start] += 1;
             }
         }
     }
-    votes
-        .into_iter()
-        .max_by_key(|(start, votes)| (*votes, usize::MAX - start))
-        .map(|(start, _)| start)
+    let best = votes
+        .iter()
+        .enumerate()
+        .max_by_key(|(start, votes)| (**votes, usize::MAX - start))?;
+    (*best.1 > 0).then_some(best.0)
 }
 
 /// Where the line stands that has most pairs of characters in common with the needle's longest line; `None` when those are few.
@@ -338,6 +353,16 @@ mod tests {
             why("a\nlast line here", "last line here\nand more"),
             @"the file ends at line 2 where old_text goes on with `and more`"
         );
+    }
+
+    #[test]
+    fn lines_that_stand_everywhere_are_not_counted_for_long() {
+        let text = format!("{}here\n{0}", "a\n".repeat(20_000));
+        let lines: Vec<&str> = split(&text).map(body).collect();
+        let wanted = [vec!["a"; 198], vec!["here", "b"]].concat();
+        assert_eq!(aligned(&lines, &wanted, exactly), Some(20_000 - 198), "the one that is telling");
+        assert_eq!(aligned(&lines, &vec!["a"; 199], exactly), None);
+        assert_eq!(aligned(&lines, &["a", "b"], exactly), Some(0));
     }
 
     #[test]

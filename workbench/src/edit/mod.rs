@@ -14,6 +14,8 @@ pub mod files;
 mod fitting;
 pub mod flags;
 mod keeping;
+#[cfg(test)]
+mod killed_tests;
 mod leading;
 pub mod lines;
 mod lookalike;

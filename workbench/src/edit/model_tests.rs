@@ -6,7 +6,7 @@
 use super::merge::carry;
 use super::noticing::notice;
 use super::order::{Asked, Order};
-use super::perform::{perform, recover};
+use super::perform::perform;
 use super::real::Real;
 use super::response::Response;
 use super::session::{Session, all, kept};
@@ -464,47 +464,4 @@ fn what_others_wrote_before_a_refresh_is_not_undone_with_it() {
             check(mode, &acts).expect("as the model has it");
         }
     }
-}
-
-/// Several files that one operation saves: whenever it is killed, the next operation finds all of them saved, or none.
-#[test]
-fn a_death_among_several_files_leaves_all_or_none() {
-    let (mut seen, mut left) = ([false; 2], 0);
-    for steps in 0..160 {
-        let files = Real::new();
-        for name in ["a", "b", "c"] {
-            files.write(name, "old\n");
-        }
-        let patch = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n*** End Patch";
-        let ask = |order: Order, session: Option<String>| {
-            let asked = Asked {
-                order,
-                session,
-                path: None,
-                mode: Some(Mode::Immediate),
-                fit: false,
-            };
-            perform(&files.disk, &asked, 1)
-        };
-        kill::after(Some(steps));
-        ask(Order::Patch(patch.to_owned()), None);
-        kill::after(None);
-        left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/versions"]
-            .iter()
-            .map(|folder| files.leftovers(folder))
-            .sum::<usize>();
-        // Nobody heard of its session: whatever comes next puts it right.
-        let listed = match steps % 2 {
-            0 => format!("{:?}", ask(Order::List, None)),
-            _ => format!("{:?}", recover(&files.disk, 1)),
-        };
-        let now = (files.text("a"), files.text("b"), files.file("c").is_some());
-        assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{listed}");
-        let all = now == ("new\n".to_owned(), "new\n".to_owned(), false);
-        let none = now == ("old\n".to_owned(), "old\n".to_owned(), true);
-        assert!(all || none, "{now:?} after {steps} steps");
-        seen[usize::from(all)] = true;
-    }
-    assert_eq!(seen, [true, true]);
-    assert!(left > 20, "kills left {left} files half written");
 }

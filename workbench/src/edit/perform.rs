@@ -182,7 +182,8 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
         true => run
             .session
             .end(files)
-            .and_then(|()| if closed { session::collect(files, now) } else { Ok(()) }),
+            .and_then(|()| if closed { session::collect(files, now) } else { Ok(Vec::new()) })
+            .map(|ended| run.notes.extend(ended)),
         false => run.session.store(files),
     };
     if run.is_saving && kept.is_ok() {
@@ -283,9 +284,13 @@ fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Troubl
             ));
         }
     };
-    session::tidy(files, now)?;
+    let news = session::tidy(files, now)?;
     let id = format!("{:08x}", files.fresh() as u32);
-    Ok(Session::new(id, asked.mode.unwrap_or(usual), now))
+    Ok(Session {
+        opened: asked.order == Order::Open,
+        news,
+        ..Session::new(id, asked.mode.unwrap_or(usual), now)
+    })
 }
 
 fn no_session(why: &NoSession) -> Trouble {
@@ -388,7 +393,8 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
             format!("{note}; {summary}")
         };
     }
-    let mut guidance = done.guidance.or_else(|| on(state, mode));
+    let went = path.as_ref().filter(|_| !closed).and_then(|path| run.went(path));
+    let mut guidance = done.guidance.or(went).or_else(|| on(state, mode));
     let reminders = [
         (run.ended, "numbers of candidates from before have ended: `replace` offers new ones"),
         (

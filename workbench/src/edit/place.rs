@@ -3,6 +3,7 @@
 
 use crate::location::MANIFEST;
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Longest path that is looked at, in bytes.
@@ -23,7 +24,7 @@ pub enum Refused {
     /// It lies in `.cortex`.
     #[error("{0} belongs to cortex, which keeps it itself")]
     Own(String),
-    /// It is `cortex.toml`.
+    /// It is `cortex.toml`, or the file that this leads to, under whatever name.
     #[error("{0} is the manifest, which is edited only where that is allowed")]
     Manifest(String),
     /// It lies in the store.
@@ -83,7 +84,7 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
     if first == ".cortex" {
         return Err(Refused::Own(given.to_owned()));
     }
-    if path.to_lowercase() == MANIFEST && !guard.manifest {
+    if !guard.manifest && (path.to_lowercase() == MANIFEST || is_one(&root.join(MANIFEST), &real)) {
         return Err(Refused::Manifest(given.to_owned()));
     }
     let store = guard
@@ -94,6 +95,12 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
         return Err(Refused::Store(given.to_owned()));
     }
     Ok(path)
+}
+
+/// Whether two names are of one file, by links of either kind.
+fn is_one(path: &Path, other: &Path) -> bool {
+    let file = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    file(path).is_some_and(|own| file(other) == Some(own))
 }
 
 /// How many bytes the file at a path below the root has; `None` where there is none.
@@ -231,5 +238,22 @@ mod tests {
             ..guard.clone()
         };
         assert_eq!(resolve(&root, "cortex.toml", &allowed).as_deref(), Ok("cortex.toml"));
+    }
+
+    #[test]
+    fn the_manifest_is_one_under_all_of_its_names() {
+        let temp = tempfile::tempdir().expect("folder");
+        let root = temp.path().canonicalize().expect("canonical");
+        std::fs::create_dir(root.join("conf")).expect("folder");
+        std::fs::write(root.join("conf/real.toml"), "x").expect("file");
+        std::fs::write(root.join("conf/other.toml"), "x").expect("file");
+        symlink("conf/real.toml", root.join("cortex.toml")).expect("link");
+        std::fs::hard_link(root.join("conf/real.toml"), root.join("m.toml")).expect("link");
+        let meant = |given: &str, manifest: bool| resolve(&root, given, &Guard { store: None, manifest });
+        for given in ["cortex.toml", "conf/real.toml", "m.toml"] {
+            assert_eq!(meant(given, false).as_ref().map_err(named), Err("manifest"), "{given}");
+            assert!(meant(given, true).is_ok(), "{given}");
+        }
+        assert_eq!(meant("conf/other.toml", false).as_deref(), Ok("conf/other.toml"));
     }
 }

@@ -39,6 +39,11 @@ impl Real {
         let _ = fs::remove_file(self.path(path));
     }
 
+    /// Somebody else gives a file another name.
+    pub fn link(&self, path: &str, other: &str) {
+        fs::hard_link(self.path(path), self.path(other)).expect("linked");
+    }
+
     /// What a file holds.
     pub fn file(&self, path: &str) -> Option<Vec<u8>> {
         fs::read(self.path(path)).ok()

@@ -2,11 +2,11 @@
 //! in which a crash at any point loses nothing that was told.
 
 use super::diagnostics::Met;
-use super::encoding::{Encoding, PLAIN, Unreadable, decode, encode, length};
+use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
 use super::files::{Files, Found as Read, Stamp};
 use super::place::Refused;
 use super::session::{Change, Content, Document, Edit, Session, Version, content, keep, kept};
-use super::state::{Effect, Event, Mode, Status, WorkflowState, step};
+use super::state::{Effect, Event, Ground, Mode, Status, WorkflowState, step};
 use super::tools::{Tool, allowed, allows};
 use super::trail::Moved;
 use std::cell::RefCell;
@@ -82,7 +82,7 @@ pub struct Run<'f, F: Files> {
     /// What befell its documents, by path.
     pub(super) moves: Vec<(String, Moved)>,
     /// Files that may not be edited, and why.
-    barred: BTreeMap<String, String>,
+    barred: BTreeMap<String, Refused>,
     /// Whether candidates that had been offered count no more.
     pub(super) ended: bool,
     /// By how many characters buffers grew.
@@ -104,7 +104,7 @@ impl<'f, F: Files> Run<'f, F> {
         for path in session.paths() {
             match files.resolve(path) {
                 Ok(_) | Err(Refused::NoFile(_) | Refused::BelowFile(_) | Refused::System { .. }) => {}
-                Err(why) => drop(barred.insert(path.clone(), why.to_string())),
+                Err(why) => drop(barred.insert(path.clone(), why)),
             }
         }
         Self {
@@ -122,6 +122,11 @@ impl<'f, F: Files> Run<'f, F> {
             contents: BTreeMap::new(),
             texts: RefCell::default(),
         }
+    }
+
+    /// The manifest may be edited, whoever asks: what is finished was allowed when it was begun.
+    pub(super) fn allow_manifest(&mut self) {
+        self.barred.retain(|_, why| !matches!(why, Refused::Manifest(_)));
     }
 
     /// The name of this operation in the log.
@@ -168,6 +173,12 @@ impl<'f, F: Files> Run<'f, F> {
     /// Whether a file may be edited; it may have been otherwise when it was opened.
     pub(super) fn is_barred(&self, path: &str) -> bool {
         self.barred.contains_key(path)
+    }
+
+    /// That a document is the manifest, which this operation may not edit; as a file nothing became of it.
+    pub(super) fn not_allowed(&self, path: &str) -> Option<Trouble> {
+        let why = self.barred.get(path).filter(|why| matches!(why, Refused::Manifest(_)))?;
+        Some(Trouble::new(why.to_string(), "say that it is: with `--manifest`, by JSON `manifest`").at(path))
     }
 
     /// Reads a file and remembers how it looked.
@@ -301,6 +312,14 @@ impl<'f, F: Files> Run<'f, F> {
         }
         let bytes = kept(self.files, wanted)?;
         bytes.map(|bytes| Some(Rc::new(bytes))).ok_or_else(|| {
+            let own = self.session.documents.get(path);
+            if own.is_some_and(|own| !own.is_edited() && own.now.text.as_ref() == Some(wanted)) {
+                let why = format!("the buffer of {path} had no edits, and what it held went with the file");
+                return Trouble {
+                    guidance: None,
+                    ..Trouble::new(why, "").at(path)
+                };
+            }
             Trouble::new(
                 format!("a version of {path} that this session needs is damaged or gone from .cortex/edit"),
                 "`discard` takes the file as it is",
@@ -333,7 +352,7 @@ impl<'f, F: Files> Run<'f, F> {
         text.map(|(text, _)| text).ok_or_else(|| {
             let guidance = "`undo` gives the buffer back what it held; `create` makes the file anew";
             Trouble {
-                guidance: self.allows(path, Tool::Undo).then(|| guidance.to_owned()),
+                guidance: self.has_undo(path).then(|| guidance.to_owned()),
                 ..Trouble::new(format!("{path} is not there any more"), "").at(path)
             }
         })
@@ -353,13 +372,38 @@ impl<'f, F: Files> Run<'f, F> {
     /// What can be asked of a document in such a state.
     pub(super) fn possible(&self, state: WorkflowState) -> Vec<Tool> {
         let mut tools = allowed(state, self.session.mode);
-        // Other documents may have what is not saved.
-        tools.retain(|tool| *tool != Tool::Close || self.session.is_saved());
+        // Other documents may have what is not saved, and one that is out of sync may have nothing.
+        tools.retain(|tool| *tool != Tool::Close);
+        if self.session.is_saved() && state != WorkflowState::Refreshing {
+            tools.push(Tool::Close);
+        }
         tools
+    }
+
+    /// Whether there is an edit of a document that can be taken back now.
+    pub(super) fn has_undo(&self, path: &str) -> bool {
+        let mut changes = self.session.done.iter().flat_map(|edit| &edit.changes);
+        self.allows(path, Tool::Undo) && changes.any(|change| change.path == path)
+    }
+
+    /// What leads on where the file of a document cannot be read, and the buffer had nothing that the file had not: what it held went with the
+    /// file. `None` where it holds something, or the file can be read.
+    pub(super) fn went(&self, path: &str) -> Option<String> {
+        let document = self.session.documents.get(path)?;
+        let is_unread = document.state.ground() == (Ground::OutOfSync { conflict: false });
+        let is_gone = is_unread && !document.is_edited() && self.bytes(path, &document.now.text).is_err();
+        let close = if self.session.is_saved() { ", or `close`" } else { "" };
+        is_gone.then(|| format!("mend the file, then call `refresh`{close}: this session has edited nothing in it that could be lost"))
     }
 
     /// What stands in the way of a file, told of its document: that has a buffer.
     pub(super) fn of_document(&self, trouble: Trouble) -> Trouble {
+        if let Some(guidance) = trouble.path.as_ref().and_then(|path| self.went(path)) {
+            return Trouble {
+                guidance: Some(guidance),
+                ..trouble
+            };
+        }
         let elsewhere = match self.session.mode {
             Mode::Disabled => "",
             Mode::Immediate | Mode::Manual => "; what the buffer holds can be saved elsewhere with `persist_as`",
@@ -375,15 +419,24 @@ impl<'f, F: Files> Run<'f, F> {
     ///
     /// # Errors
     /// When a text cannot be written in the encoding of its file, or there is no room to keep it.
-    pub fn edit(&mut self, operation: &str, texts: Vec<(String, Option<String>)>) -> Result<Status, Trouble> {
+    pub fn edit(&mut self, operation: &str, texts: Vec<(String, Option<Written>)>) -> Result<Status, Trouble> {
         let mut versions = Vec::new();
-        for (path, text) in texts {
+        for (path, written) in texts {
             let now = self.document(&path)?.now.clone();
-            let bytes = text.map(|text| encode(text, now.encoding).map(Rc::new)).transpose();
+            let encoding = written.as_ref().map_or(now.encoding, |written| written.encoding);
+            let bytes = written.map(|written| encode(written.text, encoding).map(Rc::new)).transpose();
             let bytes = bytes.map_err(|why| Trouble::new(format!("{path}: {why}"), "nothing was changed").at(&path))?;
             let text = self.at_hand(bytes.as_ref());
-            versions.push((path, Version { text, ..now }));
+            versions.push((path, Version { text, encoding, ..now }));
         }
+        self.put_versions(operation, versions)
+    }
+
+    /// Buffers become other versions, as [`Self::edit`] says.
+    ///
+    /// # Errors
+    /// When there is no room to keep them.
+    pub(super) fn put_versions(&mut self, operation: &str, versions: Vec<(String, Version)>) -> Result<Status, Trouble> {
         let changes = self.become_all(versions)?;
         self.remember(operation, changes.clone());
         self.settle_all(&changes)

@@ -20,6 +20,7 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
     for session in Session::interrupted(files)? {
         let mut run = Run::begin(files, session.clone(), now);
+        run.allow_manifest();
         run.recover();
         let (id, moves) = (run.id(), std::mem::take(&mut run.moves));
         let edit = run.session.done.last().filter(|edit| edit.id == id);
@@ -34,42 +35,80 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     Ok(told)
 }
 
+/// How a file stands that was being saved when a process was killed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Half {
+    /// It holds what it was to hold.
+    Saved,
+    /// It holds what it held.
+    Waits,
+    /// It holds some of both, as what is written in place does.
+    Torn,
+    /// Somebody else wrote it, or it cannot be read.
+    Lost,
+}
+
+/// Whether bytes are those of a file that is being written in place: each is the one that stood there, or the one that is to stand there.
+fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
+    let lengths = from.len().min(to.len())..=from.len().max(to.len());
+    let known = |(at, byte): (usize, &u8)| from.get(at) == Some(byte) || to.get(at) == Some(byte);
+    lengths.contains(&found.len()) && found.iter().enumerate().all(known)
+}
+
 impl<F: Files> Run<'_, F> {
-    /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, or, where somebody else
-    /// wrote one of them, all are put back; where nothing was saved yet the edits wait in the buffer.
+    /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, and so does what was only
+    /// written in part; where somebody else wrote one of them, all are put back. Where nothing was saved yet the edits wait in the buffer.
     fn recover(&mut self) {
-        let (mut saved, mut rest, mut lost) = (Vec::new(), Vec::new(), false);
-        for saving in std::mem::take(&mut self.session.saving) {
-            match self.see(&saving.path) {
-                Ok(found) if found == saving.to => saved.push(saving),
-                found => {
-                    lost |= found.is_err() || found.is_ok_and(|found| found != saving.from);
-                    rest.push(saving);
-                }
-            }
-        }
-        if saved.is_empty() {
+        let all = std::mem::take(&mut self.session.saving);
+        let stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
+        let begun = |half: &Half| matches!(half, Half::Saved | Half::Torn);
+        if !stand.iter().any(begun) {
             return;
         }
+        let rest: Vec<Saving> = all
+            .iter()
+            .zip(&stand)
+            .filter(|(_, half)| **half != Half::Saved)
+            .map(|(saving, _)| saving.clone())
+            .collect();
         if !rest.is_empty() {
-            let paths: Vec<&str> = saved.iter().chain(&rest).map(|saving| saving.path.as_str()).collect();
+            let paths: Vec<&str> = all.iter().map(|saving| saving.path.as_str()).collect();
             let what = format!(
                 "an operation that was cut short (session {}: {})",
                 self.session.id,
                 paths.join(", ")
             );
-            if !lost && self.put(&rest, |saving| &saving.to) {
+            if !stand.contains(&Half::Lost) && self.put(&rest, |saving| &saving.to) {
                 self.notes.push(format!("{what} has been completed"));
-                saved.append(&mut rest);
-            } else if self.put(&saved, |saving| &saving.from) {
-                self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
-                return;
             } else {
+                let written: Vec<Saving> = all.iter().filter(|saving| begun(&self.half(saving))).cloned().collect();
+                if self.put(&written, |saving| &saving.from) {
+                    self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
+                    return;
+                }
                 self.notes
                     .push(format!("{what} can neither be completed nor taken back: look at its files"));
             }
         }
-        saved.iter().for_each(|saving| self.settle(saving));
+        for saving in &all {
+            if self.half(saving) == Half::Saved {
+                self.settle(saving);
+            }
+        }
+    }
+
+    /// How a file stands that was being saved, looked at anew.
+    fn half(&mut self, saving: &Saving) -> Half {
+        let Saving { path, from, to, .. } = saving;
+        match self.see(path) {
+            Ok(found) if found == *to => Half::Saved,
+            Ok(found) if found == *from => Half::Waits,
+            Ok(found) => match [&found, from, to].map(|content| self.bytes(path, content)) {
+                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => Half::Torn,
+                _ => Half::Lost,
+            },
+            Err(_) => Half::Lost,
+        }
     }
 
     /// Writes files that were looked at just now; whether all of them could be.

@@ -21,10 +21,12 @@ const REMEMBERED: usize = 200;
 const FAILED: usize = 20;
 /// From so many sessions on old ones are looked for when one is opened.
 const MANY: usize = 64;
-/// So many that have nothing unsaved stay.
+/// So many of those that nobody opened stay once all is saved: each is an edit without a handle.
 const KEPT: usize = 256;
-/// Versions that nothing unsaved needs take so many bytes at most.
+/// Their versions take so many bytes at most.
 const ROOM: u64 = 256 << 20;
+/// So many of those that were ended to make room are named.
+const ENDED: usize = 5;
 
 /// What a file or a buffer holds: the digest of its bytes; `None` where there is no file.
 pub type Content = Option<String>;
@@ -150,6 +152,9 @@ pub struct Session {
     pub id: String,
     /// When edits are saved.
     pub mode: Mode,
+    /// Whether somebody opened it, and did not only edit without a handle. Nobody else's edits end it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub opened: bool,
     /// When it was last used, in seconds.
     pub used: u64,
     /// How many operations it has seen.
@@ -214,6 +219,7 @@ impl Session {
         Self {
             id,
             mode,
+            opened: false,
             used: now,
             operations: 0,
             documents: BTreeMap::new(),
@@ -413,34 +419,54 @@ pub fn all(files: &impl Files) -> io::Result<Vec<Session>> {
 ///
 /// # Errors
 /// When the disk does not answer.
-pub fn tidy(files: &impl Files, now: u64) -> io::Result<()> {
+pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
     let large = || -> io::Result<bool> { Ok(files.notes("versions")?.iter().map(|(_, length)| length).sum::<u64>() > ROOM) };
     match files.notes("sessions")?.len() >= MANY || large()? {
         true => collect(files, now),
-        false => Ok(()),
+        false => Ok(Vec::new()),
     }
 }
 
-/// Ends sessions that have expired, and the oldest of those that have nothing unsaved where they are too many, or their versions too large. Drops
-/// versions that no session names. A session that cannot be read stays, and so do all versions then.
+/// Ends sessions that have expired, and the oldest of those that nobody opened and that have nothing unsaved, where these are too many, or their
+/// versions too large: what was ended to make room is told in sentences. Drops versions that no session names. A session that cannot be read stays,
+/// and so do all versions then.
 ///
 /// # Errors
 /// When the disk does not answer.
-pub fn collect(files: &impl Files, now: u64) -> io::Result<()> {
+pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
+    let ended = within(files, now, KEPT, ROOM)?;
+    let shown = ended.iter().take(ENDED).cloned().collect::<Vec<_>>().join(", ");
+    let more = match ended.len().saturating_sub(ENDED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let told = format!("to make room the oldest sessions of single edits have ended, which can be taken back no more: {shown}{more}");
+    Ok(if ended.is_empty() { Vec::new() } else { vec![told] })
+}
+
+/// As [`collect`], with `most` sessions that nobody opened and so many bytes of their versions, but for the last of them. Handles of those ended.
+pub(super) fn within(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
     let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
     let names = files.notes("sessions")?;
     let sessions = all(files)?;
-    let (mut wanted, mut saved, mut taken) = (BTreeSet::new(), 0, 0);
+    let (mut wanted, mut single, mut taken) = (BTreeSet::new(), 0, 0);
+    let mut ended = Vec::new();
     for session in &sessions {
         let own: BTreeSet<&String> = session.contents().filter(|content| !wanted.contains(*content)).collect();
-        let length: u64 = own.iter().filter_map(|content| lengths.get(*content)).sum();
-        let is_saved = session.is_saved();
-        if session.has_expired(now) || is_saved && (saved == KEPT || taken + length > ROOM) {
+        if session.has_expired(now) {
             session.end(files)?;
             continue;
         }
-        saved += usize::from(is_saved);
-        taken += length;
+        if !session.opened && session.is_saved() {
+            let length: u64 = own.iter().filter_map(|content| lengths.get(*content)).sum();
+            if single == most || single > 0 && taken + length > room {
+                session.end(files)?;
+                ended.push(session.id.clone());
+                continue;
+            }
+            single += 1;
+            taken += length;
+        }
         wanted.extend(own);
     }
     if sessions.len() == names.len() {
@@ -448,5 +474,5 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<()> {
             files.drop_note(&format!("versions/{name}"))?;
         }
     }
-    Ok(())
+    Ok(ended)
 }

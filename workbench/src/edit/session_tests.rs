@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::order::{Asked, Order, Part};
 use super::perform::perform;
 use super::response::Response;
-use super::session::LIFETIME;
+use super::session::{LIFETIME, within};
 use super::state::{Mode, Status, WorkflowState};
 use super::symbol;
 use super::tools::{Tool, named};
@@ -479,6 +479,94 @@ fn old_sessions_and_their_versions_go() {
     coder.session = None;
     coder.ask_with(Order::Open, Some("a.cs"), None);
     assert_eq!((coder.files.kept("sessions"), coder.files.kept("versions")), (1, 0));
+}
+
+#[test]
+fn what_somebody_opened_outlives_any_number_of_single_edits() {
+    let mut coder = Coder::opened("one\n", Mode::Immediate);
+    assert_eq!(coder.replace("one", "two").status, Status::Success);
+    let opened = coder.session.clone();
+    let mut told = Vec::new();
+    for number in 0..260 {
+        coder.session = None;
+        coder.now += 1;
+        let order = Order::Write(format!("{number}\n"));
+        let done = coder.ask_with(order, Some("b.cs"), None);
+        assert_eq!(done.status, Status::Success);
+        told.extend(done.summary.contains("to make room").then_some(done.summary));
+    }
+    assert_eq!(told.len(), 3, "each that ends is said");
+    assert!(
+        told[0].contains("the oldest sessions of single edits have ended") && told[0].contains(": 0000000"),
+        "{told:?}"
+    );
+    let last = coder.session.clone();
+    for session in [opened, last] {
+        coder.session = session;
+        let undone = coder.ask(Order::Undo);
+        assert_eq!(undone.status, Status::Success, "{undone:?}");
+    }
+    assert_eq!((coder.text().as_str(), coder.files.text("b.cs").as_str()), ("one\n", "258\n"));
+}
+
+#[test]
+fn the_last_edit_has_room_however_large_it_is() {
+    let mut coder = Coder::with("one\n");
+    let mut edits = Vec::new();
+    for number in 0..3 {
+        coder.session = None;
+        coder.now += 1;
+        coder.ask_with(Order::Write(format!("{number}{}", "x".repeat(100))), Some("a.cs"), None);
+        edits.push(coder.session.clone().expect("a handle"));
+    }
+    assert_eq!(within(&coder.files, coder.now, 9, 305).expect("tidied"), edits[..1]);
+    assert_eq!(within(&coder.files, coder.now, 9, 10).expect("tidied"), edits[1..2]);
+    assert_eq!(within(&coder.files, coder.now, 9, 10).expect("tidied"), Vec::<String>::new());
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+}
+
+#[test]
+fn a_byte_order_mark_that_comes_with_a_text_is_the_files() {
+    let mut coder = Coder::with("");
+    let held = |coder: &Coder, path: &str| String::from_utf8(coder.files.file(path).expect("a file")).expect("UTF-8");
+    coder.files.write("a.cs", "\u{feff}one\n");
+    let write = |text: &str| Order::Write(text.to_owned());
+    assert_eq!(coder.ask_with(write("\u{feff}two\n"), Some("a.cs"), None).status, Status::Success);
+    assert_eq!(held(&coder, "a.cs"), "\u{feff}two\n");
+    assert_eq!(coder.ask_with(write("\u{feff}two\n"), Some("a.cs"), None).status, Status::NoOp);
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(held(&coder, "a.cs"), "\u{feff}one\n");
+    let made = coder.ask_with(Order::Create("\u{feff}new\n".to_owned()), Some("b.cs"), None);
+    assert_eq!(
+        (made.status, held(&coder, "b.cs")),
+        (Status::Success, "\u{feff}new\n".to_owned()),
+        "{made:?}"
+    );
+    assert_eq!(
+        coder.replace("new", "newer").status,
+        Status::Exception,
+        "two files, and none is named"
+    );
+    // A file without one gets it, and `undo` takes it away.
+    coder.files.write("c.cs", "one\n");
+    coder.session = None;
+    assert_eq!(coder.ask_with(write("\u{feff}one\n"), Some("c.cs"), None).status, Status::Success);
+    assert_eq!(held(&coder, "c.cs"), "\u{feff}one\n");
+    assert_eq!(coder.replace("one", "1").status, Status::Success);
+    assert_eq!(held(&coder, "c.cs"), "\u{feff}1\n");
+    coder.ask(Order::Undo);
+    assert_eq!(coder.ask(Order::Undo).status, Status::Success);
+    assert_eq!(held(&coder, "c.cs"), "one\n");
+    // One that has two keeps both, also elsewhere.
+    coder.files.write("d.cs", "\u{feff}\u{feff}one\n");
+    coder.session = None;
+    coder.ask_with(Order::Open, Some("d.cs"), None);
+    coder.replace("one", "1");
+    coder.ask(Order::PersistAs("e.cs".to_owned()));
+    coder.ask_with(Order::Commit, Some("d.cs"), None);
+    for path in ["d.cs", "e.cs"] {
+        assert_eq!(held(&coder, path), "\u{feff}\u{feff}1\n", "{path}");
+    }
 }
 
 #[test]

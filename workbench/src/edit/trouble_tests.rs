@@ -528,3 +528,62 @@ fn what_is_a_file_is_no_folder_of_another_one() {
         assert_eq!(coder.ask(Order::Commit).status, Status::Success);
     }
 }
+
+#[test]
+fn what_is_not_saved_is_not_said_to_be() {
+    let mut coder = Coder::opened("one\ntwo\n", Mode::Immediate);
+    coder.files.fill(Some("a.cs"));
+    assert_eq!(coder.replace("one", "1").status, Status::PersistFailure);
+    coder.files.fill(None);
+    coder.files.write("a.cs", "eins\ntwo\n");
+    assert_eq!(coder.ask(Order::Refresh).status, Status::ExternalConflict);
+    let edited = coder.replace("two", "TWO");
+    assert_eq!(stands(&edited), (Status::Success, WorkflowState::OutOfSync));
+    assert_eq!(
+        edited.summary,
+        "replaced one occurrence of old_text in the buffer; not saved, for the file is not what the buffer was made of"
+    );
+    assert_eq!(coder.text(), "eins\ntwo\n");
+}
+
+#[test]
+fn a_document_without_edits_whose_file_went_leads_on() {
+    for other in [&b"a\0b"[..], b"<folder>"] {
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        coder.files.write("a.cs", other);
+        for order in [
+            Order::Diff,
+            Order::PersistAs("b.cs".to_owned()),
+            Order::Discard,
+            Order::Refresh,
+            replace("one", "1"),
+        ] {
+            let told = coder.ask(order);
+            assert!(!told.summary.contains("damaged") && !told.summary.contains("the same"), "{told:?}");
+            let guidance = told.guidance.unwrap_or_default();
+            assert!(
+                guidance.contains("call `refresh`, or `close`") && !guidance.contains("persist_as"),
+                "{guidance}"
+            );
+        }
+        coder.files.write("a.cs", "two\n");
+        assert_eq!(stands(&coder.ask(Order::Refresh)), (Status::Success, WorkflowState::Idle));
+        coder.files.write("a.cs", other);
+        assert_eq!(coder.ask(Order::Diff).workflow_state, WorkflowState::OutOfSync);
+        assert_eq!(coder.ask(Order::Close).status, Status::Success);
+    }
+    // What never was edited is not to be had back.
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.files.remove("a.cs");
+    let gone = coder.ask(Order::PersistAs("b.cs".to_owned()));
+    assert!(gone.summary.contains("there is nothing to save"), "{gone:?}");
+    assert!(!gone.guidance.unwrap_or_default().contains("undo"));
+    // What was saved is kept.
+    let mut coder = Coder::opened("one\n", Mode::Immediate);
+    coder.replace("one", "1");
+    coder.files.write("a.cs", "<folder>");
+    let diff = coder.ask(Order::Diff);
+    assert!(diff.summary.ends_with("the buffer has no edits"), "{diff:?}");
+    assert_eq!(coder.ask(Order::PersistAs("b.cs".to_owned())).status, Status::Success);
+    assert_eq!(coder.files.text("b.cs"), "1\n");
+}

@@ -6,9 +6,9 @@ use super::put::rules;
 use super::record::{Document, Overlay};
 use crate::edit::files::Files;
 use crate::edit::noticing::notice;
+use crate::edit::place::Refused;
 use crate::edit::session::{self, Content, LIFETIME, NoSession, Session};
 use crate::edit::state::WorkflowState;
-use crate::location::MANIFEST;
 use engine::values::digest::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,11 +46,15 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
     }))
 }
 
+/// Whether a file is the manifest, which is for those alone who say so.
+fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
+    matches!(files.resolve(path), Err(Refused::Manifest(_)))
+}
+
 /// Has a session meet what others wrote, as its next operation would: what it shows then is what saving it would come to. The lock is not held.
 pub(super) fn look<F: Files>(files: &F, handle: &str, now: u64) {
     if let Ok(session) = Session::load(files, handle, now) {
-        // The manifest is for those alone who say so.
-        let paths = session.documents.keys().filter(|path| *path != MANIFEST);
+        let paths = session.documents.keys().filter(|path| !is_manifest(files, path));
         let paths: BTreeSet<String> = paths.cloned().collect();
         // Where nothing can be written it shows what it last knew.
         let _ = notice(files, Some(&paths), now);
@@ -66,7 +70,7 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
         return Ok(());
     };
     for (path, document) in session.documents.iter().filter(|(_, document)| document.is_edited()) {
-        if path == MANIFEST || rules(path) {
+        if is_manifest(files, path) || rules(path) {
             let why = format!("{path}, which the session {handle} edits, says what is built of which files, and no overlay stands over it");
             let hint = format!("save it first: `cortex edit commit {path} --session {handle}`, or discard it");
             return Err(OverlayError::asked("E_PATH", why, "", hint));

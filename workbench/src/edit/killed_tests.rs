@@ -1,0 +1,165 @@
+//! What whoever comes next finds where a process was killed before any of its steps: all of it was done, or nothing.
+
+use super::disk::Disk;
+use super::order::{Asked, Order, Part};
+use super::perform::{perform, recover};
+use super::place::Guard;
+use super::real::Real;
+use super::state::{Mode, Status, WorkflowState};
+use crate::kill;
+
+/// Several files that one operation saves: whenever it is killed, the next operation finds all of them saved, or none.
+#[test]
+fn a_death_among_several_files_leaves_all_or_none() {
+    let (mut seen, mut left) = ([false; 2], 0);
+    for steps in 0..160 {
+        let files = Real::new();
+        for name in ["a", "b", "c"] {
+            files.write(name, "old\n");
+        }
+        let patch = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n*** End Patch";
+        let ask = |order: Order, session: Option<String>| {
+            let asked = Asked {
+                order,
+                session,
+                path: None,
+                mode: Some(Mode::Immediate),
+                fit: false,
+            };
+            perform(&files.disk, &asked, 1)
+        };
+        kill::after(Some(steps));
+        ask(Order::Patch(patch.to_owned()), None);
+        kill::after(None);
+        left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/versions"]
+            .iter()
+            .map(|folder| files.leftovers(folder))
+            .sum::<usize>();
+        // Nobody heard of its session: whatever comes next puts it right.
+        let listed = match steps % 2 {
+            0 => format!("{:?}", ask(Order::List, None)),
+            _ => format!("{:?}", recover(&files.disk, 1)),
+        };
+        let now = (files.text("a"), files.text("b"), files.file("c").is_some());
+        assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{listed}");
+        let all = now == ("new\n".to_owned(), "new\n".to_owned(), false);
+        let none = now == ("old\n".to_owned(), "old\n".to_owned(), true);
+        assert!(all || none, "{now:?} after {steps} steps");
+        seen[usize::from(all)] = true;
+    }
+    assert_eq!(seen, [true, true]);
+    assert!(left > 20, "kills left {left} files half written");
+}
+
+/// A file of two names is written in place: whenever that is killed, the next operation finds what it held or what it was to hold, and a mixture
+/// that was left is told.
+#[test]
+fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
+    let mut told = 0;
+    for (old, new) in [("one long old content here\n", "new\n"), ("new\n", "one long old content here\n")] {
+        for steps in 0..60 {
+            let files = Real::new();
+            files.write("a", old);
+            files.link("a", "b");
+            let ask = |order: Order, path: Option<&str>| {
+                let asked = Asked {
+                    order,
+                    session: None,
+                    path: path.map(str::to_owned),
+                    mode: None,
+                    fit: false,
+                };
+                perform(&files.disk, &asked, 1)
+            };
+            kill::after(Some(steps));
+            ask(Order::Write(new.to_owned()), Some("a"));
+            kill::after(None);
+            let left = files.text("b");
+            let listed = ask(Order::List, None);
+            let now = files.text("b");
+            assert!(now == old || now == new, "{now:?} after {steps} steps: {listed:?}");
+            if left != old && left != new {
+                assert!(
+                    listed.summary.contains("cut short") && listed.summary.contains("completed"),
+                    "{listed:?}"
+                );
+                told += 1;
+            }
+        }
+    }
+    assert!(told >= 3, "{told} mixtures were left");
+}
+
+/// Who comes after a kill may edit the manifest no more, but finishes what was begun.
+#[test]
+fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
+    let mut seen = [false; 2];
+    for steps in 0..120 {
+        let files = Real::new();
+        files.write("cortex.toml", "old\n");
+        files.write("b", "old\n");
+        let allowed = Guard {
+            store: None,
+            manifest: true,
+        };
+        let part = |path: &str| Part {
+            path: Some(path.to_owned()),
+            old: "old".to_owned(),
+            new: "new".to_owned(),
+        };
+        let asked = Asked {
+            order: Order::Batch(vec![part("cortex.toml"), part("b")]),
+            session: None,
+            path: None,
+            mode: None,
+            fit: false,
+        };
+        kill::after(Some(steps));
+        perform(&files.disk.clone().guarded(allowed), &asked, 1);
+        kill::after(None);
+        let told = recover(&files.disk, 1);
+        let now = (files.text("cortex.toml"), files.text("b"));
+        assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{told:?} after {steps} steps");
+        assert_eq!(now.0, now.1, "{told:?} after {steps} steps");
+        seen[usize::from(now.0 == "new\n")] = true;
+    }
+    assert_eq!(seen, [true, true]);
+}
+
+#[test]
+fn the_manifest_waits_for_who_may_edit_it() {
+    let files = Real::new();
+    files.write("cortex.toml", "old\n");
+    let allowed = files.disk.clone().guarded(Guard {
+        store: None,
+        manifest: true,
+    });
+    let ask = |disk: &Disk, order: Order, session: Option<String>| {
+        let asked = Asked {
+            order,
+            session,
+            path: Some("cortex.toml".to_owned()),
+            mode: None,
+            fit: false,
+        };
+        perform(disk, &asked, 1)
+    };
+    let session = ask(&allowed, Order::Open, None).session;
+    let edit = Order::Replace {
+        old: "old".to_owned(),
+        new: "new".to_owned(),
+    };
+    assert_eq!(ask(&allowed, edit, session.clone()).workflow_state, WorkflowState::PersistPending);
+    for order in [Order::Commit, Order::Discard, Order::Refresh] {
+        let refused = ask(&files.disk, order, session.clone());
+        assert_eq!(
+            (refused.status, refused.workflow_state),
+            (Status::Exception, WorkflowState::PersistPending)
+        );
+        assert!(refused.summary.starts_with("cortex.toml is the manifest"), "{refused:?}");
+        assert!(refused.guidance.is_some_and(|words| words.contains("`--manifest`")));
+    }
+    assert_eq!(files.text("cortex.toml"), "old\n");
+    assert_eq!(ask(&allowed, Order::Commit, session).summary, "saved cortex.toml");
+    assert_eq!(files.text("cortex.toml"), "new\n");
+}
