@@ -266,6 +266,9 @@ impl Show {
         if told.into_iter().chain(named).flatten().any(|words| words.len() > LONGEST_WORDS) {
             return Err(wrong("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
         }
+        if self.author.trim().is_empty() {
+            return Err(wrong("the author's name is empty").hinted("it is agent, person, tool or another name"));
+        }
         if self.since.is_some() && self.version.is_some() {
             return Err(wrong("since and version cannot go together").hinted("leave one out"));
         }

@@ -44,6 +44,19 @@ pub(super) struct Seen {
     pub(super) notes: Vec<String>,
 }
 
+/// What came of noting what a call tells.
+#[derive(Default)]
+struct Noted {
+    /// What is remembered of the document now.
+    journal: Journal,
+    /// Whether the file, or a try that failed, is a version more.
+    is_version: bool,
+    /// Whether a plan was told before that a result is of.
+    has_cause: bool,
+    /// An anchor that is forgotten for a new one.
+    forgotten: Option<Anchor>,
+}
+
 impl Place {
     /// That of a path, as it was given. What is no file any more is the document that a session has, or that is remembered, under that path.
     pub(super) fn of(desk: &Desk<'_>, file: &str, session: Option<&str>) -> Result<Self, Failed> {
@@ -105,11 +118,17 @@ impl Place {
         let corrected = editor.map(|editor| editor.within(&text));
         let (editor, told) = corrected.map_or((None, Vec::new()), |(editor, told)| (Some(editor), told));
         notes.extend(told);
-        let (mut journal, forgotten, has_cause) = self.noted(show, &held, file.as_deref(), buffer, editor)?;
-        if show.result.is_some() && !has_cause {
+        let noted = self.noted(show, &held, file.as_deref(), buffer, editor)?;
+        let mut journal = noted.journal;
+        if let Some(what) = show.what.as_ref().filter(|_| !noted.is_version) {
+            notes.push(format!(
+                "the file is as it was, so there is no version that '{what}' is said of: it is not kept"
+            ));
+        }
+        if show.result.is_some() && !noted.has_cause {
             notes.push("no plan was told before that this is the result of: it is not kept".to_owned());
         }
-        if let Some(name) = forgotten.and_then(|anchor| anchor.name) {
+        if let Some(name) = noted.forgotten.and_then(|anchor| anchor.name) {
             let of = if show.session.is_some() { "the session" } else { "the file" };
             notes.push(format!("the anchor '{name}' is forgotten: {ANCHORS} of {of} are kept"));
         }
@@ -119,7 +138,7 @@ impl Place {
         Ok(Seen { text, journal, notes })
     }
 
-    /// What is remembered of the document, with what this call tells; an anchor that is forgotten for a new one; whether a plan was told before.
+    /// Remembers of the document what this call tells.
     fn noted(
         &self,
         show: &Show,
@@ -127,7 +146,7 @@ impl Place {
         file: Option<&str>,
         buffer: Option<&Buffer>,
         editor: Option<Editor>,
-    ) -> Result<(Journal, Option<Anchor>, bool), Failed> {
+    ) -> Result<Noted, Failed> {
         let said = Said {
             author: show.author.clone(),
             what: show.what.clone(),
@@ -136,20 +155,20 @@ impl Place {
         };
         let kept_for_anchor = buffer.filter(|_| show.set_anchor.is_some()).map(|buffer| buffer.text.as_str());
         let texts: Vec<&str> = file.into_iter().chain(kept_for_anchor).collect();
-        let (mut forgotten, mut has_cause) = (None, false);
-        let changed = kept::change(&self.root, held, &self.path, &texts, |journal| {
+        let mut noted = Noted::default();
+        let journal = kept::change(&self.root, held, &self.path, &texts, |journal| {
             let before = journal.current().and_then(|current| self.text(&current.digest));
             if let Some(text) = file {
-                journal.found(text, before.as_deref(), self.now, &said);
+                noted.is_version = journal.found(text, before.as_deref(), self.now, &said);
             }
             let version = buffer.map_or(journal.given, Buffer::version);
-            has_cause = journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
+            noted.has_cause = journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
             let shown = match buffer {
                 Some(buffer) => Some((buffer.version(), journal::digest(&buffer.text))),
                 None => journal.current().map(|current| (current.number, current.digest.clone())),
             };
             if let (Some(name), Some((version, digest))) = (&show.set_anchor, shown) {
-                forgotten = journal.set_anchor(Anchor {
+                noted.forgotten = journal.set_anchor(Anchor {
                     name: Some(name.clone()),
                     session: show.session.clone(),
                     version,
@@ -161,7 +180,8 @@ impl Place {
                 journal.editor = editor;
             }
         });
-        Ok((changed.map_err(|error| self.unkept(&error))?, forgotten, has_cause))
+        let journal = journal.map_err(|error| self.unkept(&error))?;
+        Ok(Noted { journal, ..noted })
     }
 
     /// The document as it is in a session.
@@ -206,7 +226,7 @@ impl Place {
         })?;
         let Some(found) = found else {
             let why = Diagnostic::error(NO_FILE, format!("there is no file {path}"));
-            return Err((Code::Io, why.hint("name a file by its path from the workspace's root")));
+            return Err((Code::Usage, why.hint("name a file by its path from the workspace's root")));
         };
         if found.bytes.len() > LONGEST {
             let why = format!(
