@@ -17,6 +17,8 @@ pub mod merge;
 #[cfg(test)]
 mod model_tests;
 mod opened;
+#[cfg(test)]
+mod opened_tests;
 pub mod patch;
 pub mod put;
 pub mod record;

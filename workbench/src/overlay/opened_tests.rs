@@ -1,0 +1,190 @@
+//! What is known of the files that an overlay was opened on, and what is left of one that was merged.
+
+use super::build::{held, settle};
+use super::merge::merge;
+use super::patch::apply;
+use super::put::{Became, Put, put, put_over};
+use super::record::{LIFETIME, discard, find, open};
+use super::tests::{NOW, Place, why};
+use super::texts;
+use crate::edit::files::Files;
+use engine::values::digest::{ActionKey, Digest};
+use std::fs;
+
+/// Whose text was made of the file as it was at the opening takes nothing of others back.
+#[test]
+fn what_was_written_since_the_opening_is_not_put_over_unawares() {
+    let place = Place::new();
+    place.write("a.cs", "1\n2\n3\n4\n5\n");
+    place.write("b.cs", "b\n");
+    place.open("o");
+    place.write("a.cs", "one\n2\n3\n4\n5\n");
+    // It was written, and is what it was.
+    fs::remove_file(place.root.join("b.cs")).expect("removed");
+    place.write("b.cs", "b\n");
+    let mine = "1\n2\n3\n4\nfive\n";
+    for what in [Put::Bytes(mine.into()), Put::Delete] {
+        let refused = why(put(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
+        assert!(
+            refused.message.starts_with("a.cs was changed since the overlay o was opened"),
+            "{refused:?}"
+        );
+        assert!(refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
+    }
+    assert_eq!(place.put("o", "b.cs", "bb\n").expect("as it was"), Became::Changed);
+    apply(&place.disk, "o", "--- a/a.cs\n+++ b/a.cs\n@@ -5 +5 @@\n-5\n+five\n", NOW).expect("it says what it changes");
+    // From here on it is known what the document is made of.
+    assert_eq!(place.put("o", "a.cs", "one\n2\n3\n4\nfive!\n").expect("put"), Became::Changed);
+    assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
+    assert_eq!(
+        (place.read("a.cs"), place.read("b.cs")),
+        (b"one\n2\n3\n4\nfive!\n".to_vec(), b"bb\n".to_vec())
+    );
+    // An overlay that is opened later knows it.
+    place.open("p");
+    assert_eq!(place.put("p", "a.cs", "p\n").expect("put"), Became::Changed);
+}
+
+#[test]
+fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
+    let place = Place::new();
+    for path in ["gone.cs", "moved.cs", "src/kept.cs"] {
+        place.write(path, path);
+    }
+    place.open("o");
+    fs::remove_file(place.root.join("gone.cs")).expect("removed");
+    fs::rename(place.root.join("moved.cs"), place.root.join("src/here.cs")).expect("moved");
+    place.write("src/new.cs", "others'");
+    let told = |path: &str, what: &Put| why(put(&place.disk, "o", path, what, NOW).expect_err(path)).message;
+    let mine = Put::Bytes(b"mine".to_vec());
+    for (path, how) in [
+        ("gone.cs", "removed"),
+        ("moved.cs", "removed"),
+        ("src/here.cs", "added"),
+        ("src/new.cs", "added"),
+    ] {
+        let begins = format!("{path} was {how} since the overlay o was opened");
+        assert!(told(path, &mine).starts_with(&begins), "{}", told(path, &mine));
+    }
+    assert!(told("src/new.cs", &Put::Delete).contains("was added since"));
+    assert_eq!(told("gone.cs", &Put::Delete), "there is no file gone.cs to take away");
+    assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
+    let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
+    assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
+    assert_eq!(place.put("o", "src/fresh.cs", "x").expect("put"), Became::Added);
+    // What is put again after it was dropped is made of what it was at the opening, too.
+    assert_eq!(place.put("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
+    place.write("src/kept.cs", "others'");
+    put(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
+    assert!(told("src/kept.cs", &mine).contains("was changed since"));
+    merge(&place.disk, "o", NOW).expect("merged");
+    assert_eq!(
+        (place.read("gone.cs"), place.read("src/kept.cs")),
+        (b"mine".to_vec(), b"others'".to_vec())
+    );
+}
+
+/// Whoever was told of a conflict puts what has both sides, and says so.
+#[test]
+fn a_conflict_is_ended_by_a_document_made_of_now() {
+    let place = Place::new();
+    for path in ["a.cs", "b.cs", "c.cs"] {
+        place.write(path, "one\n");
+    }
+    place.open("o");
+    place.put("o", "a.cs", "mine\n").expect("put");
+    place.put("o", "b.cs", "mine\n").expect("put");
+    put(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    place.write("a.cs", "others'\n");
+    fs::remove_file(place.root.join("b.cs")).expect("removed");
+    place.write("c.cs", "others'\n");
+    assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
+    let now = |path: &str, what: Put| put_over(&place.disk, "o", path, &what, true, NOW).expect("put").1;
+    assert_eq!(now("a.cs", Put::Bytes(b"both\n".to_vec())), Became::Changed);
+    assert_eq!(now("b.cs", Put::Bytes(b"mine\n".to_vec())), Became::Added);
+    assert_eq!(now("c.cs", Put::Delete), Became::Removed);
+    assert_eq!(merge(&place.disk, "o", NOW).expect("merged").conflicts, []);
+    assert_eq!((place.read("a.cs"), place.read("b.cs")), (b"both\n".to_vec(), b"mine\n".to_vec()));
+    assert!(!place.root.join("c.cs").exists());
+}
+
+/// Files that ignore files leave out are not noted: they are taken as they are.
+#[test]
+fn a_file_that_is_not_noted_is_taken_as_it_is() {
+    let place = Place::new();
+    place.write(".gitignore", "obj/\n");
+    place.write("obj/a.cs", "one");
+    place.open("o");
+    place.write("obj/a.cs", "two");
+    place.write(".hidden/b.cs", "new");
+    assert_eq!(place.put("o", "obj/a.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put("o", ".hidden/b.cs", "mine").expect("put"), Became::Changed);
+}
+
+#[test]
+fn overlays_share_what_they_were_opened_on() {
+    let place = Place::new();
+    for at in 0..200 {
+        place.write(&format!("src/{at}.cs"), "x");
+    }
+    place.open("first");
+    for at in 0..4 {
+        place.write(&format!("src/{at}.cs"), format!("{at}"));
+        fs::remove_file(place.root.join(format!("src/{}.cs", 60 + at))).expect("removed");
+        place.open(&format!("o{at}"));
+    }
+    assert_eq!(place.disk.notes("texts").expect("texts").len(), 1, "they share a list");
+    // Each of them knows what it was opened on.
+    for at in 0..3 {
+        let name = format!("o{at}");
+        let put = |file: u32| {
+            place
+                .put(&name, &format!("src/{file}.cs"), "mine")
+                .map_err(|refused| why(refused).message)
+        };
+        assert_eq!((put(at), put(60 + at)), (Ok(Became::Changed), Ok(Became::Added)));
+        assert!(put(at + 1).expect_err("changed").contains("was changed since"));
+        assert!(put(61 + at).expect_err("removed").contains("was removed since"));
+    }
+    assert!(
+        why(place.put("first", "src/0.cs", "mine").expect_err("changed"))
+            .message
+            .contains("was changed since")
+    );
+    discard(&place.disk, "first", NOW).expect("discarded");
+    assert_eq!(place.put("o0", "src/20.cs", "mine").expect("the list is there"), Became::Changed);
+    for at in 0..4 {
+        discard(&place.disk, &format!("o{at}"), NOW).expect("discarded");
+    }
+    assert_eq!(place.disk.notes("texts").expect("texts"), []);
+}
+
+#[test]
+fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
+    let place = Place::new();
+    let results: Vec<ActionKey> = [b"one", b"two"].map(|key| ActionKey(Digest::of(key))).to_vec();
+    for (name, key) in ["one", "two"].into_iter().zip(&results) {
+        place.open(name);
+        place.put(name, &format!("{name}.cs"), name).expect("put");
+        texts::add_results(&place.disk, name, &[*key]).expect("noted");
+        merge(&place.disk, name, NOW).expect("merged");
+    }
+    let held = |now: u64| held(&place.root, now).expect("held").into_iter().collect::<Vec<_>>();
+    let mut sorted = results.clone();
+    sorted.sort_unstable();
+    assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
+    settle(&place.root, || false).expect("looked");
+    assert_eq!(held(NOW), sorted);
+    settle(&place.root, || true).expect("let go of");
+    assert_eq!(held(NOW), []);
+    // What is discarded is garbage at once, and what nobody built for leaves with the next that is opened.
+    place.open("three");
+    texts::add_results(&place.disk, "three", &results).expect("noted");
+    discard(&place.disk, "three", NOW).expect("discarded");
+    assert_eq!(held(NOW), []);
+    place.open("four");
+    texts::add_results(&place.disk, "four", &results).expect("noted");
+    merge(&place.disk, "four", NOW).expect("merged");
+    open(&place.disk, "five", None, NOW + LIFETIME).expect("open");
+    assert_eq!((held(NOW), place.disk.notes("merged").expect("notes")), (vec![], vec![]));
+}
