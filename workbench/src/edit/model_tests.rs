@@ -171,6 +171,7 @@ impl Model {
             self.selection = None;
             return;
         }
+        let offered = self.selection.is_some();
         let goes_on = self.look();
         if !goes_on && !matches!(act, Act::Discard) {
             return;
@@ -200,8 +201,9 @@ impl Model {
             Act::Append(text) if !busy => self.edit(mode, format!("{}{text}", self.buffer)),
             Act::Commit if !busy && self.buffer != self.base => self.save(),
             Act::Discard => {
-                let selected = self.selection.take().is_some();
-                if !selected && (self.out.is_some() || self.buffer != self.base) {
+                // Who drops candidates means no edits, whatever somebody else wrote meanwhile.
+                self.selection = None;
+                if !offered && (self.out.is_some() || self.buffer != self.base) {
                     self.drop_edits();
                 }
             }
