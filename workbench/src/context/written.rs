@@ -312,7 +312,8 @@ mod tests {
             ("a`b c.md and `d`", "a`b c.md", "a`b c.md | and | `d`"),
         ] {
             let at = text.find(name).expect("it stands there");
-            let words = words(text, &[at..at + name.len()]);
+            let place = at..at + name.len();
+            let words = words(text, std::slice::from_ref(&place));
             assert!(words.iter().all(|word| word.is_file == word.text.starts_with(name)), "{words:?}");
             let told = words.iter().map(|word| {
                 if word.quoted {
