@@ -361,7 +361,7 @@ mod tests {
         let lines: Vec<&str> = split(&text).map(body).collect();
         let wanted = [vec!["a"; 198], vec!["here", "b"]].concat();
         assert_eq!(aligned(&lines, &wanted, exactly), Some(20_000 - 198), "the one that is telling");
-        assert_eq!(aligned(&lines, &vec!["a"; 199], exactly), None);
+        assert_eq!(aligned(&lines, &["a"; 199], exactly), None);
         assert_eq!(aligned(&lines, &["a", "b"], exactly), Some(0));
     }
 

@@ -480,9 +480,7 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
 
 /// The real path that is meant.
 pub(super) fn resolved<F: Files>(files: &F, given: &str) -> Result<String, Trouble> {
-    files
-        .resolve(given)
-        .map_err(|why| Trouble::new(why.to_string(), "only files of the workspace are edited; nothing was changed"))
+    files.resolve(given).map_err(|why| Trouble::new(why.to_string(), why.hint()))
 }
 
 fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Trouble> {

@@ -49,6 +49,16 @@ pub enum Refused {
     },
 }
 
+impl Refused {
+    /// What leads on.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Manifest(_) => "say that it is with `--manifest` (JSON: manifest); nothing was changed",
+            _ => "only files of the workspace are edited; nothing was changed",
+        }
+    }
+}
+
 /// What may be edited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guard {

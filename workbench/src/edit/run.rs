@@ -178,7 +178,7 @@ impl<'f, F: Files> Run<'f, F> {
     /// That a document is the manifest, which this operation may not edit; as a file nothing became of it.
     pub(super) fn not_allowed(&self, path: &str) -> Option<Trouble> {
         let why = self.barred.get(path).filter(|why| matches!(why, Refused::Manifest(_)))?;
-        Some(Trouble::new(why.to_string(), "say that it is: with `--manifest`, by JSON `manifest`").at(path))
+        Some(Trouble::new(why.to_string(), why.hint()).at(path))
     }
 
     /// Reads a file and remembers how it looked.
