@@ -16,6 +16,7 @@ mod live;
 mod looking;
 mod mcp;
 mod mcp_http;
+mod mcp_room;
 mod members;
 mod misbehaving;
 mod models;
