@@ -89,7 +89,8 @@ impl Method for SourceOf {
             });
         }
         if let Some(room) = desk.context.room() {
-            fit(&mut sources, beside(room, &sources, &failed));
+            let room = beside(room, &sources, &failed);
+            fit(&mut sources, room);
         }
         for source in &sources {
             state = state.lacking(&source.notes);
