@@ -6,6 +6,7 @@ use crate::commands::show::{self, Shown};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
 use crate::methods::Method;
+use crate::methods::investigate::never_send;
 use crate::methods::symbols::Names;
 use crate::service::figures::Service;
 use crate::service::turn::Held;
@@ -218,9 +219,10 @@ impl<'c> Desk<'c> {
             return Ok(index.clone());
         }
         let before = before.as_ref().map(|(known, _)| &known.index);
-        let index = Arc::new(Known::new(Index::read(self, &names.symbols, before)?));
+        let index = Index::read(self, &names.symbols, before)?;
         let host = self.memory();
         let (_, session) = self.open()?;
+        let index = Arc::new(Known::new(index, &never_send(session)));
         if let (Some(host), Some(moment)) = (host, session.moment()) {
             host.keep_index(&index, moment);
         }

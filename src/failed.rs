@@ -108,6 +108,11 @@ impl From<WorldError> for Failed {
             WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => (Code::Usage, "E_GLOB", "mend the source sets in cortex.toml"),
             WorldError::Leaves { .. } => (Code::Usage, "E_PATH", "paths stay inside the workspace"),
             WorldError::Claimed { .. } => (Code::Usage, "E_LAYOUT", "give one of the rules another `out`"),
+            WorldError::Removed { .. } => (
+                Code::Usage,
+                "E_NO_FILE",
+                "ask without the overlay for the file as it is on the disk",
+            ),
             WorldError::Io { .. } => (Code::Io, "E_IO", "check the disk and the permissions"),
         };
         Self::new(

@@ -14,9 +14,10 @@ use crate::service::{Host, message};
 use engine::seams::producer::Cancel;
 use engine::values::diagnostic::Diagnostic;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -30,6 +31,19 @@ const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for
 are a tenth of the source. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
 Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. `overlay` tries edits that nobody \
 saved; tools that read take its name as `overlay`.";
+
+/// The protocol's methods that have an answer here.
+const ANSWERED: [&str; 9] = [
+    "initialize",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+];
 
 /// So many remarks are told with an answer, and so many candidates with each.
 const REMARKS: usize = 20;
@@ -243,6 +257,16 @@ impl ServerHandler for Server {
         ServerConfig::new(capabilities)
             .with_server_info(own)
             .with_instructions(INSTRUCTIONS)
+    }
+
+    /// A request that is not as the protocol has it comes here as well as one of an unknown method.
+    async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        if ANSWERED.contains(&method.as_str()) {
+            let why = format!("the params of '{method}' are not as the protocol has them; 'arguments' is an object");
+            return Err(ErrorData::invalid_params(why, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
     }
 
     async fn list_tools(

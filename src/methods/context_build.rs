@@ -1,5 +1,6 @@
 //! `context build`: what a reader should see of the workspace to answer a query.
 
+use super::context_build_told::{Item, LeftOut, Told};
 use super::investigate::never_send;
 use super::symbols::{Names, notes};
 use super::window::root;
@@ -13,20 +14,21 @@ use producers::llm::tokens::o200k;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::Arc;
 use workbench::checkout;
-use workbench::context::attached::{Attached, Fitted, Place, attach, tails};
-use workbench::context::choose::{Choice, Chosen, Question, choose};
-use workbench::context::compose::{Composed, Material, Placed, compose};
-use workbench::context::forms::{Form, Texts};
+use workbench::context::attached::{Attached, Place, attach, tails};
+use workbench::context::choose::{Question, choose};
+use workbench::context::compose::{Material, compose};
 use workbench::context::gather::gather;
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
 use workbench::context::members;
 use workbench::context::mentioned::{Mention, Wanted, asked, mentions, mentions_among};
-use workbench::context::package::{Grade, Package};
+use workbench::context::package::Package;
 use workbench::context::quality::Quality;
-use workbench::context::relevance::{Factors, Log, WEIGHTS};
-use workbench::context::rounds::{Asked, Conversation, Inheritance, Inherited, Round, Shown};
+use workbench::context::relevance::{Factors, Log, WEIGHTS, figure};
+use workbench::context::rounds::{Asked, Conversation, Inheritance, Round, Shown};
+use workbench::context::shelf::Known;
 use workbench::context::spaced::possible;
 use workbench::symbols::state::State;
 use workbench::window::state::Window;
@@ -72,9 +74,7 @@ const EACH: usize = 120;
 /// Types that are chosen at least, if they fit the query, and at most.
 const CHOSEN: (usize, usize) = (4, 80);
 /// Types that are told as left out.
-const TOLD: usize = 20;
-/// Words of the query that a reason names.
-const NAMED: usize = 4;
+pub(super) const TOLD: usize = 20;
 
 /// A context.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ pub struct Built {
     mentions: Vec<Mention>,
     /// Tokens of the text.
     tokens: usize,
-    /// How many it may have.
+    /// How many it may have: those that were asked for, or as many as an answer has room for.
     budget: usize,
     quality: Quality,
     /// What the factors counted.
@@ -112,42 +112,11 @@ struct RoundOf {
     /// The number of this round.
     round: u64,
     /// From which relevance on, between 0 and 1, an earlier round left something.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     threshold: f32,
     /// How long the handle lives.
     lives: String,
-}
-
-/// A type or a file that is shown.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct Item {
-    path: String,
-    files: Vec<String>,
-    form: Form,
-    /// Members that the query names and that stand there in full.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    members: Vec<String>,
-    /// Tokens that it takes.
-    tokens: usize,
-    /// What decided its place.
-    score: f32,
-    /// Why it is there.
-    why: String,
-    /// The factors, each between 0 and 1.
-    factors: Factors,
-    /// What each gave.
-    gave: Factors,
-    /// The round that left it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    inherited: Option<Inherited>,
-}
-
-/// What is not shown: a type, a member, or what the query names.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct LeftOut {
-    path: String,
-    score: f32,
-    /// The budget, how little it fits, or what is wrong with it.
-    why: String,
 }
 
 impl Method for Build {
@@ -171,82 +140,38 @@ impl Method for Build {
         let known = desk.index(&names)?;
         let index = &known.index;
         let root = root(desk)?;
-        let before = self.before(&root)?;
+        let before = self.before(&root)?.unwrap_or_default();
         let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::named(&self.query));
         members::find(desk, &names.symbols, index, &mut mentions)?;
         let attached = attached(desk, &root, &mut mentions)?;
+        mentions.iter_mut().for_each(|mention| withhold(&known, mention));
         let words = asked(&self.query, &mentions);
         let mut files: Vec<String> = mentions.iter().flat_map(|one| &one.files).cloned().collect();
         files.sort();
         files.dedup();
-        let inheritance = before
-            .as_ref()
-            .map_or_else(Inheritance::default, |one| one.inheritance(&Asked::new(&self.query, &files)));
-        let log = log(&root, before.as_ref());
-        let question = Question {
-            index,
-            words: &words,
-            mentions: &mentions,
-            packages: &packages,
-            log: &log,
-            inheritance: &inheritance,
-            weights: &weights,
-        };
-        let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
-        let choice = choose(&question, most, self.budget / 4, TOLD);
-        let texts = gather(desk, &known, &choice.chosen, &mentions, self.budget)?;
-        let others: Vec<String> = choice.others.iter().map(|(at, _)| index.key(*at).to_owned()).collect();
-        let material = Material {
-            chosen: &choice.chosen,
-            texts: &texts,
-            files: &attached,
-            others: &others,
-        };
-        let made = compose(&self.query, material, self.budget, &o200k);
-        let quality = Quality::of(index, &words, &log, &choice.chosen, &texts, &made);
-        let conversation = self
-            .conversation
-            .as_deref()
-            .map(|id| kept(&root, id, self.round(index, &choice, &made, &mentions, files)));
-        let conversation = conversation.transpose()?.map(|(id, round)| RoundOf {
-            id,
-            round,
-            threshold: inheritance.threshold,
-            lives: format!("until {MOST} other conversations of this checkout were used after it"),
-        });
-        let files = made.files.iter().map(|(at, fitted)| of_file(&attached[*at], fitted));
-        let types = made.placed.iter().map(|placed| {
-            let chosen = &choice.chosen[placed.at];
-            let text = &texts[placed.at];
-            Item {
-                path: text.key.clone(),
-                files: index.document(chosen.at).map(|one| one.files.clone()).unwrap_or_default(),
-                form: placed.form,
-                members: placed.members.iter().map(|at| text.named[*at].path.clone()).collect(),
-                tokens: placed.tokens,
-                score: chosen.score,
-                why: why(index, chosen, &words, text, placed),
-                factors: chosen.factors,
-                gave: chosen.factors.by(&weights),
-                inherited: chosen.inherited.clone(),
-            }
-        });
-        let items: Vec<Item> = files.chain(types).collect();
-        let unshown = unshown(&mentions, &attached, &texts, &made);
-        let (left_out, left_out_total) = left_out(index, &choice, &made, unshown);
-        Ok(Built {
-            state: state(&names, index, &items, &mentions, left_out_total, &made),
-            context_text: made.text,
-            items,
-            left_out,
-            left_out_total,
+        let inheritance = before.inheritance(&Asked::new(&self.query, &files));
+        let ground = Ground {
+            names,
+            known,
             mentions,
-            tokens: made.tokens,
-            budget: self.budget,
-            quality,
+            packages,
+            attached,
+            words,
+            log: log(&root, &before),
+            inheritance,
             weights,
-            conversation,
-        })
+        };
+        let Draft { mut answer, round } = self.in_room(desk, &ground)?;
+        if let Some(id) = &self.conversation {
+            let (id, round) = kept(&root, id, Round { files, ..round })?;
+            answer.conversation = Some(RoundOf {
+                id,
+                round,
+                threshold: ground.inheritance.threshold,
+                lives: format!("until {MOST} other conversations of this checkout were used after it"),
+            });
+        }
+        Ok(answer)
     }
 
     fn text(answer: &Built) -> String {
@@ -325,12 +250,80 @@ impl Build {
         }
     }
 
-    fn round(&self, index: &Index, choice: &Choice, made: &Composed, mentions: &[Mention], files: Vec<String>) -> Round {
+    /// The answer that has all of the budget that its reader takes: as text and as data it is more than its text alone.
+    fn in_room(&self, desk: &mut Desk<'_>, ground: &Ground) -> Result<Draft, Failed> {
+        let Some(room) = desk.context.room() else {
+            return self.draft(desk, ground, self.budget);
+        };
+        let mut budget = self.budget.min(room.most / 2);
+        loop {
+            let mut draft = self.draft(desk, ground, budget)?;
+            if budget < self.budget {
+                let why = format!(
+                    "the budget is cut from {} to {budget} tokens: an answer here has no room for more",
+                    self.budget
+                );
+                draft.answer.state = draft.answer.state.lacking(&[why]);
+            }
+            let data = serde_json::to_string(&draft.answer).map_err(|error| Failed::bug(&error))?;
+            let taken = o200k(&Self::text(&draft.answer)) + o200k(&data);
+            if taken <= room.most || budget == 0 {
+                return Ok(draft);
+            }
+            // Less text has fewer types to tell of, too. It is less each time, by one part in eight at least.
+            budget = (budget * room.most / taken).min(budget - budget.div_ceil(8));
+        }
+    }
+
+    /// The answer within so many tokens, and the round that it is; nothing is kept.
+    fn draft(&self, desk: &mut Desk<'_>, ground: &Ground, budget: usize) -> Result<Draft, Failed> {
+        let index = &ground.known.index;
+        let question = ground.question();
+        let most = (budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
+        let choice = choose(&question, most, budget / 4, TOLD);
+        let texts = gather(desk, &ground.known, &choice.chosen, &ground.mentions, budget)?;
+        let others: Vec<String> = choice.others.iter().map(|(at, ..)| index.key(*at).to_owned()).collect();
+        let material = Material {
+            chosen: &choice.chosen,
+            texts: &texts,
+            files: &ground.attached,
+            others: &others,
+        };
+        let made = compose(&self.query, material, budget, &o200k);
+        let quality = Quality::of(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
+        let told = Told {
+            question: &question,
+            choice: &choice,
+            texts: &texts,
+            attached: &ground.attached,
+            made: &made,
+        };
+        let items = told.items();
+        let (left_out, left_out_total) = told.left_out(most);
+        let state = told.state(&ground.names, &items, left_out_total);
+        let round = self.round(&told);
+        let answer = Built {
+            state,
+            items,
+            left_out,
+            left_out_total,
+            mentions: ground.mentions.clone(),
+            tokens: made.tokens,
+            context_text: made.text,
+            budget,
+            quality,
+            weights: ground.weights,
+            conversation: None,
+        };
+        Ok(Draft { answer, round })
+    }
+
+    fn round(&self, told: &Told<'_>) -> Round {
         let (mut inherited, mut new) = (Vec::new(), Vec::new());
-        for placed in &made.placed {
-            let chosen = &choice.chosen[placed.at];
+        for placed in &told.made.placed {
+            let chosen = &told.choice.chosen[placed.at];
             let shown = Shown {
-                path: index.key(chosen.at).to_owned(),
+                path: told.question.index.key(chosen.at).to_owned(),
                 score: chosen.score,
             };
             if chosen.inherited.is_some() {
@@ -341,12 +334,56 @@ impl Build {
         }
         Round {
             query: self.query.clone(),
-            files,
-            types: mentions.iter().flat_map(|one| one.types.clone()).collect(),
+            types: told.question.mentions.iter().flat_map(|one| one.types.clone()).collect(),
             inherited,
             new,
             ..Round::default()
         }
+    }
+}
+
+/// What an answer is made from, however long it may be.
+struct Ground {
+    names: Names,
+    known: Arc<Known>,
+    mentions: Vec<Mention>,
+    packages: Vec<Package>,
+    attached: Vec<Attached>,
+    words: Vec<String>,
+    log: Log,
+    inheritance: Inheritance,
+    weights: Factors,
+}
+
+impl Ground {
+    fn question(&self) -> Question<'_> {
+        Question {
+            index: &self.known.index,
+            secrets: &self.known.secrets,
+            words: &self.words,
+            mentions: &self.mentions,
+            packages: &self.packages,
+            log: &self.log,
+            inheritance: &self.inheritance,
+            weights: &self.weights,
+        }
+    }
+}
+
+/// An answer, and the round that it is if it is told.
+struct Draft {
+    answer: Built,
+    round: Round,
+}
+
+/// Takes from a mention the types that no model may see, and says why.
+fn withhold(known: &Known, mention: &mut Mention) {
+    let why = |path: &str| known.secrets.of(&known.index, known.index.find(path)?);
+    let secret = mention.types.iter().find_map(|key| why(key));
+    if let Some(secret) = secret {
+        mention.types.retain(|key| why(key).is_none());
+        mention.members.retain(|path| why(path).is_none());
+        mention.not_shown = Some(secret.to_string());
     }
 }
 
@@ -381,15 +418,15 @@ fn unkept(error: &std::io::Error) -> Failed {
 }
 
 /// What was used before: in this conversation, and looked at in the checkout.
-fn log(root: &Path, conversation: Option<&Conversation>) -> Log {
+fn log(root: &Path, conversation: &Conversation) -> Log {
     let mut log = Log::default();
     // A window that cannot be read is told by `window show`.
     let window = Window::read(root).unwrap_or_default();
     for (place, recent) in window.recent.iter().enumerate() {
         log.looked_at(&recent.path, place);
     }
-    for (path, seen) in conversation.iter().flat_map(|one| &one.seen) {
-        let ago = conversation.map_or(0, |one| one.count.saturating_sub(seen.last));
+    for (path, seen) in &conversation.seen {
+        let ago = conversation.count.saturating_sub(seen.last);
         log.shown(path, seen.times, ago);
     }
     log
@@ -411,150 +448,4 @@ fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Re
         sources: &|| session.sources.files().into_iter().map(|(path, _)| path).collect(),
     };
     Ok(attach(mentions, place))
-}
-
-/// A file as it is shown.
-fn of_file(file: &Attached, fitted: &Fitted) -> Item {
-    let mut why = format!("the query names {}", file.mention);
-    file.notes.iter().for_each(|note| why.push_str(&format!("; {note}")));
-    if let Some((from, to)) = fitted.left_out {
-        why.push_str(&format!("; lines {from}-{to} have no room in the budget"));
-    }
-    Item {
-        path: file.path.clone(),
-        files: vec![file.path.clone()],
-        form: Form::File,
-        members: Vec::new(),
-        tokens: fitted.tokens,
-        score: 0.0,
-        why,
-        factors: Factors::default(),
-        gave: Factors::default(),
-        inherited: None,
-    }
-}
-
-/// What the query names and the text does not show, and why.
-fn unshown(mentions: &[Mention], attached: &[Attached], texts: &[Texts], made: &Composed) -> Vec<LeftOut> {
-    let left = |path: &str, why: &str| LeftOut {
-        path: path.to_owned(),
-        score: 0.0,
-        why: why.to_owned(),
-    };
-    let not_there = mentions
-        .iter()
-        .filter_map(|mention| Some(left(&mention.text, mention.not_shown.as_deref()?)));
-    let is_shown = |at: &usize| made.files.iter().any(|(shown, _)| shown == at);
-    let files = attached.iter().enumerate().filter(|(at, _)| !is_shown(at));
-    let files = files.map(|(_, file)| left(&file.path, NO_ROOM));
-    let members = texts.iter().enumerate().flat_map(|(at, text)| {
-        let placed = made.placed.iter().find(|placed| placed.at == at);
-        let is_shown = move |member: &usize| placed.is_some_and(|placed| placed.members.contains(member));
-        text.named.iter().enumerate().filter(move |(member, _)| !is_shown(member))
-    });
-    let members = members.map(|(_, member)| left(&member.path, NO_ROOM));
-    not_there.chain(files).chain(members).collect()
-}
-
-/// Why what is wanted is left out.
-const NO_ROOM: &str = "there is no room for it in the budget";
-
-/// Why a type was chosen, in words.
-fn why(index: &Index, chosen: &Chosen, words: &[String], text: &Texts, placed: &Placed) -> String {
-    let mut reasons = Vec::new();
-    reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
-    let members = placed.members.iter().map(|at| text.named[*at].member());
-    let members: Vec<&str> = members.take(NAMED).collect();
-    if !members.is_empty() {
-        reasons.push(format!("{} in full", members.join(", ")));
-    }
-    if let Some(from) = &chosen.inherited {
-        reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
-    }
-    if let Some(document) = index.document(chosen.at) {
-        let mut said: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
-        said.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
-        let said: Vec<&str> = said.into_iter().take(NAMED).map(String::as_str).collect();
-        if !said.is_empty() {
-            reasons.push(format!("says {}", said.join(", ")));
-        }
-    }
-    if let Some((package, grade)) = &chosen.package {
-        let how = match grade {
-            Grade::Exact => "is of",
-            Grade::Whole => "is within",
-            Grade::Part => "is near",
-        };
-        reasons.push(format!("{how} package {package}"));
-    }
-    if let Some(near) = chosen.beside.first() {
-        let uses = index.uses(chosen.at).iter().any(|edge| edge.to == *near);
-        reasons.push(format!("{} {}", if uses { "uses" } else { "is used by" }, index.key(*near)));
-    }
-    if chosen.factors.access > 0.0 {
-        reasons.push("was shown or looked at before".to_owned());
-    }
-    reasons.join("; ")
-}
-
-/// What is not shown, what is named before what fits best, and how many those are in all.
-fn left_out(index: &Index, choice: &Choice, made: &Composed, named: Vec<LeftOut>) -> (Vec<LeftOut>, usize) {
-    let total = named.len() + made.left_out.len() + choice.others_total;
-    let no_room = made.left_out.iter().map(|at| {
-        let chosen = &choice.chosen[*at];
-        (chosen.at, chosen.score, NO_ROOM)
-    });
-    let last = choice.chosen.last().map_or(0.0, |one| one.score);
-    let others = choice.others.iter().map(|(at, score)| {
-        let why = if *score >= last / 2.0 {
-            "others fit better, and the budget is for those"
-        } else {
-            "it fits too little"
-        };
-        (*at, *score, why)
-    });
-    let types = no_room.chain(others).map(|(at, score, why)| LeftOut {
-        path: index.key(at).to_owned(),
-        score,
-        why: why.to_owned(),
-    });
-    (named.into_iter().chain(types).take(TOLD).collect(), total)
-}
-
-fn state(names: &Names, index: &Index, items: &[Item], mentions: &[Mention], left_out: usize, made: &Composed) -> State {
-    let no_room = made.left_out.len();
-    let cut = made.files.iter().filter(|(_, fitted)| fitted.left_out.is_some()).count();
-    let mut state = names.state(items.iter().flat_map(|item| &item.files)).unread(&index.unread);
-    if no_room > 0 {
-        let types = if no_room == 1 {
-            "1 chosen type is".to_owned()
-        } else {
-            format!("{no_room} chosen types are")
-        };
-        state = state.lacking(&[format!("{types} not shown for want of budget")]);
-    }
-    let not_shown = mentions
-        .iter()
-        .filter(|mention| mention.not_shown.is_some())
-        .map(|mention| mention.text.as_str());
-    let not_shown: Vec<&str> = not_shown.collect();
-    if !not_shown.is_empty() {
-        let named = not_shown[..not_shown.len().min(NAMED)].join(", ");
-        let all = if not_shown.len() > NAMED { " and more" } else { "" };
-        state = state.lacking(&[format!(
-            "of what the query names {named}{all} cannot be shown: see what is left out"
-        )]);
-    }
-    if cut > 0 {
-        let files = if cut == 1 {
-            "1 file is".to_owned()
-        } else {
-            format!("{cut} files are")
-        };
-        state = state.lacking(&[format!("{files} shown in part for want of budget")]);
-    }
-    if items.is_empty() && left_out == 0 {
-        state.notes.push("no type of the workspace says a word of the query".to_owned());
-    }
-    state
 }

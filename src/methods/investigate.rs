@@ -357,7 +357,7 @@ fn params(question: &str, model: Option<&str>, session: &Session) -> Params {
 }
 
 /// Globs of files that no model sees, as the producer of summaries has them.
-pub(super) fn never_send(session: &Session) -> Vec<String> {
+pub fn never_send(session: &Session) -> Vec<String> {
     let summaries = session
         .rules
         .manifest()

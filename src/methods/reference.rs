@@ -1,5 +1,6 @@
 //! The table told: as a listing for programs, and as the reference page.
 
+use super::within::ARGUMENT;
 use super::{AsTool, Effect, Entry, METHODS};
 use serde_json::{Value, json};
 
@@ -8,7 +9,8 @@ pub fn arguments(entry: &Entry) -> Vec<String> {
     let command = (entry.arguments_of)(clap::Command::new(entry.name));
     let schema = (entry.arguments)();
     let names = command.get_arguments().map(|argument| camel(argument.get_id().as_str()));
-    // What only the command line has, another way to write one of them, is none.
+    // What only the command line has, another way to write one of them, is none; what it has for all methods comes last.
+    let names = names.chain(entry.within.then(|| ARGUMENT.to_owned()));
     names.filter(|name| schema.as_value()["properties"].get(name).is_some()).collect()
 }
 
@@ -145,4 +147,24 @@ fn camel(snake: &str) -> String {
         name.push_str(rest);
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_by_position_are_all_that_the_page_lists() {
+        let last = |name: &str| arguments(crate::methods::find(name).expect("a method")).pop();
+        assert_eq!(last("context build").as_deref(), Some("overlay"));
+        for entry in METHODS {
+            let mut listed: Vec<String> = (entry.arguments)().as_value()["properties"]
+                .as_object()
+                .map_or_else(Vec::new, |fields| fields.keys().cloned().collect());
+            let mut taken = arguments(entry);
+            listed.sort();
+            taken.sort();
+            assert_eq!(taken, listed, "{}", entry.name);
+        }
+    }
 }

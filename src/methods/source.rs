@@ -11,9 +11,11 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use workbench::edit::place::Refused;
+use workbench::live::budget::Room;
 use workbench::symbols::file::{Asked, ENDINGS, lines};
+use workbench::symbols::fitting::fit;
 use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::source::{Source, USUAL_LINES, sources};
 use workbench::symbols::state::State;
@@ -86,6 +88,10 @@ impl Method for SourceOf {
                 }
             });
         }
+        if let Some(room) = desk.context.room() {
+            let room = beside(room, &sources, &failed);
+            fit(&mut sources, room);
+        }
         for source in &sources {
             state = state.lacking(&source.notes);
         }
@@ -120,6 +126,19 @@ impl Method for SourceOf {
     }
 }
 
+/// The room that is left for texts beside all else that an answer tells of them.
+fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
+    let mut bare = sources.to_vec();
+    bare.iter_mut()
+        .flat_map(|source| &mut source.parts)
+        .for_each(|part| part.text.clear());
+    let all = json!({"sources": bare, "failed": failed}).to_string();
+    Room {
+        most: room.most.saturating_sub((room.taken)(&all)),
+        ..room
+    }
+}
+
 impl Meant {
     fn symbol(&self) -> Option<&Candidate> {
         match self {
@@ -134,7 +153,7 @@ impl SourceOf {
     fn meant(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
         let root = root(desk)?;
         let store = desk.context.store_folder();
-        let asked: Vec<Asked> = self.symbols.iter().map(|text| Asked::of(text)).collect();
+        let asked: Vec<Asked> = self.symbols.iter().map(|text| Asked::among(text, &root)).collect();
         let places: Vec<_> = asked.iter().map(|one| one.place(&root, store.as_deref())).collect();
         // Files are shown while somebody builds; for names it may have to be built.
         let (workspace, _) = match places.iter().all(|place| matches!(place, Ok((_, true)))) {

@@ -46,7 +46,7 @@ fn a_query_is_answered_within_its_budget_and_says_why() {
             .values()
             .map(|gave| gave.as_f64().expect("a number"))
             .sum();
-        assert!((gave - item["score"].as_f64().expect("a score")).abs() < 1e-5, "{item}");
+        assert!((gave - item["score"].as_f64().expect("a score")).abs() < 4e-3, "{item}");
     }
     let quality = &answer["quality"];
     assert!(
@@ -341,4 +341,107 @@ fn an_edit_is_seen_by_the_next_query() {
     let text = std::fs::read_to_string(&file).expect("text");
     std::fs::write(&file, text.replacen("Compute", "Kaleidoscope", 1)).expect("written");
     assert_eq!(paths(&built(&bench, &query))[0], "Storage.Crc32");
+}
+
+#[test]
+fn what_no_model_may_see_is_not_shown_and_said() {
+    let bench = Bench::memotree();
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let secret = "\n[producer.semantic]\nuses = \"semantic\"\nparams.never_send = [\"src/MemoTree.Core/NodeId.cs\"]\n";
+    let query = "`NodeId` and NodeId#IsNone, src/MemoTree.Core/NodeId.cs:16, the id of a node";
+    let ask = ["--query", query, "--budget", "6000"];
+    assert!(paths(&built(&bench, &ask)).contains(&"NodeId".to_owned()));
+    bench.write("cortex.toml", &format!("{manifest}{secret}"));
+    let answer = built(&bench, &ask);
+    assert!(
+        !paths(&answer).contains(&"NodeId".to_owned()) && paths(&answer).len() > 3,
+        "{answer}"
+    );
+    let text = answer["contextText"].as_str().expect("a text");
+    assert!(!text.contains("struct NodeId") && !text.contains("IsNone =>"), "{text}");
+    let why = "src/MemoTree.Core/NodeId.cs is kept from models by src/MemoTree.Core/NodeId.cs";
+    for (at, named) in ["NodeId", "NodeId#IsNone", "src/MemoTree.Core/NodeId.cs:16"].iter().enumerate() {
+        assert_eq!(answer["mentions"][at]["types"], serde_json::json!([]), "{named}");
+        assert_eq!(
+            (&answer["leftOut"][at]["path"], &answer["leftOut"][at]["why"]),
+            (&(*named).into(), &why.into())
+        );
+    }
+    let notes = answer["state"]["notes"].to_string();
+    assert!(
+        answer["state"]["complete"] == false
+            && notes.contains("1 type that says a word of the query lies in a file that is never sent, and not shown"),
+        "{notes}"
+    );
+}
+
+#[test]
+fn what_is_left_out_says_the_true_reason() {
+    let bench = Bench::memotree();
+    let reasons = |args: &[&str]| -> (Value, Vec<String>) {
+        let answer = built(&bench, &[&["--query", "node store", "--budget", "600"], args].concat());
+        let left = answer["leftOut"].as_array().expect("a list");
+        let why = left.iter().map(|left| left["why"].as_str().expect("a reason").to_owned()).collect();
+        (answer, why)
+    };
+    let (answer, why) = reasons(&[]);
+    assert_eq!(paths(&answer).len(), 5);
+    assert!(
+        why[0] == "the budget is for 5 types, and those were chosen before it" && answer["leftOut"][0]["score"].as_f64() > Some(0.0),
+        "{answer}"
+    );
+    let (answer, why) = reasons(&["--weights", "access=1,bm25=0,recency=0,dependency=0,coverage=0"]);
+    assert!(paths(&answer).is_empty() && !why.is_empty(), "{answer}");
+    assert!(why.iter().all(|why| why == "nothing that counts speaks for it"), "{why:?}");
+    let notes = answer["state"]["notes"].to_string();
+    assert!(notes.contains("no type is chosen: the factors that count give nothing"), "{notes}");
+}
+
+#[test]
+fn what_is_named_is_code_as_soon_as_it_fits() {
+    let bench = Bench::memotree();
+    let ask = |budget: u64| built(&bench, &["--query", "`NodeStore`", "--budget", &budget.to_string()]);
+    let all = ask(u64::MAX);
+    let items = all["items"].as_array().expect("a list");
+    let ratio = all["quality"]["compressionRatio"].as_f64().expect("a figure");
+    assert!(
+        items.iter().all(|item| item["form"] == "code") && (0.9..1.3).contains(&ratio),
+        "{ratio}"
+    );
+    let code = items[0]["tokens"].as_u64().expect("tokens");
+    // Beside it a line or two of the others, the heading, and what is not shown.
+    let budget = code + 40 * items.len() as u64 + 100;
+    assert_eq!(ask(budget)["items"][0]["form"], "code", "{code} of {budget}");
+}
+
+#[test]
+fn rounds_tell_their_threshold_and_handles_are_what_they_are() {
+    let bench = Bench::memotree();
+    let first = built(&bench, &["--query", "NodeCodec", "--conversation", "new"]);
+    assert_eq!(first["conversation"]["threshold"], 0.4);
+    for id in ["c01", "c+1", "c2"] {
+        let ran = bench.run(&["context", "build", "--query", "NodeCodec", "--conversation", id]);
+        assert!(
+            ran.code == 2 && ran.err.contains("there is no conversation of this handle"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_leads_out_of_the_workspace_is_said() {
+    let bench = Bench::memotree();
+    let outside = bench.beside("outside");
+    std::fs::write(&outside, "the kaleidoscope").expect("written");
+    std::os::unix::fs::symlink(&outside, bench.root().join("link")).expect("a link");
+    let query = format!("NodeStore by `link` and {}, at /api/nodes", outside.display());
+    let answer = built(&bench, &["--query", &query, "--budget", "1000"]);
+    for (at, path) in ["link", "TEMP/outside"].into_iter().enumerate() {
+        let left = &answer["leftOut"][at];
+        let why = format!("{path} leads out of the workspace");
+        assert_eq!((&left["path"], &left["why"]), (&path.into(), &why.into()), "{answer}");
+    }
+    let mentions = answer["mentions"].as_array().expect("a list");
+    assert!(mentions.iter().all(|one| one["text"] != "/api/nodes"), "what is no file is none");
 }

@@ -17,6 +17,7 @@ mod live_sessions;
 mod looking;
 mod mcp;
 mod mcp_http;
+mod mcp_room;
 mod members;
 mod misbehaving;
 mod models;

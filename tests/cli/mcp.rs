@@ -207,7 +207,10 @@ fn what_goes_wrong_is_told_to_the_model() {
     }
     assert_eq!(client.refused("tools/call", json!({"name": "no such tool"})).0, -32602);
     assert_eq!(client.refused("tools/call", json!({"name": "x".repeat(100_000)})).0, -32602);
-    assert!(client.ask("tools/call", json!({"name": "outline", "arguments": [1]}))["error"]["code"].is_i64());
+    for arguments in [json!([1]), json!([]), json!("x")] {
+        let params = json!({"name": "outline", "arguments": arguments});
+        assert_eq!(client.refused("tools/call", params).0, -32602, "{arguments}");
+    }
     assert_eq!(client.refused("tools/list", json!({"cursor": "x"})).0, -32602);
     assert_eq!(client.refused("no/such/method", json!({})).0, -32601);
     // No tool leads out of the workspace, and none is slow to say so.

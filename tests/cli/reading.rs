@@ -106,3 +106,28 @@ fn a_file_is_read_as_it_is_now_while_nothing_can_be_built() {
     );
     assert_eq!(bench.run(&["log", "--json"]).json()["builds"].as_array().map_or(0, Vec::len), 0);
 }
+
+#[test]
+fn names_and_numbers_that_look_like_lines() {
+    let bench = bench();
+    bench.write("docs/odd.txt:2", "odd\n");
+    let read = |symbol: &str| bench.run(&["source", symbol]);
+    assert_eq!(read("docs/odd.txt:2").out, "// docs/odd.txt:2:1-1\n1  odd\n");
+    let far = read("A.cs:99999999999999999999");
+    let told = "line 18446744073709551615 or more was asked for; the file has 5 lines, and 5-5 are shown";
+    assert!(far.code == 0 && far.out.contains(told), "{far:?}");
+}
+
+#[test]
+fn a_file_that_an_overlay_removed_is_not_there() {
+    let bench = bench();
+    bench.write("B.cs", "namespace N;\npublic class B { }\n");
+    assert_eq!(bench.run(&["overlay", "open", "ov"]).code, 0);
+    let removed = bench.run(&["overlay", "put", "ov", "B.cs", "--delete"]);
+    assert_eq!(removed.code, 0, "{removed:?}");
+    let gone = bench.run(&["source", "B.cs", "--overlay", "ov"]);
+    assert!(
+        gone.code == 2 && gone.err.contains("'B.cs' is removed by the overlay") && gone.err.contains("ask without the overlay"),
+        "{gone:?}"
+    );
+}

@@ -60,12 +60,7 @@ impl World for Overlaid {
         match self.documents.get(links.get(path).map_or(path, String::as_str)) {
             None => self.below.read(path),
             Some(Some(bytes)) => Ok(bytes.to_vec()),
-            Some(None) => Err(WorldError::Io {
-                path: path.to_owned(),
-                what: "read",
-                reason: "it is removed by the overlay".to_owned(),
-                no_space: false,
-            }),
+            Some(None) => Err(WorldError::Removed { path: path.to_owned() }),
         }
     }
 }

@@ -140,6 +140,12 @@ pub enum WorldError {
         /// Whether the disk is full.
         no_space: bool,
     },
+    /// There is no such file where it is looked at, whatever is on the disk.
+    #[error("'{path}' is removed by the overlay")]
+    Removed {
+        /// The path relative to the workspace.
+        path: String,
+    },
     /// Two nodes want the same output file.
     #[error("two targets are laid out as '{path}'")]
     Claimed {

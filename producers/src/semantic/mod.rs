@@ -35,7 +35,7 @@ mod wishes;
 
 pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
-pub use secrets::withheld;
+pub use secrets::{Withheld, withheld};
 
 use crate::llm::Ask;
 use engine::seams::paid::Plan;

@@ -72,6 +72,24 @@ const NAMES: [&str; 12] = [
 /// Shortest text without telling name that may be a key.
 const SHORTEST: usize = 32;
 
+/// The globs of what is kept from models, each compiled once: for whoever asks about many files.
+#[derive(Debug)]
+pub struct Withheld(Vec<(String, Glob)>);
+
+impl Withheld {
+    /// Of files that nobody wants seen, and of these globs.
+    pub fn new(never_send: &[String]) -> Self {
+        let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));
+        Self(globs.filter_map(|glob| Some((glob.to_owned(), Glob::new(ROOT, glob)?))).collect())
+    }
+
+    /// The glob that keeps a file from being sent, if one does.
+    pub fn by(&self, file: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(_, glob)| glob.matches(file));
+        found.map(|(text, _)| text.as_str())
+    }
+}
+
 /// The glob that keeps a file from being sent, if one does.
 pub fn withheld<'g>(file: &str, never_send: &'g [String]) -> Option<&'g str> {
     let globs = FILES.iter().copied().chain(never_send.iter().map(String::as_str));

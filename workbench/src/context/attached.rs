@@ -5,7 +5,7 @@
 use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
 use super::written::{self, Lines};
-use crate::edit::place::Refused;
+use crate::edit::place::{self, Refused};
 use crate::symbols::file::{Asked, ENDINGS, lines};
 use engine::seams::world::World;
 use producers::semantic::withheld;
@@ -106,10 +106,14 @@ fn paths(
         path: written.to_owned(),
         lines: None,
     };
+    // What only looks like a path, a route of a server, is no mention.
+    let is_there = place::size(place.root, written).is_some();
     match asked.place(place.root, place.store) {
         Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
         Err(refused @ (Refused::Git(_) | Refused::Own(_) | Refused::Store(_))) => return Err(Some(refused.to_string())),
-        Err(refused @ Refused::Outside(_)) if written.starts_with("..") => return Err(Some(refused.to_string())),
+        Err(refused @ Refused::Outside(_)) if written.starts_with("..") || is_there && written::ending(written).is_none() => {
+            return Err(Some(refused.to_string()));
+        }
         _ if written::ending(written).is_none() => return Err(None),
         _ => {}
     }
@@ -134,7 +138,7 @@ fn paths(
     }
     let ending = written::ending(written).unwrap_or_default().to_lowercase();
     let is_usual = |path: &&str| written::ending(path).is_some_and(|own| own.to_lowercase() == ending);
-    let is_file = written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
+    let is_file = is_there || written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
     Err(is_file.then(|| match asked.place(place.root, place.store) {
         Err(refused) => refused.to_string(),
         Ok(_) if written.contains('/') => "there is no such file in the workspace".to_owned(),

@@ -8,6 +8,7 @@ use super::mentioned::Mention;
 use super::package::{Grade, Package};
 use super::relevance::{Factors, Log};
 use super::rounds::{Inheritance, Inherited};
+use super::secret::Secrets;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,6 +29,8 @@ const LEAST: f32 = 0.12;
 pub struct Question<'q> {
     /// The types.
     pub index: &'q Index,
+    /// Which of them no model may see: those are not chosen.
+    pub secrets: &'q Secrets,
     /// Its words, each once.
     pub words: &'q [String],
     /// Files and types that it names.
@@ -66,10 +69,23 @@ pub struct Chosen {
 pub struct Choice {
     /// In the order of their importance.
     pub chosen: Vec<Chosen>,
-    /// The best of what was looked at and not chosen, with what it scored at last.
-    pub others: Vec<(usize, f32)>,
+    /// The best of what was looked at and not chosen, with what it scored at last, beside all that was chosen.
+    pub others: Vec<(usize, f32, Passed)>,
     /// How many those are in all.
     pub others_total: usize,
+    /// How many types say a word of the query and may not be shown.
+    pub withheld: usize,
+}
+
+/// Why a type was not chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// As many as are wanted were chosen before it.
+    Full,
+    /// It scores too little beside the best.
+    Little,
+    /// It scores nothing.
+    Nothing,
 }
 
 /// A type that may be chosen.
@@ -92,8 +108,8 @@ impl Candidate {
 
 /// Chooses at most `most` types. `whole` is the size up to which one can be shown whole; of what was not chosen `told` are named.
 pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -> Choice {
-    let mut open = candidates(question);
     let mut choice = Choice::default();
+    let mut open = candidates(question, &mut choice.withheld);
     // What the query names comes first, in its order.
     let named: Vec<usize> = question
         .mentions
@@ -115,10 +131,7 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -
         if best <= 0.0 || best < best_of_all * LEAST {
             break;
         }
-        let fits = |one: &Candidate| {
-            let size = question.index.document(one.at).map_or(0, |document| document.size);
-            (!one.beside.is_empty(), size <= whole)
-        };
+        let fits = |one: &Candidate| (!one.beside.is_empty(), question.index.size(one.at) <= whole);
         let about = open.values().filter(|one| one.score(question.weights) >= best * (1.0 - ABOUT));
         let next = about.max_by(|one, other| {
             let by_score = one.score(question.weights).total_cmp(&other.score(question.weights));
@@ -129,8 +142,18 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -
         };
         take(question, candidate, &mut open, &mut choice);
     }
+    let best = open.values().map(|one| one.score(question.weights)).fold(best_of_all, f32::max);
     choice.others_total = open.len();
-    choice.others = open.values().map(|one| (one.at, one.score(question.weights))).collect();
+    let passed = |score: f32| match score {
+        score if score <= 0.0 => Passed::Nothing,
+        score if score < best * LEAST => Passed::Little,
+        _ => Passed::Full,
+    };
+    let other = |one: &Candidate| {
+        let score = one.score(question.weights);
+        (one.at, score, passed(score))
+    };
+    choice.others = open.values().map(other).collect();
     choice
         .others
         .sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
@@ -138,13 +161,17 @@ pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -
     choice
 }
 
-/// All that may be chosen, with the factors that do not depend on what is.
-fn candidates(question: &Question<'_>) -> BTreeMap<usize, Candidate> {
+/// All that may be chosen, with the factors that do not depend on what is; counts those that fit and may not be shown.
+fn candidates(question: &Question<'_>, withheld: &mut usize) -> BTreeMap<usize, Candidate> {
     let index = question.index;
     let scores = index.rank(question.words);
-    let mut ranked: Vec<(usize, f32)> = scores.iter().map(|(at, score)| (*at, *score)).collect();
-    ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-    ranked.truncate(RANKED);
+    let mut fitting: Vec<(usize, f32)> = scores.iter().map(|(at, score)| (*at, *score)).collect();
+    fitting.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+    let is_secret = |at: usize| question.secrets.of(index, at).is_some();
+    fitting.truncate(RANKED);
+    let all = fitting.len();
+    let ranked: Vec<(usize, f32)> = fitting.into_iter().filter(|(at, _)| !is_secret(*at)).collect();
+    *withheld = all - ranked.len();
     let best = ranked.first().map_or(1.0, |(_, score)| *score);
     let mut wanted: BTreeSet<usize> = ranked.iter().map(|(at, _)| *at).collect();
     let mut mentioned: BTreeMap<usize, String> = BTreeMap::new();
@@ -169,6 +196,7 @@ fn candidates(question: &Question<'_>) -> BTreeMap<usize, Candidate> {
         let near = index.uses(at).iter().chain(index.users(at).iter().take(RANKED));
         wanted.extend(near.map(|edge| edge.to));
     }
+    wanted.retain(|at| !is_secret(*at));
     let mut places: FxHashMap<String, Option<(String, Grade)>> = FxHashMap::default();
     wanted
         .into_iter()
@@ -273,6 +301,7 @@ mod tests {
         let (words, mentions, packages) = (distinct(query), mentions(query, index), Package::named(query));
         let question = Question {
             index,
+            secrets: &Secrets::default(),
             words: &words,
             mentions: &mentions,
             packages: &packages,
@@ -315,6 +344,38 @@ mod tests {
         assert_eq!(choice.chosen[0].mention.as_deref(), Some("Button"));
         assert!(choice.others_total > 0 && choice.others.len() <= 3);
         assert!(choice.others.is_sorted_by(|one, other| one.1 >= other.1));
+    }
+
+    #[test]
+    fn what_is_not_chosen_says_why() {
+        let index = index();
+        let passed = |most, weights: &Factors| -> Vec<Passed> {
+            let words = distinct("retry backoff jitter");
+            let question = Question {
+                index: &index,
+                secrets: &Secrets::default(),
+                words: &words,
+                mentions: &[],
+                packages: &[],
+                log: &Log::default(),
+                inheritance: &Inheritance::default(),
+                weights,
+            };
+            let choice = choose(&question, most, 1000, 9);
+            assert_eq!(choice.others_total, choice.others.len());
+            choice.others.into_iter().map(|(.., why)| why).collect()
+        };
+        let full = passed(1, &WEIGHTS);
+        assert_eq!(full, [Passed::Full, Passed::Full, Passed::Full, Passed::Little, Passed::Nothing]);
+        assert!(!passed(100, &WEIGHTS).contains(&Passed::Full));
+        let nothing = passed(
+            100,
+            &Factors::parse("access=1,bm25=0,recency=0,dependency=0,coverage=0").expect("weights"),
+        );
+        assert!(
+            nothing.len() > 2 && nothing.iter().all(|why| *why == Passed::Nothing),
+            "{nothing:?}"
+        );
     }
 
     #[test]

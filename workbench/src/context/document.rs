@@ -17,7 +17,7 @@ const IN_NAME: u32 = 6;
 const IN_MEMBER: u32 = 3;
 /// And in the path of a file, a namespace, a declaration, a body, documentation.
 const ELSEWHERE: u32 = 1;
-/// Bytes of a token, about.
+/// Bytes of declarations, bodies and documentation for a token of the source, about: they have no indentation and no comments.
 const BYTES: f64 = 3.3;
 
 /// One type.
@@ -33,7 +33,7 @@ pub struct Document {
     pub words: Vec<(Box<str>, u32, bool)>,
     /// What all its words count together.
     pub length: u32,
-    /// About how many tokens its source is.
+    /// About how many tokens its source is, without the types that are nested in it.
     pub size: usize,
     /// The types that it uses, by key; whether by declarations.
     pub uses: Vec<(String, bool)>,
@@ -113,19 +113,25 @@ impl Tally {
         });
     }
 
-    fn lines(&mut self, bytes: &[u8]) {
+    /// How many bytes of code they are.
+    fn lines(&mut self, bytes: &[u8]) -> usize {
         // What is not of our making has no words; whoever shows the type tells of it.
         let lines = bytes
             .split(|byte| *byte == b'\n')
             .filter_map(|line| serde_json::from_slice::<Line<'_>>(line).ok());
+        let mut length = 0;
         for line in lines {
             self.add(&line.name, IN_MEMBER);
-            self.add(&line.signature, ELSEWHERE);
-            match line.body {
-                Body::One(text) => self.add(&text, ELSEWHERE),
-                Body::Several(texts) => texts.iter().for_each(|text| self.add(text, ELSEWHERE)),
+            let body: Vec<&str> = match &line.body {
+                Body::One(text) => vec![text],
+                Body::Several(texts) => texts.iter().map(String::as_str).collect(),
+            };
+            for text in body.into_iter().chain([&*line.signature]) {
+                self.add(text, ELSEWHERE);
+                length += text.len();
             }
         }
+        length
     }
 }
 
@@ -140,12 +146,15 @@ impl Document {
             tally.add(simple_name(around), IN_MEMBER);
         }
         files.iter().for_each(|file| tally.add(file.trim_end_matches(".cs"), ELSEWHERE));
-        tally.lines(parts.structure.as_deref().unwrap_or_default());
-        tally.lines(parts.code.as_deref().unwrap_or_default());
-        tally.add(&prose(parts.docs.as_deref().unwrap_or_default()), ELSEWHERE);
+        let mut bytes = tally.lines(parts.structure.as_deref().unwrap_or_default());
+        bytes += tally.lines(parts.code.as_deref().unwrap_or_default());
+        let docs = docs(parts.docs.as_deref().unwrap_or_default());
+        for xml in &docs {
+            tally.add(&prose(xml), ELSEWHERE);
+            bytes += xml.len();
+        }
         let mut words: Vec<_> = tally.0.into_iter().map(|(word, (counts, named))| (word, counts, named)).collect();
         words.sort_unstable();
-        let bytes: usize = parts.all()[..3].iter().map(|part| part.len()).sum();
         Self {
             key: key.to_owned(),
             files: files.to_vec(),
@@ -164,27 +173,29 @@ impl Document {
     }
 }
 
+/// The documentation of the type and of its members.
+fn docs(bytes: &[u8]) -> Vec<String> {
+    let docs = serde_json::from_slice::<producers::csharp::xmldoc::Docs>(bytes);
+    docs.map_or_else(
+        |_| Vec::new(),
+        |docs| std::iter::once(docs.own).chain(docs.members.into_values()).collect(),
+    )
+}
+
 /// The words of documentation, without its tags. Names that it refers to are attributes of those.
-fn prose(bytes: &[u8]) -> String {
-    let Ok(docs) = serde_json::from_slice::<producers::csharp::xmldoc::Docs>(bytes) else {
-        return String::new();
-    };
-    let mut prose = String::new();
-    for xml in std::iter::once(&docs.own).chain(docs.members.values()) {
-        let mut rest = xml.as_str();
-        while let Some((text, behind)) = rest.split_once('<') {
-            prose.push_str(text);
+fn prose(xml: &str) -> String {
+    let (mut prose, mut rest) = (String::new(), xml);
+    while let Some((text, behind)) = rest.split_once('<') {
+        prose.push_str(text);
+        prose.push(' ');
+        let (tag, behind) = behind.split_once('>').unwrap_or((behind, ""));
+        if let Some((_, name)) = tag.split_once("cref=\"") {
+            prose.push_str(name.split('"').next().unwrap_or_default());
             prose.push(' ');
-            let (tag, behind) = behind.split_once('>').unwrap_or((behind, ""));
-            if let Some((_, name)) = tag.split_once("cref=\"") {
-                prose.push_str(name.split('"').next().unwrap_or_default());
-                prose.push(' ');
-            }
-            rest = behind;
         }
-        prose.push_str(rest);
-        prose.push('\n');
+        rest = behind;
     }
+    prose.push_str(rest);
     prose
 }
 
@@ -236,6 +247,8 @@ mod tests {
         assert_eq!(counts(&document, "overflow"), Some((1, false)));
         assert_eq!(counts(&document, "water"), Some((1, false)));
         assert_eq!(counts(&document, "summary"), None);
+        // Declarations, bodies and documentation.
+        assert_eq!(document.size, 33);
         assert_eq!(document.length, document.words.iter().map(|(_, counts, _)| counts).sum::<u32>());
     }
 

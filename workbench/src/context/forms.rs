@@ -36,7 +36,7 @@ pub struct Texts {
     pub code: Option<String>,
     /// Members of it that the query names.
     pub named: Vec<Stretch>,
-    /// About how many tokens its source is.
+    /// About how many tokens its source is: nearly so where it was read, else as far as what was built of it tells.
     pub size: usize,
 }
 

@@ -13,6 +13,11 @@ use crate::symbols::source::{Source, sources};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Bytes of lines of C# for a token, about: indentation takes few.
+const BYTES: f64 = 4.6;
+/// So many times what it truly is an index may take a source for.
+const OVER: usize = 2;
+
 /// The texts of chosen types, in their order; sources of those that may come to be shown within a budget of tokens, and of what `mentions` mean.
 ///
 /// # Errors
@@ -28,12 +33,12 @@ pub fn gather<O: Outputs>(
         .iter()
         .filter_map(|one| Some((one.at, known.index.document(one.at)?)))
         .collect();
-    let sizes: Vec<usize> = documents.iter().map(|(_, document)| document.size).collect();
+    let sizes: Vec<usize> = documents.iter().map(|(at, _)| known.index.size(*at)).collect();
     let limits = limits(chosen, &sizes, budget);
     let fitting = documents
         .iter()
         .zip(&limits)
-        .filter(|((_, document), limit)| document.size <= **limit);
+        .filter(|((at, _), limit)| known.index.size(*at) / OVER <= **limit);
     let fitting = fitting.map(|(document, _)| document);
     let mut codes: BTreeMap<usize, Arc<Code>> = fitting.clone().filter_map(|(at, _)| Some((*at, known.shelf.get(*at)?))).collect();
     let missing: Vec<(usize, Candidate)> = fitting
@@ -60,7 +65,9 @@ pub fn gather<O: Outputs>(
             outline: String::from_utf8_lossy(outline).into_owned(),
             code: code.and_then(|code| code.text.clone()),
             named: named.cloned().collect(),
-            size: document.size,
+            size: code
+                .and_then(|code| Some((code.text.as_ref()?.len() as f64 / BYTES).ceil() as usize))
+                .unwrap_or_else(|| known.index.size(at)),
         }
     });
     Ok(texts.collect())

@@ -7,6 +7,7 @@ use super::document::{Document, Parts};
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::outputs::{Outputs, SymbolError};
 use engine::values::label::{escape, halves};
+use producers::csharp::types::symbol_of;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ pub struct Index {
     users: Vec<Vec<Edge>>,
     files: FxHashMap<String, Vec<usize>>,
     names: FxHashMap<String, Vec<usize>>,
+    sizes: Vec<usize>,
     mean: f32,
     /// Types of which something could not be made.
     pub unread: Vec<String>,
@@ -73,6 +75,17 @@ impl Index {
                         index.postings.insert(word.clone(), vec![(own, *counts)]);
                     }
                 }
+            }
+        }
+        index.sizes = documents.iter().map(|document| document.size).collect();
+        for document in &documents {
+            // The source of a type holds the types that are nested in it.
+            let mut key = document.key.clone();
+            while let Some(around) = around(&key) {
+                if let Some(&at) = at.get(around.as_str()) {
+                    index.sizes[at] += document.size;
+                }
+                key = around;
             }
         }
         let total: f32 = documents.iter().map(|document| document.length as f32).sum();
@@ -153,6 +166,14 @@ impl Index {
         self.documents.binary_search_by(|one| one.key.as_str().cmp(key)).ok()
     }
 
+    /// About how many tokens the source of the type at a place is, with the types that are nested in it.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn size(&self, at: usize) -> usize {
+        self.sizes[at]
+    }
+
     /// What the type at a place uses.
     pub fn uses(&self, at: usize) -> &[Edge] {
         &self.uses[at]
@@ -228,6 +249,13 @@ impl Index {
     }
 }
 
+/// The key of the type that a nested one stands in: `A+B@Tests` of `A+B+C@Tests`.
+fn around(key: &str) -> Option<String> {
+    let symbol = symbol_of(key);
+    let (around, _) = symbol.rsplit_once('+')?;
+    Some(format!("{around}{}", &key[symbol.len()..]))
+}
+
 #[cfg(test)]
 pub mod samples {
     //! Small workspaces to rank.
@@ -283,6 +311,23 @@ mod tests {
         assert_eq!(index.uses(b), [Edge { to: a, structure: true }]);
         assert_eq!(index.users(a), [Edge { to: b, structure: true }]);
         assert_eq!(index.in_file("src/A.cs"), [a]);
+    }
+
+    #[test]
+    fn a_type_is_as_long_as_it_is_with_those_nested_in_it() {
+        let text = "x ".repeat(330);
+        let index = Index::new(vec![
+            document("N.A", &text, &[]),
+            document("N.A+B", &text, &[]),
+            document("N.A+B+C", &text, &[]),
+            document("N.A+B@Tests", &text, &[]),
+            document("N.Ab", &text, &[]),
+        ]);
+        let size = |key: &str| index.size(index.find(key).expect("a type"));
+        assert_eq!(
+            ["N.A", "N.A+B", "N.A+B+C", "N.A+B@Tests", "N.Ab"].map(size),
+            [600, 400, 200, 200, 200]
+        );
     }
 
     #[test]

@@ -71,9 +71,11 @@ impl Conversations {
 
     fn absent(&self, id: &str) -> Absent {
         let number: Option<u64> = id.strip_prefix('c').and_then(|number| number.parse().ok());
-        match number {
-            Some(number) if (1..=self.given).contains(&number) => Absent::Expired,
-            _ => Absent::Unknown,
+        let given = number.filter(|number| (1..=self.given).contains(number));
+        // `c01` was never given, whatever it counts.
+        match given.is_some_and(|number| handle(number) == id) {
+            true => Absent::Expired,
+            false => Absent::Unknown,
         }
     }
 
@@ -81,7 +83,7 @@ impl Conversations {
     pub fn begin(&mut self) -> &mut Conversation {
         self.given += 1;
         self.used += 1;
-        let id = format!("c{}", self.given);
+        let id = handle(self.given);
         self.open.push(Conversation {
             id,
             used: self.used,
@@ -108,6 +110,10 @@ impl Conversations {
     }
 }
 
+fn handle(number: u64) -> String {
+    format!("c{number}")
+}
+
 fn parse(bytes: Option<Vec<u8>>) -> io::Result<Conversations> {
     let Some(bytes) = bytes else { return Ok(Conversations::default()) };
     serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{FILE} cannot be read: {error}")))
@@ -130,7 +136,7 @@ mod tests {
         assert_eq!(conversations.find("c1").map(|one| one.count), Ok(1), "it was used lately");
         assert_eq!(conversations.find("c2"), Err(Absent::Expired));
         assert_eq!(conversations.go_on("c2").map(|one| one.count), Err(Absent::Expired));
-        for id in ["c0", "c34", "x", "", "c99999999999999999999"] {
+        for id in ["c0", "c34", "c02", "c+2", "c 2", "x", "", "c99999999999999999999"] {
             assert_eq!(conversations.find(id), Err(Absent::Unknown), "{id}");
         }
     }

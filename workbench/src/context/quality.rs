@@ -4,7 +4,7 @@ use super::choose::Chosen;
 use super::compose::Composed;
 use super::forms::Texts;
 use super::index::Index;
-use super::relevance::Log;
+use super::relevance::{Log, figure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -14,13 +14,21 @@ use std::collections::BTreeSet;
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
     /// Of the types that declarations of what is shown name, the share that is shown too.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub dependency_coverage: f32,
     /// Tokens of the text for each token that the sources of the types that it shows are; about.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub compression_ratio: f32,
     /// The share of what is shown that had been shown or looked at before.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub hit_rate: f32,
     /// The share of the query that names, code or documentation of what is shown say, rare words counting more; one that no type says counts as much
     /// as one that a single type says.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub word_coverage: f32,
 }
 
@@ -71,6 +79,7 @@ mod tests {
     use super::super::index::samples::document;
     use super::super::relevance::WEIGHTS;
     use super::super::rounds::Inheritance;
+    use super::super::secret::Secrets;
     use super::*;
 
     #[test]
@@ -86,6 +95,7 @@ mod tests {
         let inheritance = Inheritance::default();
         let question = Question {
             index: &index,
+            secrets: &Secrets::default(),
             words: &words,
             mentions: &[],
             packages: &[],

@@ -4,22 +4,40 @@
 //! what is chosen already or to a package that the query names, and which share of the query it is named by.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// The five factors, or what they count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 pub struct Factors {
     /// Words of the query in names, code and documentation.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub bm25: f32,
     /// How often it was shown or looked at.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub access: f32,
     /// How lately that was.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub recency: f32,
     /// Nearness to what is chosen, or belonging to a package that the query names.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub dependency: f32,
     /// The share of the query that its names and those of its members say.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub coverage: f32,
+}
+
+/// Tells a figure to three places: further digits say nothing, and cost whoever reads them.
+///
+/// # Errors
+/// Those of the serializer.
+pub fn figure<S: Serializer>(figure: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((f64::from(*figure) * 1000.0).round() / 1000.0)
 }
 
 /// What the factors count unless told.

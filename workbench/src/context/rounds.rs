@@ -1,5 +1,6 @@
 //! The rounds of a conversation: what was asked, what was named, what was shown for it. Pure; where conversations are kept is [`super::kept`].
 
+use super::relevance::figure;
 use super::words::distinct;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,8 +85,12 @@ pub struct Inherited {
     /// The number of the round.
     pub round: u64,
     /// How relevant that round is to this query.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub relevance: f32,
     /// What the type scored there.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
     pub score: f32,
 }
 

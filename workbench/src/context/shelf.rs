@@ -2,6 +2,7 @@
 //! when something did. What was shown longest ago goes first.
 
 use super::index::Index;
+use super::secret::Secrets;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,14 +25,17 @@ pub struct Known {
     pub index: Index,
     /// The sources.
     pub shelf: Shelf,
+    /// What of it no model may see.
+    pub secrets: Secrets,
 }
 
 impl Known {
-    /// An index with an empty shelf.
-    pub fn new(index: Index) -> Self {
+    /// An index with an empty shelf, and globs of files that no model sees beside the usual ones.
+    pub fn new(index: Index, never_send: &[String]) -> Self {
         Self {
             index,
             shelf: Shelf::default(),
+            secrets: Secrets::new(never_send),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::source::{Part, Source};
 use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
 use crate::edit::lines::{body, split};
 use crate::edit::place::{self, Guard, Refused};
-use engine::seams::world::World;
+use engine::seams::world::{World, WorldError};
 use engine::values::diagnostic::Diagnostic;
 use std::path::Path;
 
@@ -31,8 +31,9 @@ impl Asked {
             path: text.to_owned(),
             lines: None,
         };
-        // What is longer than any number of a line is none.
-        let number = |digits: &str| -> Option<u64> { digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())? };
+        // No file has a line of a number that is too large.
+        let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = |digits: &str| is_number(digits).then(|| digits.parse().unwrap_or(u64::MAX));
         let Some((path, range)) = text.rsplit_once(':') else {
             return whole();
         };
@@ -47,6 +48,18 @@ impl Asked {
                 lines: Some(lines),
             },
             _ => whole(),
+        }
+    }
+
+    /// What is meant by a text where files are: a file of that very name before lines of another one.
+    pub fn among(text: &str, root: &Path) -> Self {
+        let asked = Self::of(text);
+        match asked.lines.is_some() && place::size(root, text).is_some() {
+            true => Self {
+                path: text.to_owned(),
+                lines: None,
+            },
+            false => asked,
         }
     }
 
@@ -73,10 +86,14 @@ impl Asked {
         let (first, behind) = (clip(from.min(end)), clip(from.max(end)));
         let corrected = (from, end) != (first as u64, behind as u64);
         let told = corrected.then(|| {
+            let number = |line: u64| match line {
+                u64::MAX => format!("{line} or more"),
+                line => line.to_string(),
+            };
             let asked = match to {
-                Some(to) if to == from => format!("line {from} was asked for"),
-                Some(to) => format!("lines {from}-{to} were asked for"),
-                None => format!("the lines from {from} on were asked for"),
+                Some(to) if to == from => format!("line {} was asked for", number(from)),
+                Some(to) => format!("lines {}-{} were asked for", number(from), number(to)),
+                None => format!("the lines from {} on were asked for", number(from)),
             };
             let lines = if last == 1 { "1 line".to_owned() } else { format!("{last} lines") };
             format!("{asked}; the file has {lines}, and {first}-{behind} are shown")
@@ -103,8 +120,11 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: us
         return Err(Box::new(no_text(path, &Unreadable::Large { bytes })));
     }
     let bytes = world.read(path).map_err(|error| {
-        let why = Diagnostic::error("E_READ", error.to_string());
-        Box::new(why.hint("check its permissions and the links on the way to it"))
+        let (code, hint) = match error {
+            WorldError::Removed { .. } => ("E_NO_FILE", "ask without the overlay for the file as it is on the disk"),
+            _ => ("E_READ", "check its permissions and the links on the way to it"),
+        };
+        Box::new(Diagnostic::error(code, error.to_string()).hint(hint))
     })?;
     let (text, encoding) = encoding::decode(&bytes).map_err(|why| Box::new(no_text(path, &why)))?;
     let mut found = Source {
@@ -167,9 +187,23 @@ mod tests {
         assert_eq!(asked("src/A.cs:7"), ("src/A.cs".to_owned(), Some((7, Some(7)))));
         assert_eq!(asked("src/A.cs:7-9"), ("src/A.cs".to_owned(), Some((7, Some(9)))));
         assert_eq!(asked("src/A.cs:7-"), ("src/A.cs".to_owned(), Some((7, None))));
-        for plain in ["a:b", "a:7-b", "a:-7", "a:", ":7", "a:7-9-11", "a:+7", "a:99999999999999999999"] {
+        let long = "a:99999999999999999999";
+        assert_eq!(asked(long), ("a".to_owned(), Some((u64::MAX, Some(u64::MAX)))));
+        for plain in ["a:b", "a:7-b", "a:-7", "a:", ":7", "a:7-9-11", "a:+7", "a:7:"] {
             assert_eq!(asked(plain), (plain.to_owned(), None));
         }
+    }
+
+    #[test]
+    fn a_file_of_that_very_name_comes_first() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["a:2", "a"] {
+            std::fs::write(folder.path().join(name), "x").expect("written");
+        }
+        let among = |text: &str| Asked::among(text, folder.path());
+        assert_eq!((among("a:2").path.as_str(), among("a:2").lines), ("a:2", None));
+        assert_eq!(among("a:2-2"), Asked::of("a:2-2"));
+        assert_eq!(among("a:2:3").lines, Some((3, Some(3))));
     }
 
     #[test]
@@ -205,7 +239,7 @@ mod tests {
             (
                 "18446744073709551615-18446744073709551615",
                 (10, 10),
-                "line 18446744073709551615 was asked for; the file has 10 lines, and 10-10 are shown",
+                "line 18446744073709551615 or more was asked for; the file has 10 lines, and 10-10 are shown",
             ),
         ] {
             assert_eq!(within(range), (lines, Some(told.to_owned())), "{range}");

@@ -4,6 +4,7 @@
 pub mod calls;
 pub mod distance;
 pub mod file;
+pub mod fitting;
 pub mod humps;
 pub mod index;
 pub mod matching;

@@ -38,7 +38,7 @@ pub struct Part {
     pub end: u32,
     /// Column in `end` behind its last character that is shown.
     pub end_column: u32,
-    /// The lines from `start` to `end` as they are: whole, also where something else stands on the first or last of them, each with its line
+    /// The lines from `start` to `end` as they are: whole (one that is too long for an answer up to `end_column`), also where something else stands on the first or last of them, each with its line
     /// end, the first of a file with the byte order mark if it has one.
     pub text: String,
     /// How the file is written, when it is not UTF-8: the text is what its bytes stand for.

@@ -1,0 +1,251 @@
+//! What `context build` tells of its text: what stands there and why, what does not and why not, how complete it is.
+
+use super::context_build::TOLD;
+use super::symbols::Names;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::context::attached::{Attached, Fitted};
+use workbench::context::choose::{Choice, Chosen, Passed, Question};
+use workbench::context::compose::{Composed, Placed};
+use workbench::context::forms::{Form, Texts};
+use workbench::context::index::Index;
+use workbench::context::package::Grade;
+use workbench::context::relevance::{Factors, figure};
+use workbench::context::rounds::Inherited;
+use workbench::symbols::state::State;
+
+/// A type or a file that is shown.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Item {
+    /// Its path.
+    pub path: String,
+    pub files: Vec<String>,
+    form: Form,
+    /// Members that the query names and that stand there in full.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    members: Vec<String>,
+    /// Tokens that it takes.
+    tokens: usize,
+    /// What decided its place.
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
+    pub score: f32,
+    /// Why it is there.
+    pub why: String,
+    /// The factors, each between 0 and 1.
+    factors: Factors,
+    /// What each gave.
+    pub gave: Factors,
+    /// The round that left it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inherited: Option<Inherited>,
+}
+
+/// What is not shown: a type, a member, or what the query names.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOut {
+    /// Its path.
+    pub path: String,
+    #[serde(serialize_with = "figure")]
+    #[schemars(with = "f32")]
+    pub score: f32,
+    /// The budget, how little it fits, or what is wrong with it.
+    pub why: String,
+}
+
+/// A file as it is shown.
+fn of_file(file: &Attached, fitted: &Fitted) -> Item {
+    let mut why = format!("the query names {}", file.mention);
+    file.notes.iter().for_each(|note| why.push_str(&format!("; {note}")));
+    if let Some((from, to)) = fitted.left_out {
+        why.push_str(&format!("; lines {from}-{to} have no room in the budget"));
+    }
+    Item {
+        path: file.path.clone(),
+        files: vec![file.path.clone()],
+        form: Form::File,
+        members: Vec::new(),
+        tokens: fitted.tokens,
+        score: 0.0,
+        why,
+        factors: Factors::default(),
+        gave: Factors::default(),
+        inherited: None,
+    }
+}
+
+/// Words of the query that a reason names.
+const NAMED: usize = 4;
+/// Why what is wanted is left out.
+const NO_ROOM: &str = "there is no room for it in the budget";
+
+/// What is told of: a question, what was chosen for it, and the text that was made.
+#[derive(Clone, Copy)]
+pub struct Told<'t> {
+    /// What was asked, of which index.
+    pub question: &'t Question<'t>,
+    /// What was chosen.
+    pub choice: &'t Choice,
+    /// What can be shown of each of those.
+    pub texts: &'t [Texts],
+    /// Files that the query names.
+    pub attached: &'t [Attached],
+    /// The text.
+    pub made: &'t Composed,
+}
+
+impl Told<'_> {
+    /// What the text shows, in its order.
+    pub fn items(&self) -> Vec<Item> {
+        let index = self.question.index;
+        let files = self.made.files.iter().map(|(at, fitted)| of_file(&self.attached[*at], fitted));
+        let types = self.made.placed.iter().map(|placed| {
+            let chosen = &self.choice.chosen[placed.at];
+            let text = &self.texts[placed.at];
+            Item {
+                path: text.key.clone(),
+                files: index.document(chosen.at).map(|one| one.files.clone()).unwrap_or_default(),
+                form: placed.form,
+                members: placed.members.iter().map(|at| text.named[*at].path.clone()).collect(),
+                tokens: placed.tokens,
+                score: chosen.score,
+                why: why(index, chosen, self.question.words, text, placed),
+                factors: chosen.factors,
+                gave: chosen.factors.by(self.question.weights),
+                inherited: chosen.inherited.clone(),
+            }
+        });
+        files.chain(types).collect()
+    }
+
+    /// What is not shown, what is named before what fits best, and how many those are in all; `most` is how many types were wanted.
+    pub fn left_out(&self, most: usize) -> (Vec<LeftOut>, usize) {
+        let named = self.unshown();
+        let total = named.len() + self.made.left_out.len() + self.choice.others_total;
+        let left = |at: usize, score: f32, why: &str| LeftOut {
+            path: self.question.index.key(at).to_owned(),
+            score,
+            why: why.to_owned(),
+        };
+        let no_room = self.made.left_out.iter().map(|at| &self.choice.chosen[*at]);
+        let no_room = no_room.map(|chosen| left(chosen.at, chosen.score, NO_ROOM));
+        let full = format!("the budget is for {most} types, and those were chosen before it");
+        let others = self.choice.others.iter().map(|(at, score, passed)| {
+            let why = match passed {
+                Passed::Full => &full,
+                Passed::Little => "it fits too little",
+                Passed::Nothing => "nothing that counts speaks for it",
+            };
+            left(*at, *score, why)
+        });
+        (named.into_iter().chain(no_room).chain(others).take(TOLD).collect(), total)
+    }
+
+    /// What the query names and the text does not show, and why.
+    fn unshown(&self) -> Vec<LeftOut> {
+        let left = |path: &str, why: &str| LeftOut {
+            path: path.to_owned(),
+            score: 0.0,
+            why: why.to_owned(),
+        };
+        let mentions = self.question.mentions.iter();
+        let not_there = mentions.filter_map(|mention| Some(left(&mention.text, mention.not_shown.as_deref()?)));
+        let is_shown = |at: &usize| self.made.files.iter().any(|(shown, _)| shown == at);
+        let files = self.attached.iter().enumerate().filter(|(at, _)| !is_shown(at));
+        let files = files.map(|(_, file)| left(&file.path, NO_ROOM));
+        let members = self.texts.iter().enumerate().flat_map(|(at, text)| {
+            let placed = self.made.placed.iter().find(|placed| placed.at == at);
+            let is_shown = move |member: &usize| placed.is_some_and(|placed| placed.members.contains(member));
+            text.named.iter().enumerate().filter(move |(member, _)| !is_shown(member))
+        });
+        let members = members.map(|(_, member)| left(&member.path, NO_ROOM));
+        not_there.chain(files).chain(members).collect()
+    }
+
+    /// How complete it is.
+    pub fn state(&self, names: &Names, items: &[Item], left_out: usize) -> State {
+        let (index, withheld) = (self.question.index, self.choice.withheld);
+        let no_room = self.made.left_out.len();
+        let cut = self.made.files.iter().filter(|(_, fitted)| fitted.left_out.is_some()).count();
+        let mut state = names.state(items.iter().flat_map(|item| &item.files)).unread(&index.unread);
+        if no_room > 0 {
+            let types = if no_room == 1 {
+                "1 chosen type is".to_owned()
+            } else {
+                format!("{no_room} chosen types are")
+            };
+            state = state.lacking(&[format!("{types} not shown for want of budget")]);
+        }
+        if withheld > 0 {
+            let types = if withheld == 1 {
+                "1 type that says a word of the query lies in a file that is".to_owned()
+            } else {
+                format!("{withheld} types that say a word of the query lie in files that are")
+            };
+            state = state.lacking(&[format!("{types} never sent, and not shown")]);
+        }
+        let not_shown = self.question.mentions.iter().filter(|mention| mention.not_shown.is_some());
+        let not_shown: Vec<&str> = not_shown.map(|mention| mention.text.as_str()).collect();
+        if !not_shown.is_empty() {
+            let named = not_shown[..not_shown.len().min(NAMED)].join(", ");
+            let all = if not_shown.len() > NAMED { " and more" } else { "" };
+            state = state.lacking(&[format!(
+                "of what the query names {named}{all} cannot be shown: see what is left out"
+            )]);
+        }
+        if cut > 0 {
+            let files = if cut == 1 {
+                "1 file is".to_owned()
+            } else {
+                format!("{cut} files are")
+            };
+            state = state.lacking(&[format!("{files} shown in part for want of budget")]);
+        }
+        if items.is_empty() && left_out == 0 && withheld == 0 {
+            state.notes.push("no type of the workspace says a word of the query".to_owned());
+        }
+        if self.choice.chosen.is_empty() && self.choice.others_total > 0 {
+            let counted = "no type is chosen: the factors that count give nothing to any that says a word of the query";
+            state.notes.push(counted.to_owned());
+        }
+        state
+    }
+}
+
+/// Why a type was chosen, in words.
+fn why(index: &Index, chosen: &Chosen, words: &[String], text: &Texts, placed: &Placed) -> String {
+    let mut reasons = Vec::new();
+    reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
+    let members = placed.members.iter().map(|at| text.named[*at].member());
+    let members: Vec<&str> = members.take(NAMED).collect();
+    if !members.is_empty() {
+        reasons.push(format!("{} in full", members.join(", ")));
+    }
+    if let Some(from) = &chosen.inherited {
+        reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
+    }
+    if let Some(document) = index.document(chosen.at) {
+        let mut said: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
+        said.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
+        let said: Vec<&str> = said.into_iter().take(NAMED).map(String::as_str).collect();
+        if !said.is_empty() {
+            reasons.push(format!("says {}", said.join(", ")));
+        }
+    }
+    if let Some((package, grade)) = &chosen.package {
+        let how = match grade {
+            Grade::Exact => "is of",
+            Grade::Whole => "is within",
+            Grade::Part => "is near",
+        };
+        reasons.push(format!("{how} package {package}"));
+    }
+    if let Some(near) = chosen.beside.first() {
+        let uses = index.uses(chosen.at).iter().any(|edge| edge.to == *near);
+        reasons.push(format!("{} {}", if uses { "uses" } else { "is used by" }, index.key(*near)));
+    }
+    if chosen.factors.access > 0.0 {
+        reasons.push("was shown or looked at before".to_owned());
+    }
+    reasons.join("; ")
+}

@@ -1,0 +1,94 @@
+//! Types that no model may see: those of which some file is kept from models. Who asks about a type is told the file and the glob.
+
+use super::index::Index;
+use producers::semantic::Withheld;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is kept from models, and what is known of the types of one index.
+#[derive(Debug)]
+pub struct Secrets {
+    globs: Withheld,
+    known: Mutex<FxHashMap<usize, Option<Arc<str>>>>,
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Self::new(&[])
+    }
+}
+
+impl Secrets {
+    /// By these globs beside the usual ones.
+    pub fn new(never_send: &[String]) -> Self {
+        Self {
+            globs: Withheld::new(never_send),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Why the type at a place of the index is not shown, if it is not.
+    pub fn of(&self, index: &Index, at: usize) -> Option<Arc<str>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = || {
+            let files = &index.document(at)?.files;
+            let (file, glob) = files.iter().find_map(|file| Some((file, self.globs.by(file)?)))?;
+            Some(format!("{file} is kept from models by {glob}").into())
+        };
+        known.entry(at).or_insert_with(found).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choose::{Question, choose};
+    use super::super::index::samples::document;
+    use super::super::mentioned::mentions;
+    use super::super::relevance::{Log, WEIGHTS};
+    use super::super::rounds::Inheritance;
+    use super::super::words::distinct;
+    use super::*;
+
+    #[test]
+    fn what_is_kept_from_models_is_not_chosen_and_counted() {
+        let index = Index::new(vec![
+            document("Net.Retry", "retry a call", &["Net.Key"]),
+            document("Net.Key", "retry with a secret", &["Net.Retry"]),
+            document("Net.secrets", "retry", &[]),
+        ]);
+        let chosen = |query: &str, secrets: &Secrets| {
+            let (words, mentions) = (distinct(query), mentions(query, &index));
+            let question = Question {
+                index: &index,
+                secrets,
+                words: &words,
+                mentions: &mentions,
+                packages: &[],
+                log: &Log::default(),
+                inheritance: &Inheritance::default(),
+                weights: &WEIGHTS,
+            };
+            let choice = choose(&question, 9, 1000, 9);
+            assert!(choice.others.is_empty(), "{choice:?}");
+            let mut keys: Vec<&str> = choice.chosen.iter().map(|one| index.key(one.at)).collect();
+            keys.sort_unstable();
+            (keys.join(" "), choice.withheld)
+        };
+        assert_eq!(
+            chosen("retry it", &Secrets::default()),
+            ("Net.Key Net.Retry".to_owned(), 1),
+            "secrets.*"
+        );
+        let secrets = Secrets::new(&["src/Net/Key.cs".to_owned()]);
+        for _ in 0..2 {
+            assert_eq!(chosen("retry it", &secrets), ("Net.Retry".to_owned(), 2));
+            assert_eq!(
+                chosen("a call by `Net.Key`", &secrets),
+                ("Net.Retry".to_owned(), 2),
+                "also when it is named"
+            );
+        }
+        let why = secrets.of(&index, index.find("Net.Key").expect("a type"));
+        assert_eq!(why.as_deref(), Some("src/Net/Key.cs is kept from models by src/Net/Key.cs"));
+    }
+}
