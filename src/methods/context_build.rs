@@ -67,6 +67,9 @@ fn usual() -> usize {
     USUAL
 }
 
+/// By so many tokens a budget is cut that is larger than an answer's room.
+const STEP: usize = 250;
+
 /// Bytes of a query.
 const LONGEST: usize = 64 << 10;
 /// Tokens that a type should have on average, for there to be a use in choosing one more.
@@ -250,13 +253,12 @@ impl Build {
         }
     }
 
-    /// The answer that has all of the budget that its reader takes: as text and as data it is more than its text alone.
+    /// The answer with the budget, or with the most of it that the answer's room holds: as text and as data it is more than its text alone.
     fn in_room(&self, desk: &mut Desk<'_>, ground: &Ground) -> Result<Draft, Failed> {
         let Some(room) = desk.context.room() else {
             return self.draft(desk, ground, self.budget);
         };
-        let mut budget = self.budget.min(room.most / 2);
-        loop {
+        let mut within = |budget: usize| -> Result<(Draft, bool), Failed> {
             let mut draft = self.draft(desk, ground, budget)?;
             if budget < self.budget {
                 let why = format!(
@@ -267,11 +269,24 @@ impl Build {
             }
             let data = serde_json::to_string(&draft.answer).map_err(|error| Failed::bug(&error))?;
             let taken = o200k(&Self::text(&draft.answer)) + o200k(&data);
-            if taken <= room.most || budget == 0 {
-                return Ok(draft);
+            Ok((draft, taken <= room.most))
+        };
+        let most = self.budget.min(room.most / 2);
+        if let (draft, true) = within(most)? {
+            return Ok(draft);
+        }
+        let (mut least, mut over, mut best) = (0, most.div_ceil(STEP), None);
+        while least + 1 < over {
+            let next = usize::midpoint(least, over);
+            match within(next * STEP)? {
+                (draft, true) => (least, best) = (next, Some(draft)),
+                (_, false) => over = next,
             }
-            // Less text has fewer types to tell of, too. It is less each time, by one part in eight at least.
-            budget = (budget * room.most / taken).min(budget - budget.div_ceil(8));
+        }
+        match best {
+            Some(draft) => Ok(draft),
+            // What the query names alone is too long: nothing is shown, and nothing noted as shown.
+            None => Ok(within(0)?.0),
         }
     }
 
