@@ -106,8 +106,8 @@ impl Place {
         let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
         let (file, mut notes) = match self.document() {
             Ok((text, notes)) => (Ok(text), notes),
-            Err((code, why)) if buffer.is_none() => return Err(self.elsewhere(code, why, &unsaved)),
-            Err((_, why)) => (Err(why), Vec::new()),
+            Err((code, why)) if buffer.is_none() => return Err(self.elsewhere(code, *why, &unsaved)),
+            Err((_, why)) => (Err(*why), Vec::new()),
         };
         notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
         let file = file.ok();
@@ -217,16 +217,16 @@ impl Place {
     }
 
     /// The text of a file, and what is to be known of how it is written.
-    fn document(&self) -> Result<(String, Vec<String>), (Code, Diagnostic)> {
+    fn document(&self) -> Result<(String, Vec<String>), (Code, Box<Diagnostic>)> {
         let path = &self.path;
-        let unread = |message: String, hint: &str| (Code::Io, Diagnostic::error("E_READ", message).hint(hint));
+        let unread = |message: String, hint: &str| (Code::Io, Box::new(Diagnostic::error("E_READ", message).hint(hint)));
         let found = self.files.read(path).map_err(|error| {
             let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
             unread(format!("{path} cannot be read: {error}"), hint)
         })?;
         let Some(found) = found else {
             let why = Diagnostic::error(NO_FILE, format!("there is no file {path}"));
-            return Err((Code::Usage, why.hint("name a file by its path from the workspace's root")));
+            return Err((Code::Usage, Box::new(why.hint("name a file by its path from the workspace's root"))));
         };
         if found.bytes.len() > LONGEST {
             let why = format!(
@@ -234,9 +234,9 @@ impl Place {
                 found.bytes.len()
             );
             let hint = "`cortex source` shows lines of it";
-            return Err((Code::Usage, Diagnostic::error("E_TOO_LARGE", why).hint(hint)));
+            return Err((Code::Usage, Box::new(Diagnostic::error("E_TOO_LARGE", why).hint(hint))));
         }
-        let (text, encoding) = decode(&found.bytes).map_err(|why| (Code::Usage, no_text(path, &why)))?;
+        let (text, encoding) = decode(&found.bytes).map_err(|why| (Code::Usage, Box::new(no_text(path, &why))))?;
         let note = (encoding.form != Form::Utf8).then(|| {
             let form = encoding.form.to_string().to_lowercase();
             format!("{path} is written in {form}; what is shown is what its bytes stand for")

@@ -132,7 +132,7 @@ fn memory_fails_when_told() {
     let mut sources = world.sources(Vec::new());
     sources.refresh(&sets).unwrap();
     assert_eq!((sources.set(0), sources.digest("a")), (Vec::<String>::new(), None));
-    assert!(matches!(world.read("a"), Err(WorldError::Removed { .. })));
+    assert!(matches!(world.read("a"), Err(WorldError::Io { .. })));
     world.fail_reads("a", false);
     assert_eq!(sources.refresh(&sets).unwrap().changes.len(), 1);
     world.fail_writes("o", true);
