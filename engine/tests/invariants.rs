@@ -214,6 +214,49 @@ fn invariant_4_lost_blobs_are_made_again_and_only_they() {
     same_as_from_nothing(&bench);
 }
 
+/// Readers that find a blob nowhere come to know it one by one: the first may have had its producer looked at again, to no end, before the others ask.
+#[test]
+fn many_readers_of_one_lost_blob_are_foretold() {
+    let bench = Bench::new(
+        r#"
+[producer.links]
+uses = "links"
+[producer.row]
+uses = "concat"
+
+[[rule]]
+target = "//list:links"
+producer = "links"
+inputs = { own = "//files/list.txt:bytes" }
+[[rule]]
+target = "//doc/{d}:row"
+each = { d = "glob:docs/*.txt" }
+producer = "row"
+inputs = { own = "//files/{d}:bytes", more = { each = "//list:links", target = "//files/docs/{item}.txt:bytes" } }
+"#,
+    );
+    bench.put("list.txt", "@first\n");
+    bench.put("docs/first.txt", "one\n");
+    let built = bench.build(&["//list:links"]);
+    bench.store.lose(built.report.roots[0].output.expect("an output"));
+    for number in 0..20 {
+        bench.put(&format!("docs/{number}.txt"), "text\n");
+    }
+    let dry = How {
+        dry_run: true,
+        keep_going: true,
+        outputs: false,
+        ..How::default()
+    };
+    // Which of them ask late is a matter of luck.
+    for _ in 0..1_000 {
+        let told = bench.build_as(ALL, &dry);
+        assert_eq!(told.failures(), []);
+        assert_eq!((told.report.tally.would_run, told.report.tally.may_run), (0, 21));
+    }
+    assert!(bench.build(ALL).report.failures.is_empty());
+}
+
 #[test]
 fn a_graph_that_is_lost_adds_no_versions() {
     let bench = bench();

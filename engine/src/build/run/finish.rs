@@ -389,18 +389,24 @@ impl Run<'_> {
                 self.again(twin);
             }
         }
+        // One that came to its end without an output, when another reader missed its blob, wakes nobody any more.
+        let has_none = |slot: &Slot| matches!(slot, Slot::Failed | Slot::Unknown { .. });
+        let awaited: Vec<NodeId> = nodes.iter().copied().filter(|&node| !has_none(self.slot(node))).collect();
         // The slot is set before the others begin: a leaf settles at once.
         *self.slot(id) = Slot::Restoring {
             work,
-            missing: u32::try_from(nodes.len()).expect("invariant: fewer than 2^32 nodes"),
+            missing: u32::try_from(awaited.len()).expect("invariant: fewer than 2^32 nodes"),
         };
-        for &node in nodes {
+        for &node in &awaited {
             self.waiters.entry(node).or_default().push(id);
         }
-        for &node in nodes {
+        for &node in &awaited {
             if matches!(self.slot(node), Slot::Settled { .. } | Slot::Stands) {
                 self.begin_again(node)?;
             }
+        }
+        if awaited.is_empty() {
+            self.restored(id);
         }
         Ok(())
     }
