@@ -350,6 +350,13 @@ impl Files for Disk {
         }
     }
 
+    fn is_in_place(&self, path: &str) -> bool {
+        let seen = self
+            .folder(path, false)
+            .and_then(|(folder, name)| Ok(rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?));
+        seen.is_ok_and(|seen| seen.st_nlink > 1)
+    }
+
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         checkout::read(&self.root, &note(name), LARGEST)
     }

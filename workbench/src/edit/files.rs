@@ -130,6 +130,9 @@ pub trait Files {
     /// Takes away what a process that was killed while it saved a file left beside it. What cannot be removed stays: it harms nobody.
     fn unstage(&self, path: &str);
 
+    /// Whether a file is written in place, as one of several names (hard links) is: a death can leave it half written.
+    fn is_in_place(&self, path: &str) -> bool;
+
     /// A note.
     ///
     /// # Errors

@@ -163,3 +163,33 @@ fn the_manifest_waits_for_who_may_edit_it() {
     assert_eq!(ask(&allowed, Order::Commit, session).summary, "saved cortex.toml");
     assert_eq!(files.text("cortex.toml"), "new\n");
 }
+
+/// A file of one name is never half written: what looks like it is what somebody wrote since.
+#[test]
+fn what_somebody_wrote_after_a_death_is_his() {
+    let mut seen = 0;
+    for steps in 0..60 {
+        let files = Real::new();
+        files.write("a", "port=8080\ndebug=0\n");
+        let ask = |order: Order| {
+            let asked = Asked {
+                order,
+                session: None,
+                path: Some("a".to_owned()),
+                mode: None,
+                fit: false,
+            };
+            perform(&files.disk, &asked, 1)
+        };
+        kill::after(Some(steps));
+        ask(Order::Write("port=9090\ndebug=1\n".to_owned()));
+        kill::after(None);
+        if files.text("a") == "port=8080\ndebug=0\n" {
+            files.write("a", "port=9090\ndebug=0\n");
+            ask(Order::List);
+            assert_eq!(files.text("a"), "port=9090\ndebug=0\n", "after {steps} steps");
+            seen += 1;
+        }
+    }
+    assert!(seen >= 3, "{seen} were killed before they wrote");
+}

@@ -213,6 +213,10 @@ impl Files for Memory {
 
     fn unstage(&self, _: &str) {}
 
+    fn is_in_place(&self, _: &str) -> bool {
+        false
+    }
+
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }

@@ -26,10 +26,11 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
         let edit = run.session.done.last().filter(|edit| edit.id == id);
         let operation = edit.map_or("commit".to_owned(), |edit| edit.operation.clone());
         trail::follow(&mut run.session, moves, &operation, &id, now);
-        run.session.store(files)?;
-        told.append(&mut run.notes);
+        // Once the session is stored nobody comes to look any more.
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
         meant.for_each(|saving| files.unstage(&saving.path));
+        run.session.store(files)?;
+        told.append(&mut run.notes);
         session.end_saving(files)?;
     }
     Ok(told)
@@ -48,11 +49,20 @@ enum Half {
     Lost,
 }
 
-/// Whether bytes are those of a file that is being written in place: each is the one that stood there, or the one that is to stand there.
+/// Whether bytes are those of a file that is being written in place: the beginning of what is to stand there, and behind it what stood there.
 fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
-    let lengths = from.len().min(to.len())..=from.len().max(to.len());
-    let known = |(at, byte): (usize, &u8)| from.get(at) == Some(byte) || to.get(at) == Some(byte);
-    lengths.contains(&found.len()) && found.iter().enumerate().all(known)
+    let written = found.iter().zip(to).take_while(|(one, other)| one == other).count();
+    let rest = found
+        .iter()
+        .rev()
+        .zip(from.iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
+    match found.len() == from.len() {
+        true => written + rest >= found.len(),
+        // It was made longer, or is yet to be cut off.
+        false => found.len() > from.len() && written == found.len(),
+    }
 }
 
 impl<F: Files> Run<'_, F> {
@@ -103,6 +113,7 @@ impl<F: Files> Run<'_, F> {
         match self.see(path) {
             Ok(found) if found == *to => Half::Saved,
             Ok(found) if found == *from => Half::Waits,
+            Ok(_) if !self.files.is_in_place(path) => Half::Lost,
             Ok(found) => match [&found, from, to].map(|content| self.bytes(path, content)) {
                 [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => Half::Torn,
                 _ => Half::Lost,

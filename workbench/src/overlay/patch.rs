@@ -179,6 +179,10 @@ impl<F: Files> Files for Within<'_, F> {
 
     fn unstage(&self, _: &str) {}
 
+    fn is_in_place(&self, _: &str) -> bool {
+        false
+    }
+
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         Ok(self.notes.borrow().get(name).cloned())
     }
