@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 /// Bytes of lines of C# for a token, about: indentation takes few.
 const BYTES: f64 = 4.6;
-/// So many times what it truly is an index may take a source for.
+/// So many times what it truly is an index may take a source for, or half of that. The source of a type that the query names is read in either case;
+/// that of another one only if it fits in any: reading opens the workspace, and what is read may not be shown.
 const OVER: usize = 2;
 
 /// The texts of chosen types, in their order; sources of those that may come to be shown within a budget of tokens, and of what `mentions` mean.
@@ -35,11 +36,13 @@ pub fn gather<O: Outputs>(
         .collect();
     let sizes: Vec<usize> = documents.iter().map(|(at, _)| known.index.size(*at)).collect();
     let limits = limits(chosen, &sizes, budget);
-    let fitting = documents
+    let most = |one: &Chosen, size: usize| if one.mention.is_some() { size / OVER } else { size * OVER };
+    let fits = chosen
         .iter()
+        .zip(&sizes)
         .zip(&limits)
-        .filter(|((at, _), limit)| known.index.size(*at) / OVER <= **limit);
-    let fitting = fitting.map(|(document, _)| document);
+        .map(|((one, size), limit)| most(one, *size) <= *limit);
+    let fitting = documents.iter().zip(fits).filter_map(|(document, fits)| fits.then_some(document));
     let mut codes: BTreeMap<usize, Arc<Code>> = fitting.clone().filter_map(|(at, _)| Some((*at, known.shelf.get(*at)?))).collect();
     let missing: Vec<(usize, Candidate)> = fitting
         .filter(|(at, _)| !codes.contains_key(at))
