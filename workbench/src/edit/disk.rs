@@ -2,15 +2,15 @@
 //! the attributes of the old one, behind the links that lead to it. What has several names (hard links), or what cannot be given, is written in place
 //! instead, so that it keeps them; only there can a crash leave a mixture, and the session has the whole text.
 
-use super::attributes::carry_over;
 use super::diagnostics::Category;
 use super::encoding::{LARGEST, Unreadable};
 use super::files::{Files, Found, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
+use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, Held};
 use crate::kill;
-use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -59,7 +59,7 @@ impl Disk {
     }
 
     /// The folder of a file and its name there. No part of a real path is a link: one that is was put there meanwhile.
-    fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(OwnedFd, &'p str)> {
+    pub(super) fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(OwnedFd, &'p str)> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut folder = rustix::fs::open(&self.root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         for part in folders.split('/').filter(|part| !part.is_empty()) {
@@ -84,7 +84,7 @@ fn note(name: &str) -> String {
     format!("{FOLDER}/{name}")
 }
 
-fn stamp(found: &Stat) -> Stamp {
+pub(super) fn stamp(found: &Stat) -> Stamp {
     let nanos = |secs: i64, nanos: u64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
     let written = nanos(found.st_mtime, found.st_mtime_nsec);
     let changed = nanos(found.st_ctime, found.st_ctime_nsec);
@@ -94,140 +94,13 @@ fn stamp(found: &Stat) -> Stamp {
 }
 
 /// What stands under a name; `None` when nothing does.
-fn look(folder: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
+pub(super) fn look(folder: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile => Ok(Some(found)),
         Ok(_) => Err(io::Error::other("it is no regular file")),
         Err(Errno::NOENT) => Ok(None),
         Err(errno) => Err(errno.into()),
     }
-}
-
-/// A file that is whole, and waits for its name.
-struct Staged<'s> {
-    folder: OwnedFd,
-    name: &'s str,
-    save: &'s Save,
-    how: How,
-}
-
-enum How {
-    /// A new file of this name takes the other's.
-    Replace(String),
-    /// The file is written where it is.
-    InPlace,
-    /// The file goes.
-    Remove,
-}
-
-impl Drop for Staged<'_> {
-    fn drop(&mut self) {
-        if let (How::Replace(new), Ok(())) = (&self.how, kill::step()) {
-            // Where it took its name there is none; else nothing more can be done about one that stays.
-            let _ = rustix::fs::unlinkat(&self.folder, &**new, AtFlags::empty());
-        }
-    }
-}
-
-impl<'s> Staged<'s> {
-    fn begin(disk: &Disk, save: &'s Save) -> Result<Self, SaveError> {
-        let failed = |error: io::Error| SaveError::Io {
-            path: save.path.clone(),
-            saved: 0,
-            error,
-        };
-        let opened = disk.folder(&save.path, save.bytes.is_some());
-        let (folder, name) = match (opened, save.bytes.is_some()) {
-            (Err(error), false) if error.kind() == ErrorKind::NotFound => {
-                return Err(SaveError::Moved { path: save.path.clone() });
-            }
-            (opened, _) => opened.map_err(failed)?,
-        };
-        let before = look(&folder, name).map_err(failed)?;
-        if before.as_ref().map(stamp) != save.seen {
-            return Err(SaveError::Moved { path: save.path.clone() });
-        }
-        if before.is_some_and(|before| before.st_mode & 0o222 == 0) {
-            return Err(SaveError::ReadOnly { path: save.path.clone() });
-        }
-        let how = match (&save.bytes, before) {
-            (None, _) => How::Remove,
-            (Some(_), Some(before)) if before.st_nlink > 1 => How::InPlace,
-            (Some(bytes), before) => stage(&folder, name, bytes, save, before.as_ref()).map_err(failed)?,
-        };
-        Ok(Self { folder, name, save, how })
-    }
-
-    fn is_as_seen(&self) -> bool {
-        look(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
-    }
-
-    fn place(&self) -> io::Result<()> {
-        kill::step()?;
-        match &self.how {
-            How::Replace(new) => rustix::fs::renameat(&self.folder, &**new, &self.folder, self.name)?,
-            How::Remove => rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty())?,
-            How::InPlace => {
-                let bytes = self.save.bytes.as_ref().map_or(&[][..], |bytes| bytes);
-                let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let mut file = File::from(rustix::fs::openat(&self.folder, self.name, flags, Mode::empty())?);
-                // What it needs is asked for first: a full disk leaves it as it was.
-                if let Err(errno) = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.len().max(1) as u64)
-                    && errno == Errno::NOSPC
-                {
-                    return Err(errno.into());
-                }
-                kill::write(&mut file, bytes)?;
-                kill::step()?;
-                file.set_len(bytes.len() as u64)?;
-                kill::sync(&file)?;
-            }
-        }
-        kill::sync(&self.folder)
-    }
-}
-
-/// The name of the file that is to take the place of one.
-fn staged(name: &str) -> String {
-    format!(".{}.cortex-new", &blake3::hash(name.as_bytes()).to_hex()[..16])
-}
-
-/// Writes a new file beside the one whose place it is to take.
-fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option<&Stat>) -> io::Result<How> {
-    // Nobody else edits here.
-    let new = staged(name);
-    let mut file = crate::checkout::fresh(folder, &new)?;
-    let written = (|| {
-        if let Some(before) = before {
-            let own = rustix::fs::fstat(&file)?;
-            let given = (own.st_uid, own.st_gid) == (before.st_uid, before.st_gid)
-                || rustix::fs::fchown(&file, Some(Uid::from_raw(before.st_uid)), Some(Gid::from_raw(before.st_gid))).is_ok();
-            if !given {
-                return Ok(false);
-            }
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let old = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
-            if !carry_over(&old, &file)? {
-                return Ok(false);
-            }
-        }
-        if let (None, Some(mode)) = (before, save.mode) {
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
-        }
-        kill::write(&mut file, bytes)?;
-        if let Some(before) = before {
-            // Of what is written the system takes the right to run as its owner.
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
-        }
-        kill::sync(&file)?;
-        Ok::<_, io::Error>(true)
-    })();
-    if !matches!(written, Ok(true)) && kill::step().is_ok() {
-        // As above.
-        let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
-    }
-    Ok(if written? { How::Replace(new) } else { How::InPlace })
 }
 
 /// No file is saved under two of its names (hard links): whatever is done to one is done to the other.
@@ -321,30 +194,41 @@ impl Files for Disk {
     }
 
     fn save(&self, files: &[Save]) -> Result<(), SaveError> {
-        let staged: Vec<Staged<'_>> = files.iter().map(|save| Staged::begin(self, save)).collect::<Result<_, _>>()?;
+        let mut batch = Batch(Vec::new());
+        for save in files {
+            batch.0.push(Staged::begin(self, save, files.len() > 1)?);
+        }
         one_name_each(files)?;
-        if let Some(moved) = staged.iter().find(|staged| !staged.is_as_seen()) {
+        if let Some(moved) = batch.0.iter().find(|staged| !staged.is_as_seen()) {
             return Err(SaveError::Moved {
                 path: moved.save.path.clone(),
             });
         }
-        for (saved, one) in staged.iter().enumerate() {
+        for saved in 0..files.len() {
+            let one = &batch.0[saved];
             // It may have been written while those before it were saved.
             let placed = match one.is_as_seen() {
                 true => one.place(),
                 false => Err(io::Error::other("it was changed by somebody else at this moment")),
             };
-            placed.map_err(|error| SaveError::Io {
-                path: one.save.path.clone(),
-                saved,
-                error,
-            })?;
+            if let Err(error) = placed {
+                let path = one.save.path.clone();
+                if saved > 0 {
+                    batch.leave();
+                }
+                return Err(SaveError::Io { path, saved, error });
+            }
         }
         Ok(())
     }
 
+    fn is_staged(&self, path: &str) -> bool {
+        let looked = self.folder(path, false).and_then(|(folder, name)| look(&folder, &staged(name)));
+        looked.is_ok_and(|found| found.is_some())
+    }
+
     fn unstage(&self, path: &str) {
-        if let Ok((folder, name)) = self.folder(path, false) {
+        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::step()) {
             // It may never have come so far.
             let _ = rustix::fs::unlinkat(&folder, &*staged(name), AtFlags::empty());
         }
@@ -550,7 +434,7 @@ mod tests {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         let save = place.save("a", Some(b"new"));
-        let Ok(left) = Staged::begin(&place.disk, &save) else {
+        let Ok(left) = Staged::begin(&place.disk, &save, false) else {
             panic!("not staged")
         };
         std::mem::forget(left);

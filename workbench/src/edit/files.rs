@@ -121,13 +121,17 @@ pub trait Files {
     fn read(&self, path: &str) -> io::Result<Option<Found>>;
 
     /// Saves files, one after the other; each is at every moment what it was or what it is to be. Before the first is saved, all are known to
-    /// have room and to look as they did.
+    /// have room and to look as they did. Where one cannot be saved after others were, [`Files::unstage`] is for the caller.
     ///
     /// # Errors
     /// When one cannot be saved.
     fn save(&self, files: &[Save]) -> Result<(), SaveError>;
 
-    /// Takes away what a process that was killed while it saved a file left beside it. What cannot be removed stays: it harms nobody.
+    /// Whether something beside a file says that it waits to be saved: of several files that are saved at once each has that, once all are ready,
+    /// until it is what it is to be.
+    fn is_staged(&self, path: &str) -> bool;
+
+    /// Takes away what was left beside a file that was to be saved. What cannot be removed stays: it harms nobody.
     fn unstage(&self, path: &str);
 
     /// Whether a file is written in place, as one of several names (hard links) is: a death can leave it half written.

@@ -139,7 +139,10 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
         let (found, dropped) = run.refresh(path)?;
         match found {
             Found::Same { .. } => continue,
-            Found::Taken if dropped => told.push(format!("{path} has the file's text; `undo` gives the edits back")),
+            Found::Taken if dropped => told.push(match run.document(path)?.now.text {
+                Some(_) => format!("{path} has the file's text; `undo` gives the edits back"),
+                None => format!("{path} is gone, and its buffer is empty; `undo` gives the edits back"),
+            }),
             // What became of the buffer is noted.
             Found::Taken | Found::Carried => {}
             Found::Conflict => {

@@ -193,3 +193,65 @@ fn what_somebody_wrote_after_a_death_is_his() {
     }
     assert!(seen >= 3, "{seen} were killed before they wrote");
 }
+
+/// Of several files one was written by somebody else after the death: what he wrote stays, and the others have all of the operation or nothing.
+#[test]
+fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
+    let mut seen = [false; 2];
+    for theirs in ["a", "b", "c", "d"] {
+        for text in [Some("his\n"), Some("new\nhis\n"), None] {
+            for steps in 0..90 {
+                let files = Real::new();
+                for name in ["a", "b", "c", "d"] {
+                    files.write(name, "old\n");
+                }
+                files.link("b", "other name");
+                let parts = ["*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n"];
+                let patch = format!("{}*** Update File: d\n-old\n+new\n*** End Patch", parts[0]);
+                let asked = Asked {
+                    order: Order::Patch(patch),
+                    session: None,
+                    path: None,
+                    mode: Some(Mode::Immediate),
+                    fit: false,
+                };
+                kill::after(Some(steps));
+                let answer = perform(&files.disk, &asked, 1);
+                kill::after(None);
+                if answer.status == Status::Success {
+                    break;
+                }
+                let left: Vec<_> = ["a", "b", "c", "d"].map(|name| files.file(name)).into();
+                let place = ["a", "b", "c", "d"].iter().position(|name| *name == theirs).expect("one of them");
+                let was_saved = left[place] != Some(b"old\n".to_vec());
+                let is_torn = left[1] != Some(b"old\n".to_vec()) && left[1] != Some(b"new\n".to_vec());
+                if is_torn && theirs == "b" || text.map(str::as_bytes) == left[place].as_deref() {
+                    continue;
+                }
+                match text {
+                    Some(text) => files.write(theirs, text),
+                    None => files.remove(theirs),
+                }
+                let told = recover(&files.disk, 1);
+                let case = format!("{theirs} {text:?} after {steps} steps, which left {left:?}: {told:?}");
+                assert_eq!(
+                    files.file(theirs).map(|bytes| String::from_utf8(bytes).expect("text")).as_deref(),
+                    text,
+                    "{case}"
+                );
+                let now: Vec<bool> = ["a", "b", "c", "d"]
+                    .iter()
+                    .filter(|name| **name != theirs)
+                    .map(|name| files.file(name) != Some(b"old\n".to_vec()))
+                    .collect();
+                assert!(now.iter().all(|new| *new == now[0]), "{case}");
+                // What was renamed was saved; what is written in place or removed may be killed before that is told.
+                let is_renamed = matches!(theirs, "a" | "d");
+                assert!(!(was_saved && is_renamed) || now[0], "{case}");
+                assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{case}");
+                seen[usize::from(now[0])] = true;
+            }
+        }
+    }
+    assert_eq!(seen, [true, true]);
+}

@@ -98,6 +98,9 @@ impl<F: Files> Run<'_, F> {
             }
         };
         if !now.is_edited() || now.text == *seen {
+            if now.is_edited() {
+                self.concede(path, &now.base, &theirs, true)?;
+            }
             self.foreign(path, &now.text, &theirs.text);
             self.document_mut(path).now = theirs;
             return Ok(Found::Taken);
@@ -106,25 +109,40 @@ impl<F: Files> Run<'_, F> {
             // It is again what the buffer was made of.
             return Ok(Found::Carried);
         }
-        let texts = (
-            self.text_of(path, &now.base)?,
-            self.text_of(path, &now.text)?,
-            self.text_of(path, seen)?,
-        );
-        if let (Some((base, _)), Some((ours, _)), Some((text, _))) = texts
-            && let Some(carried) = carry(&base, &ours, &text)
-            && let Ok(bytes) = encode(carried, theirs.encoding)
-        {
+        if let Some((text, alike)) = self.carried(path, [&now.base, &now.text, seen], theirs.encoding)? {
             self.keep_looked(path)?;
-            let bytes = Rc::new(bytes);
-            let text = self.at_hand(Some(&bytes));
-            keep(self.files, &text, &bytes)?;
+            self.keep_text(path, &text)?;
+            if alike {
+                self.concede(path, &now.base, &theirs, false)?;
+            }
             self.foreign(path, &now.text, &text);
             let own = self.document_mut(path);
             own.now = Version { text, ..theirs };
             return Ok(if own.is_edited() { Found::Carried } else { Found::Taken });
         }
         Ok(Found::Conflict)
+    }
+
+    /// `ours`, which was made of `base`, as if it had been made of `theirs`, and whether some of its edits were there already; `None` when both
+    /// touch one place, or where there is no text. It is at hand, and not kept yet.
+    ///
+    /// # Errors
+    /// When a text of them was lost.
+    pub(super) fn carried(
+        &mut self,
+        path: &str,
+        [base, ours, theirs]: [&Content; 3],
+        encoding: Encoding,
+    ) -> Result<Option<(Content, bool)>, Trouble> {
+        let texts = (self.text_of(path, base)?, self.text_of(path, ours)?, self.text_of(path, theirs)?);
+        let (Some((base, _)), Some((ours, _)), Some((theirs, _))) = texts else {
+            return Ok(None);
+        };
+        let Some(carried) = carry(&base, &ours, &theirs) else {
+            return Ok(None);
+        };
+        let bytes = encode(carried.text, encoding).ok().map(Rc::new);
+        Ok(bytes.map(|bytes| (self.at_hand(Some(&bytes)), carried.alike)))
     }
 
     /// Reads a file anew because somebody asks for it. Edits that conflict go, which is told beside, and can be had back by `undo`, when the conflict was
@@ -178,6 +196,13 @@ impl<F: Files> Run<'_, F> {
     /// The text that was seen in a file; `None` where there was none.
     pub(super) fn looked_text(&self, path: &str) -> Option<Result<(String, Encoding), Unreadable>> {
         Some(decode(self.looked.get(path)?.bytes.as_ref()?))
+    }
+
+    pub(super) fn keep_text(&self, path: &str, text: &Content) -> Result<(), Trouble> {
+        match self.bytes(path, text)? {
+            Some(bytes) => Ok(keep(self.files, text, &bytes)?),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn keep_looked(&self, path: &str) -> io::Result<()> {

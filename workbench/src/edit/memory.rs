@@ -27,6 +27,8 @@ pub struct Memory {
     left: Cell<Option<usize>>,
     /// A file that there is no room for.
     full: RefCell<Option<String>>,
+    /// Files of a save that are yet to be written.
+    staged: RefCell<BTreeSet<String>>,
     /// Files that are links now, which lead out of the workspace.
     away: RefCell<BTreeSet<String>>,
     /// Written by somebody else just before the next save.
@@ -190,6 +192,7 @@ impl Files for Memory {
                 return Err(SaveError::Moved { path });
             }
         }
+        self.staged.borrow_mut().extend(files.iter().map(|save| save.path.clone()));
         for (saved, save) in files.iter().enumerate() {
             let path = save.path.clone();
             let failed = |error| SaveError::Io { path, saved, error };
@@ -207,11 +210,20 @@ impl Files for Memory {
                 }
                 None => self.remove(&save.path),
             }
+            self.staged.borrow_mut().remove(&save.path);
         }
         Ok(())
     }
 
-    fn unstage(&self, _: &str) {}
+    fn is_staged(&self, path: &str) -> bool {
+        self.staged.borrow().contains(path)
+    }
+
+    fn unstage(&self, path: &str) {
+        if self.step().is_ok() {
+            self.staged.borrow_mut().remove(path);
+        }
+    }
 
     fn is_in_place(&self, _: &str) -> bool {
         false

@@ -5,9 +5,6 @@ use super::lines::split;
 use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
 use std::ops::Range;
 
-/// Texts whose differing middle has more lines together are not compared line by line: the middle counts as one span.
-const MOST_LINES: usize = 40_000;
-
 /// One stretch that another text has instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -34,13 +31,6 @@ pub fn changes(old: &str, new: &str) -> Vec<Change> {
     };
     let (a, b) = (&old[before..old.len() - behind], &new[before..new.len() - behind]);
     let (left, right): (Vec<&str>, Vec<&str>) = (split(a).collect(), split(b).collect());
-    let whole = Change {
-        old: before..old.len() - behind,
-        new: before..new.len() - behind,
-    };
-    if left.len() + right.len() > MOST_LINES {
-        return vec![whole];
-    }
     let starts = |lines: &[&str]| {
         let ends = lines.iter().scan(before, |at, line| {
             *at += line.len();
@@ -112,14 +102,27 @@ fn line_end(text: &str, at: usize) -> usize {
         .map_or(text.len(), |end| at + end + 1)
 }
 
+/// Edits that were carried to another text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Carried {
+    /// That text with the edits.
+    pub text: String,
+    /// Whether some of them were there already.
+    pub alike: bool,
+}
+
 /// `ours`, which was made of `base`, as if it had been made of `theirs`; `None` when both touch the same lines. Lines that come where none were
 /// belong to those beside them, from which they may have been made: where others touched these, both touch one place.
-pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
+pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
     if base == theirs || ours == theirs {
-        return Some(ours.to_owned());
+        return Some(Carried {
+            text: ours.to_owned(),
+            alike: base != theirs,
+        });
     }
     let (own, other) = (changes(base, ours), changes(base, theirs));
     let mut carried = String::with_capacity(theirs.len() + ours.len().saturating_sub(base.len()));
+    let mut alike = false;
     // Byte of base up to which all is carried.
     let mut done = 0;
     let (mut own, mut other) = (own.iter().peekable(), other.iter().peekable());
@@ -136,6 +139,7 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
                     // The same edit on both sides is none that conflicts.
                     if mine.old == yours.old && ours[mine.new.clone()] == theirs[yours.new.clone()] {
                         own.next();
+                        alike = true;
                         continue;
                     }
                     return None;
@@ -154,7 +158,7 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
         done = change.old.end;
     }
     put(&mut carried, &base[done..])?;
-    Some(carried)
+    Some(Carried { text: carried, alike })
 }
 
 /// Puts lines behind others; `None` where the last of those has no end, and one line would come of two.
@@ -228,6 +232,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn carry(base: &str, ours: &str, theirs: &str) -> Option<String> {
+        super::carry(base, ours, theirs).map(|carried| carried.text)
+    }
+
     fn told(old: &str, new: &str) -> Vec<(String, String)> {
         changes(old, new)
             .into_iter()
@@ -276,6 +284,24 @@ mod tests {
         for theirs in ["timeout = 20\nother = 1\n", "timeout = 10\nother = 2\n", "other = 1\n"] {
             assert_eq!(timeout("timeout = 10\nmore\nother = 1\n", theirs), None, "{theirs}");
         }
+    }
+
+    #[test]
+    fn what_others_did_alike_is_told() {
+        let alike = |theirs: &str| super::carry("1\n2\n3\n", "one\n2\nthree\n", theirs).map(|carried| carried.alike);
+        assert_eq!(alike("one\n2\n3\n"), Some(true));
+        assert_eq!(alike("one\n2\nthree\n"), Some(true));
+        assert_eq!(alike("1\n2\n3\n4\n"), Some(false));
+        assert_eq!(alike("1\n2\n3\n"), Some(false));
+    }
+
+    #[test]
+    fn edits_far_from_each_other_are_two() {
+        let base: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
+        let ours = base.replace("line 0\n", "first\n").replace("line 59999\n", "last\n");
+        let theirs = base.replace("line 30000\n", "middle\n");
+        assert_eq!(changes(&base, &ours).len(), 2);
+        assert_eq!(carry(&base, &ours, &theirs), Some(ours.replace("line 30000\n", "middle\n")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! steps on a real disk has done the operation, or not done it, or has the edit waiting in the buffer; nothing that was told before is lost, and
 //! what it left half written is taken for nothing.
 
-use super::merge::carry;
+use super::merge::{Carried, carry, changes};
 use super::noticing::notice;
 use super::order::{Asked, Order};
 use super::perform::perform;
@@ -28,6 +28,8 @@ enum Act {
     Redo,
     /// Somebody else writes one line of the file, which no line was before and no edit touches.
     Write(usize),
+    /// Somebody else writes what the buffer holds: all of it, or the first of its edits.
+    Alike(bool),
     /// A service notices what was written.
     Notice,
     /// The next operation's process dies before that step.
@@ -62,17 +64,37 @@ impl Model {
             return true;
         }
         self.selection = None;
-        if self.buffer == self.base || self.buffer == self.file {
+        if self.buffer == self.base {
             self.take();
-        } else if let Some(carried) = carry(&self.base, &self.buffer, &self.file) {
+        } else if self.buffer == self.file {
+            self.concede(|_, file| Some(file.to_owned()));
+            self.take();
+        } else if let Some(Carried { text, alike }) = carry(&self.base, &self.buffer, &self.file) {
+            let base = self.base.clone();
+            if alike {
+                self.concede(|text, file| Some(carry(&base, text, file)?.text));
+            }
             self.base.clone_from(&self.file);
-            self.buffer = carried;
+            self.buffer = text;
             self.out = None;
         } else {
             self.out = Some(self.file.clone());
             return false;
         }
         true
+    }
+
+    /// Edits that are not saved and that the file has are another's.
+    fn concede(&mut self, made_of: impl Fn(&str, &str) -> Option<String>) {
+        for (from, to) in &mut self.done {
+            if (&from.base, &to.base) == (&self.base, &self.base)
+                && let Some(texts) = made_of(&from.text, &self.file).zip(made_of(&to.text, &self.file))
+            {
+                (from.text, to.text) = texts;
+                (from.base, to.base) = (self.file.clone(), self.file.clone());
+            }
+        }
+        self.done.retain(|(from, to)| from != to);
     }
 
     /// A look that nobody asked for: a conflict has not been told by it.
@@ -135,7 +157,7 @@ impl Model {
         let carried = if self.buffer == ancestor {
             Some(from.text.clone())
         } else {
-            carry(&ancestor, &from.text, &self.buffer)
+            carry(&ancestor, &from.text, &self.buffer).map(|carried| carried.text)
         };
         let is_edited = self.buffer != self.base;
         let Some(text) = carried else {
@@ -253,7 +275,7 @@ impl Bed {
             Act::Refresh => Order::Refresh,
             Act::Undo => Order::Undo,
             Act::Redo => Order::Redo,
-            Act::Write(_) | Act::Notice | Act::Die(_) => unreachable!("they are no orders"),
+            Act::Write(_) | Act::Alike(_) | Act::Notice | Act::Die(_) => unreachable!("they are no orders"),
         }
     }
 
@@ -289,6 +311,7 @@ fn act() -> impl Strategy<Value = Act> {
         3 => Just(Act::Undo),
         2 => Just(Act::Redo),
         3 => (0_usize..9).prop_map(Act::Write),
+        2 => any::<bool>().prop_map(Act::Alike),
         3 => Just(Act::Notice),
         4 => (0_usize..40).prop_map(Act::Die),
     ]
@@ -330,6 +353,18 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         match act {
             Act::Write(line) => {
                 model.file = written(&model.file, *line, &format!("@{number}"));
+                bed.files.write("a", model.file.clone());
+                continue;
+            }
+            Act::Alike(all) => {
+                let first = changes(&model.base, &model.buffer).into_iter().next();
+                let Some(first) = first.filter(|_| model.file == model.base) else {
+                    continue;
+                };
+                match all {
+                    true => model.file.clone_from(&model.buffer),
+                    false => model.file.replace_range(first.old, &model.buffer[first.new]),
+                }
                 bed.files.write("a", model.file.clone());
                 continue;
             }
@@ -423,6 +458,48 @@ proptest! {
     fn any_sequence_is_that_of_the_model(acts in prop::collection::vec(act(), 1..24), immediate: bool) {
         check(if immediate { Mode::Immediate } else { Mode::Manual }, &acts)?;
     }
+}
+
+#[test]
+fn what_others_wrote_alike_is_theirs() {
+    let edit = |old: &str| Act::Replace(old.to_owned(), "x".to_owned());
+    let two = || vec![edit("one"), edit("four")];
+    for (all, after) in [
+        (true, vec![Act::Undo, Act::Commit, Act::Undo, Act::Redo, Act::Commit]),
+        (false, vec![Act::Undo, Act::Undo, Act::Commit]),
+        (false, vec![Act::Commit, Act::Undo, Act::Undo, Act::Commit]),
+        (true, vec![edit("five"), Act::Undo, Act::Undo, Act::Commit]),
+    ] {
+        let acts: Vec<Act> = two().into_iter().chain([Act::Alike(all)]).chain(after).collect();
+        check(Mode::Manual, &acts).expect("as the model has it");
+    }
+    let bench = |text: &str| {
+        let files = Real::new();
+        files.write("a", TEXT);
+        let ask = |order: Order, session: Option<String>| {
+            let asked = Asked {
+                order,
+                session,
+                path: Some("a".to_owned()),
+                mode: None,
+                fit: false,
+            };
+            perform(&files.disk, &asked, 1)
+        };
+        let session = ask(Order::Open, None).session;
+        for old in ["one\n", "four\n"] {
+            let (old, new) = (old.to_owned(), "x\n".to_owned());
+            ask(Order::Replace { old, new }, session.clone());
+        }
+        files.write("a", text);
+        let taken: Vec<Status> = (0..2).map(|_| ask(Order::Undo, session.clone()).status).collect();
+        ask(Order::Commit, session);
+        (taken, files.text("a"))
+    };
+    let first = TEXT.replace("one", "x");
+    assert_eq!(bench(&first), (vec![Status::Success, Status::NoOp], first));
+    let both = TEXT.replace("one", "x").replace("four", "x");
+    assert_eq!(bench(&both), (vec![Status::NoOp, Status::NoOp], both));
 }
 
 #[test]

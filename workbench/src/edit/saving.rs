@@ -45,7 +45,9 @@ enum Half {
     Waits,
     /// It holds some of both, as what is written in place does.
     Torn,
-    /// Somebody else wrote it, or it cannot be read.
+    /// It was saved, and somebody else wrote it since.
+    Since,
+    /// Somebody else wrote it before, or it cannot be read.
     Lost,
 }
 
@@ -67,20 +69,19 @@ fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
 
 impl<F: Files> Run<'_, F> {
     /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, and so does what was only
-    /// written in part; where somebody else wrote one of them, all are put back. Where nothing was saved yet the edits wait in the buffer.
+    /// written in part; where somebody else wrote one of them before it was saved, all are put back. What somebody wrote afterwards is his. Where
+    /// nothing was saved yet the edits wait in the buffer.
     fn recover(&mut self) {
         let all = std::mem::take(&mut self.session.saving);
-        let stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
-        let begun = |half: &Half| matches!(half, Half::Saved | Half::Torn);
-        if !stand.iter().any(begun) {
+        let stand = self.stand(&all);
+        if !stand.iter().any(|half| matches!(half, Half::Saved | Half::Torn | Half::Since)) {
             return;
         }
-        let rest: Vec<Saving> = all
-            .iter()
-            .zip(&stand)
-            .filter(|(_, half)| **half != Half::Saved)
-            .map(|(saving, _)| saving.clone())
-            .collect();
+        let of = |wanted: &dyn Fn(Half) -> bool| -> Vec<Saving> {
+            let wanted = all.iter().zip(&stand).filter(|(_, half)| wanted(**half));
+            wanted.map(|(saving, _)| saving.clone()).collect()
+        };
+        let rest = of(&|half| !matches!(half, Half::Saved | Half::Since));
         if !rest.is_empty() {
             let paths: Vec<&str> = all.iter().map(|saving| saving.path.as_str()).collect();
             let what = format!(
@@ -91,8 +92,12 @@ impl<F: Files> Run<'_, F> {
             if !stand.contains(&Half::Lost) && self.put(&rest, |saving| &saving.to) {
                 self.notes.push(format!("{what} has been completed"));
             } else {
-                let written: Vec<Saving> = all.iter().filter(|saving| begun(&self.half(saving))).cloned().collect();
-                if self.put(&written, |saving| &saving.from) {
+                let written: Vec<Saving> = all
+                    .iter()
+                    .filter(|saving| matches!(self.half(saving), Half::Saved | Half::Torn))
+                    .cloned()
+                    .collect();
+                if !stand.contains(&Half::Since) && self.put(&written, |saving| &saving.from) {
                     self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
                     return;
                 }
@@ -100,11 +105,27 @@ impl<F: Files> Run<'_, F> {
                     .push(format!("{what} can neither be completed nor taken back: look at its files"));
             }
         }
-        for saving in &all {
-            if self.half(saving) == Half::Saved {
+        for (saving, stood) in all.iter().zip(&stand) {
+            if *stood == Half::Since || self.half(saving) == Half::Saved {
                 self.settle(saving);
             }
         }
+    }
+
+    /// How files stand that were being saved at once. They are made ready in their order, and saved in it: what waits no more, where a later one
+    /// does or any was saved, was saved; and so was all that stands before what was.
+    fn stand(&mut self, all: &[Saving]) -> Vec<Half> {
+        let mut stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
+        let waits: Vec<bool> = all.iter().map(|saving| self.files.is_staged(&saving.path)).collect();
+        let last = stand.iter().rposition(|half| matches!(half, Half::Saved | Half::Torn));
+        let last_waits = waits.iter().rposition(|waits| *waits);
+        for (at, half) in stand.iter_mut().enumerate() {
+            let was_saved = last > Some(at) || !waits[at] && (last.is_some() || last_waits > Some(at));
+            if was_saved && *half == Half::Lost {
+                *half = Half::Since;
+            }
+        }
+        stand
     }
 
     /// How a file stands that was being saved, looked at anew.
@@ -234,7 +255,9 @@ impl<F: Files> Run<'_, F> {
             let _ = self.see(&one.path);
         }
         let status = self.all(&paths, Event::Unsaved);
-        if !saved.is_empty() && !self.put(saved, |saving| &saving.from) {
+        let back = saved.is_empty() || self.put(saved, |saving| &saving.from);
+        saving.iter().for_each(|saving| self.files.unstage(&saving.path));
+        if !back {
             saved.iter().for_each(|saving| self.settle(saving));
             self.notes
                 .push(format!("{} of {} files are saved all the same", saved.len(), saving.len()));

@@ -2,14 +2,11 @@
 //! encoding and mode. Where others wrote since, what the edit did is carried past it as a refresh does; where both touch one place the version
 //! comes back over the base that it had, out of sync, and is not saved over what others wrote.
 
-use super::encoding::encode;
 use super::files::Files;
-use super::merge::carry;
 use super::run::{Run, Trouble};
 use super::session::{Change, Content, Edit, Version};
 use super::state::{Event, Found, Status};
 use super::tools::Tool;
-use std::rc::Rc;
 
 /// What became of an edit that was taken back or made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,23 +147,49 @@ impl<F: Files> Run<'_, F> {
                 ..from.clone()
             }));
         }
-        let texts = (
-            self.text_of(path, ancestor)?,
-            self.text_of(path, &from.text)?,
-            self.text_of(path, &now.text)?,
-        );
-        let carried = match texts {
-            (Some((ancestor, _)), Some((from, _)), Some((now, _))) => carry(&ancestor, &from, &now),
-            _ => None,
-        };
-        let Some(bytes) = carried.and_then(|text| encode(text, now.encoding).ok()) else {
+        let Some((text, _)) = self.carried(path, [ancestor, &from.text, &now.text], now.encoding)? else {
             return Ok(Back::Conflict(Version {
                 base: ancestor.clone(),
                 mode,
                 ..from.clone()
             }));
         };
-        let text = self.at_hand(Some(&Rc::new(bytes)));
         Ok(Back::On(Version { text, ..now }))
+    }
+
+    /// What somebody else did as unsaved edits of a file did is his, and is not taken back: the edits are what remains of them when they are made
+    /// of what he wrote, as a rebase of commits has it; with `all`, nothing.
+    ///
+    /// # Errors
+    /// When a text of them was lost, or there is no room.
+    pub(super) fn concede(&mut self, path: &str, base: &Content, theirs: &Version, all: bool) -> Result<(), Trouble> {
+        let mut done = self.session.done.clone();
+        let made_of_it = |change: &&mut Change| change.path == path && change.from.base == *base && change.to.base == *base;
+        for change in done.iter_mut().flat_map(|edit| &mut edit.changes).filter(made_of_it) {
+            let mut sides = Vec::new();
+            for side in [&change.from.text, &change.to.text] {
+                let text = match all {
+                    true => Some((theirs.text.clone(), true)),
+                    false => self.carried(path, [base, side, &theirs.text], theirs.encoding)?,
+                };
+                sides.extend(text.map(|(text, _)| Version { text, ..theirs.clone() }));
+            }
+            // What meets his elsewhere is told when it is taken back.
+            if let [from, to] = &sides[..] {
+                self.keep_text(path, &from.text)?;
+                self.keep_text(path, &to.text)?;
+                (change.from, change.to) = (from.clone(), to.clone());
+            }
+        }
+        let is_empty = |change: &Change| change.path == path && change.from == change.to;
+        done.iter_mut().for_each(|edit| edit.changes.retain(|change| !is_empty(change)));
+        done.retain(|edit| !edit.changes.is_empty());
+        if done != self.session.done {
+            self.notes.push(format!(
+                "somebody else made the same edit of {path}: it is theirs, and `undo` leaves it"
+            ));
+            self.session.done = done;
+        }
+        Ok(())
     }
 }

@@ -433,3 +433,13 @@ fn what_has_nothing_to_show_says_so_alone_and_among_others() {
     let closed = coder.ask(Order::Close);
     assert_eq!(closed.guidance.as_deref(), Some("call `discard` first"), "{closed:?}");
 }
+
+#[test]
+fn a_refresh_of_a_file_that_is_gone_says_so() {
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.replace("one", "1");
+    coder.files.remove("a.cs");
+    assert_eq!(coder.ask(Order::Refresh).status, Status::ExternalConflict);
+    let gone = coder.ask(Order::Refresh);
+    assert_eq!(gone.summary, "a.cs is gone, and its buffer is empty; `undo` gives the edits back");
+}

@@ -177,6 +177,10 @@ impl<F: Files> Files for Within<'_, F> {
         Err(SaveError::Io { path, saved: 0, error })
     }
 
+    fn is_staged(&self, _: &str) -> bool {
+        false
+    }
+
     fn unstage(&self, _: &str) {}
 
     fn is_in_place(&self, _: &str) -> bool {

@@ -5,9 +5,6 @@ use crate::edit::lines::split;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::ops::Range;
 
-/// Texts whose differing middle has more lines together are not compared line by line: the middle counts as one stretch.
-const MOST_LINES: usize = 40_000;
-
 /// Lines of a text that both sides changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clash {
@@ -33,12 +30,6 @@ fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
     let behind = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[..a.len() - behind], &b[..b.len() - behind]);
     let moved = |range: Range<usize>| range.start + before..range.end + before;
-    if a.len() + b.len() > MOST_LINES {
-        return vec![Hunk {
-            old: moved(0..a.len()),
-            new: moved(0..b.len()),
-        }];
-    }
     let ops = capture_diff_slices(Algorithm::Myers, a, b);
     let changed = ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
     changed
