@@ -1,9 +1,8 @@
 //! Documents as edit sessions have them, whatever became of their files.
 
 use crate::bench::Bench;
+use crate::live::{FILE, live, text};
 use serde_json::Value;
-
-const FILE: &str = "src/MemoTree.Core/Storage/Crc32.cs";
 
 fn edit(bench: &Bench, args: &[&str]) -> Value {
     let ran = bench.run(&[&["edit"], args, &["--json"]].concat());
@@ -13,16 +12,6 @@ fn edit(bench: &Bench, args: &[&str]) -> Value {
 
 fn opened(bench: &Bench, file: &str) -> String {
     edit(bench, &["open", file])["session"].as_str().expect("a handle").to_owned()
-}
-
-fn live(bench: &Bench, args: &[&str]) -> Value {
-    let ran = bench.run(&[&["context", "live", "--json", FILE], args].concat());
-    assert_eq!(ran.code, 0, "{ran:?}");
-    ran.json()
-}
-
-fn text(answer: &Value) -> &str {
-    answer["contextText"].as_str().expect("a text")
 }
 
 #[test]
@@ -140,4 +129,74 @@ fn what_a_session_cannot_show_is_told_with_the_reason() {
     refused(FILE, &inside, "somebody else wrote the file since it looked");
     edit(&bench, &["refresh", FILE, "--session", &session]);
     assert!(text(&live(&bench, &inside)).contains("class New"));
+}
+
+#[test]
+fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
+    let bench = Bench::memotree();
+    let edit = |args: &[&str]| bench.run(&[&["edit"], args, &["--json"]].concat());
+    live(&bench, &[]);
+    let place = bench.root().join(FILE);
+    let saved = std::fs::read_to_string(&place).expect("text");
+    let handle = || edit(&["open", FILE]).json()["session"].as_str().expect("a handle").to_owned();
+    let (one, other) = (handle(), handle());
+    let in_it = |session: &str, args: &[&str]| edit(&[args, &["--session", session]].concat());
+    assert_eq!(
+        in_it(&one, &["replace", FILE, "--old-text", "nowhere to be seen", "--new-text", "x"]).code,
+        1
+    );
+    assert_eq!(in_it(&one, &["append", FILE, "--anchor", "$", "--new-text", "// one\n"]).code, 0);
+    assert_eq!(
+        in_it(&other, &["append", FILE, "--anchor", "$", "--new-text", "// other\n"]).code,
+        0
+    );
+    // The file is as it was, and it is said who has more.
+    let file = live(&bench, &["--since", "1"]);
+    assert!(!text(&file).contains("// one"), "{}", text(&file));
+    for session in [&one, &other] {
+        let note = format!("edit session {session} has edits of it that are not saved: --session {session} shows it as it is there");
+        let notes = file["notes"].as_array().expect("notes");
+        assert!(notes.contains(&note.clone().into()), "{note}: {notes:?}");
+    }
+    assert!(
+        text(&file).contains("by agent, replace\n  FAILED, nothing was changed: no match in"),
+        "{}",
+        text(&file)
+    );
+    // In the session both operations are versions, under their numbers.
+    let view = live(&bench, &["--session", &one]);
+    assert!(
+        text(&view).contains("+// one") && text(&view).contains("by agent, append\n") && !text(&view).contains("// other"),
+        "{}",
+        text(&view)
+    );
+    assert_eq!(view["version"], 3, "opened, tried, appended");
+    assert_eq!(std::fs::read_to_string(&place).expect("text"), saved);
+    // Saved and taken back: two versions of the file, both by the agent, the second without a call in between.
+    assert_eq!(in_it(&one, &["commit"]).code, 0);
+    assert_eq!(in_it(&one, &["undo"]).code, 0);
+    assert_eq!(in_it(&one, &["commit"]).code, 0);
+    let after = live(&bench, &[]);
+    for says in ["by agent, commit\n```diff\n", "+// one", "-// one"] {
+        assert!(text(&after).contains(says), "{says}: {}", text(&after));
+    }
+    assert!(!text(&after).contains("by person\n```diff"), "{}", text(&after));
+    assert_eq!(live(&bench, &["--session", &one, "--since", "3"])["shown"], "delta", "{after}");
+    // Somebody writes the file beside the session, and takes it away.
+    std::fs::write(&place, format!("// before\n{saved}")).expect("written");
+    let beside = live(&bench, &["--session", &other]);
+    assert!(
+        text(&beside).contains("+// other") && !text(&beside).contains("// before"),
+        "{}",
+        text(&beside)
+    );
+    assert!(beside["notes"].to_string().contains("somebody else changed the file"), "{beside}");
+    std::fs::remove_file(&place).expect("removed");
+    let gone = live(&bench, &["--session", &other]);
+    assert!(gone["notes"].to_string().contains("the file itself is gone"), "{gone}");
+    let none = bench.run(&["context", "live", FILE]);
+    assert!(
+        none.code == 2 && none.all().contains("is the last that is remembered: --version"),
+        "{none:?}"
+    );
 }
