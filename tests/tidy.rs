@@ -170,6 +170,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/edit/disk.rs",
         "workbench/src/edit/place.rs",
         "workbench/src/edit/real.rs",
+        "workbench/src/edit/staged.rs",
         "workbench/src/editor.rs",
         "workbench/src/git.rs",
         "workbench/src/hold.rs",
