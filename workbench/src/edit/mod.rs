@@ -47,6 +47,7 @@ mod saving;
 pub mod session;
 #[cfg(test)]
 mod session_tests;
+mod settings;
 pub mod state;
 pub mod symbol;
 mod taking;
