@@ -44,6 +44,7 @@ mod refusing;
 pub mod response;
 pub(crate) mod run;
 mod saving;
+mod series;
 pub mod session;
 #[cfg(test)]
 mod session_tests;
