@@ -243,7 +243,8 @@ fn is_conditional(disk: &Disk, file: &str) -> bool {
         .is_ok_and(|found| found.is_some_and(|found| found.bytes.contains(&b'#')))
 }
 
-/// The files that declare a symbol. Of a member of a partial type one is known, and each part may have one of a partial member.
+/// The files that declare a symbol. Of a member those are known that declare it as they are compiled; other parts of its type may have it under
+/// another `#if`.
 fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
     let owner = found.member().and_then(|_| meant(desk, names, found.key()).ok());
     let others = owner

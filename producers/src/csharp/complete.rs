@@ -131,6 +131,9 @@ pub struct PlacedMember {
     /// The member; its span is empty.
     #[n(1)]
     pub member: Member,
+    /// Of a partial member: the other parts that declare it, as indexes like `part`.
+    #[n(2)]
+    pub others: Option<Vec<u32>>,
 }
 
 /// The producer `csharp/complete`.
@@ -139,7 +142,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 3)
+        ProducerId::new("csharp/complete", 4)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -394,6 +397,7 @@ impl Complete {
                 },
                 ..member
             },
+            others: None,
         }));
     }
 
@@ -441,7 +445,11 @@ fn join_partial_members(members: Vec<PlacedMember>) -> Vec<PlacedMember> {
                 slot.insert(joined.len());
                 joined.push(placed);
             }
-            std::collections::btree_map::Entry::Occupied(slot) => join(&mut joined[*slot.get()].member, placed.member),
+            std::collections::btree_map::Entry::Occupied(slot) => {
+                let one = &mut joined[*slot.get()];
+                one.others.get_or_insert_default().push(placed.part);
+                join(&mut one.member, placed.member);
+            }
         }
     }
     joined
@@ -522,5 +530,9 @@ mod tests {
         let whole = complete("A", &[input("a.cs", &syntax)]).expect("declared");
         assert_eq!(whole.members.len(), 1);
         assert_eq!(whole.members[0].member.body, "{ Go(); }");
+        assert_eq!(
+            (whole.members[0].part, whole.members[0].others.as_deref()),
+            (0, Some([1].as_slice()))
+        );
     }
 }

@@ -40,8 +40,11 @@ pub struct MemberRow {
     /// Its documentation as readable text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub doc: String,
-    /// The file it stands in.
+    /// The file it stands in; of a partial member the first.
     pub file: String,
+    /// Of a partial member all files that declare it, sorted, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Member part of its identifier.
     pub id: String,
     /// Digest of body, initialiser and default values.
@@ -91,9 +94,13 @@ impl MemberRow {
         } else {
             format!("#if {}: ", self.condition)
         };
+        let files = match self.files.is_empty() {
+            true => self.file.clone(),
+            false => self.files.join(", "),
+        };
         let mut text = format!(
             "# {type_key}#{key} {}\nKind: {} | File: {} | StructureHash: {} | ImplHash: {}\nXmlDocHash: {}\n\n  + {condition}{attributes}{}\n",
-            self.id, self.kind, self.file, self.structure_hash, self.impl_hash, self.xml_doc_hash, self.signature
+            self.id, self.kind, files, self.structure_hash, self.impl_hash, self.xml_doc_hash, self.signature
         );
         if !self.doc.is_empty() {
             text.push('\n');
@@ -110,7 +117,7 @@ pub struct Members;
 
 impl Producer for Members {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/members", 2)
+        ProducerId::new("csharp/members", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -144,7 +151,7 @@ struct MemberInfo<'a> {
 
 impl Producer for OneMember {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/member", 1)
+        ProducerId::new("csharp/member", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -198,12 +205,18 @@ pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
     let mut rows = BTreeMap::new();
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for (placed, id) in whole.members.iter().zip(ids) {
-        let file = whole.parts.get(placed.part as usize).map_or("", |part| &part.file);
+        let file = |part: u32| whole.parts.get(part as usize).map_or("", |part| &part.file);
+        let mut files: Vec<&str> = std::iter::once(&placed.part)
+            .chain(placed.others.iter().flatten())
+            .map(|part| file(*part))
+            .collect();
+        files.sort_unstable();
+        files.dedup();
         let key = member_key(&placed.member);
         let count = times.entry(key.clone()).or_default();
         *count += 1;
         let key = if *count > 1 { format!("{key}~{count}") } else { key };
-        rows.insert(key, row(whole, &placed.member, file, id.text));
+        rows.insert(key, row(whole, &placed.member, &files, id.text));
     }
     rows
 }
@@ -226,7 +239,7 @@ fn parameters(member: &Member) -> Vec<ParameterRow> {
     header.iter().enumerate().map(row).collect()
 }
 
-fn row(whole: &Complete, member: &Member, file: &str, id: String) -> MemberRow {
+fn row(whole: &Complete, member: &Member, files: &[&str], id: String) -> MemberRow {
     let access = member_access(member, whole.kind);
     let modifiers: Vec<String> = member.modifiers.iter().filter(|word| *word != "partial").cloned().collect();
     let shown = if member.attributed.is_empty() {
@@ -257,7 +270,11 @@ fn row(whole: &Complete, member: &Member, file: &str, id: String) -> MemberRow {
         code,
         condition: member.condition.clone(),
         doc: reading.full_text(),
-        file: file.to_owned(),
+        file: files.first().copied().unwrap_or_default().to_owned(),
+        files: match files {
+            [_] => Vec::new(),
+            several => several.iter().map(|file| (*file).to_owned()).collect(),
+        },
         id,
         impl_hash: short_hash(&Digest::of(&implementation)),
         kind: member_kind_word(member.kind).to_owned(),

@@ -407,7 +407,12 @@ mod tests {
         let flags = |signature: &str, modifiers: &[&str]| {
             let mut method = member(MemberKind::Method, "Go", signature, "{ }");
             method.modifiers = modifiers.iter().map(|word| (*word).to_owned()).collect();
-            declared(&PlacedMember { part: 0, member: method }).map(|declared| declared.flags)
+            let placed = PlacedMember {
+                part: 0,
+                member: method,
+                others: None,
+            };
+            declared(&placed).map(|declared| declared.flags)
         };
         assert_eq!(flags("static void Go(this string s)", &["static"]).as_deref(), Some("xs"));
         assert_eq!(flags("void extension(string s).Go()", &[]).as_deref(), Some("xs"));

@@ -85,6 +85,11 @@ impl<'t> Active<'t> {
         next.checked_sub(1).and_then(|at| self.changes[at].1)
     }
 
+    /// Whether what stands at a byte is compiled.
+    pub fn is_compiled(&self, byte: usize) -> bool {
+        self.section(byte).is_none_or(|section| self.sections[section].active)
+    }
+
     /// The sections that are not compiled, in order.
     pub(crate) fn unused_sections(&self) -> impl Iterator<Item = usize> {
         let unused = self.sections.iter().enumerate().filter(|(_, section)| !section.active);
@@ -514,6 +519,17 @@ mod tests {
         );
         assert_eq!(faults("#if A &&\n#endif").len(), 1);
         assert_eq!(faults("#if A\na = \"\"\"\n#endif\n\"\"\";\n/*\n#endif\n*/\n#endif"), []);
+    }
+
+    #[test]
+    fn what_is_compiled_is_told_by_byte() {
+        let source = "a\n#if A\nb\n#if B\nc\n#endif\n#else\nd\n#if A\ne\n#endif\n#endif\nf";
+        let run = active(source, &defined(&["A"]));
+        let compiled: String = "abcdef"
+            .chars()
+            .filter(|letter| run.is_compiled(source.find(&format!("{letter}\n")).unwrap_or(source.len() - 1)))
+            .collect();
+        assert_eq!(compiled, "abf");
     }
 
     #[test]

@@ -5,40 +5,62 @@ use super::declared::{Declared, Place, declared, holds};
 use super::directives::{Directive, directives, unpaired};
 use super::lines::{body, split};
 use super::miss::visible;
-use super::symbol::{Refused, read};
+use super::settings::Settings;
+use super::symbol::{Refused, itself, read};
 use producers::csharp::lexer::lex;
-use producers::csharp::preprocess::blank;
+use producers::csharp::preprocess::{active, blank};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// What stands in a place opens and closes of `#if` and `#region` what stood there did: nothing, where nothing did.
+/// What stands in a place opens and closes of `#if` and `#region` what stood there did, and sets what that set for all below it: nothing, where
+/// nothing did.
 ///
 /// # Errors
 /// When it does not, with the directive.
 pub(super) fn keeps_directives(text: &str, made: &str, place: &Place, defines: &BTreeSet<String>) -> Result<(), Refused> {
-    let (was, is) = (blank(text, defines), blank(made, defines));
-    let (was, is) = (directives(text, &was), directives(made, &is));
-    let (was, is) = (lasting(&was, &place.old), lasting(&is, &place.new));
-    let meanings = |all: &[&Directive<'_>]| all.iter().map(|one| one.meaning()).collect::<Vec<_>>();
-    if meanings(&was) == meanings(&is) {
-        return Ok(());
-    }
-    let (told, one) = match (is.first(), was.first()) {
-        (Some(one), None) => ("the text has", one),
-        (_, Some(one)) => ("the text is not to change", one),
+    let was = lasting(text, &place.old, defines);
+    let is = lasting(made, &place.new, defines);
+    let same = was
+        .iter()
+        .zip(&is)
+        .take_while(|(one, other)| one.meaning() == other.meaning())
+        .count();
+    let (told, hint) = match (was.get(same), is.get(same)) {
+        (Some(one), _) => {
+            let line = split(&text[..one.at]).count() + 1;
+            (
+                format!("the text is not to change `{}` at line {line}", visible(one.text)),
+                "have that line in the text as it is; `append`, `replace` and `patch` take any text",
+            )
+        }
+        (None, Some(one)) => (
+            format!("the text has `{}`", visible(one.text)),
+            "a text has `#if` and `#region` with their ends, and what it sets for the compiler it gives back; `append`, `replace` and `patch` take any text",
+        ),
         (None, None) => return Ok(()),
     };
-    Err(Refused::new(
-        format!(
-            "{told} `{}`, which is about more than the declaration; nothing was changed",
-            visible(one.text)
-        ),
-        "a text has `#if` and `#region` with their ends or not at all; `append`, `replace` and `patch` take any text",
-    ))
+    let why = format!("{told}, which is about more than the declaration; nothing was changed");
+    Err(Refused::new(why, hint))
 }
 
-fn lasting<'d, 't>(all: &'d [Directive<'t>], place: &Range<usize>) -> Vec<&'d Directive<'t>> {
-    unpaired(all.iter().filter(|one| place.contains(&one.at)))
+/// The directives of a place that are about more than it: whose other end is elsewhere, that set something for what stands below, or that say something
+/// before the declaration begins.
+fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) -> Vec<Directive<'t>> {
+    let active = active(text, defines);
+    let all = directives(text, &active.text);
+    let (before, within): (Vec<_>, Vec<_>) = all.iter().filter(|one| one.at < place.end).partition(|one| one.at < place.start);
+    let compiled = |some: &[&Directive<'t>]| -> Vec<Directive<'t>> {
+        let some = some.iter().filter(|one| active.is_compiled(one.at));
+        some.map(|one| **one).collect()
+    };
+    let (above, own) = (compiled(&before), compiled(&within));
+    let was = Settings::default().after(&above);
+    let head = place.start + itself(&active.text[place.clone()]);
+    let said = own.iter().filter(|one| one.is_said() && one.at < head);
+    let set = was.after(&own).unlike(&was);
+    let mut lasting: Vec<Directive<'t>> = unpaired(within).into_iter().chain(said).copied().chain(set).collect();
+    lasting.sort_by_key(|one| one.at);
+    lasting
 }
 
 /// What stands in a place declares something, and nothing stands beside that, in whatever branches the new text has.

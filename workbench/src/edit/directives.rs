@@ -13,21 +13,35 @@ pub(super) struct Directive<'t> {
     pub(super) text: &'t str,
 }
 
-impl Directive<'_> {
-    fn word(&self) -> &str {
-        let rest = self.text[1..].trim_start_matches([' ', '\t']);
-        &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len())]
+impl<'t> Directive<'t> {
+    /// Where its line ends.
+    pub(super) fn end(&self) -> usize {
+        self.at + self.text.len()
     }
 
-    /// What it means: names of regions and comments mean nothing.
+    /// Its word, and what stands behind that.
+    pub(super) fn parts(&self) -> (&'t str, &'t str) {
+        let rest = self.text[1..].trim_start_matches([' ', '\t']);
+        rest.split_at(rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()))
+    }
+
+    fn word(&self) -> &'t str {
+        self.parts().0
+    }
+
+    /// Whether it is for the compiler to say.
+    pub(super) fn is_said(&self) -> bool {
+        matches!(self.word(), "error" | "warning")
+    }
+
+    /// What it means: names of regions and comments mean nothing, nor do spaces. The name of a file may have what begins a comment elsewhere.
     pub(super) fn meaning(&self) -> String {
-        match self.word() {
-            "if" | "elif" => {
-                let condition = self.text.split("//").next().unwrap_or_default();
-                condition.chars().filter(|c| !c.is_whitespace()).collect()
-            }
-            word => word.to_owned(),
-        }
+        let told = match self.word() {
+            word @ ("region" | "endregion" | "else" | "endif") => word,
+            "line" | "error" | "warning" => self.text,
+            _ => self.text.split("//").next().unwrap_or_default(),
+        };
+        told.chars().filter(|c| !c.is_whitespace()).collect()
     }
 }
 
@@ -107,7 +121,7 @@ mod tests {
             ("#if A && B // b\n#region\n#endif", "#ifA&&B region endif"),
             ("#endif\n#if !A", "endif #if!A"),
             ("#else\n#endif", "else endif"),
-            ("#define A", "define"),
+            ("#define A // a", "#defineA"),
         ] {
             assert_eq!(left(text), told, "{text}");
         }

@@ -54,15 +54,32 @@ pub(super) fn edited<F: Files>(
     texts: Vec<(String, Option<String>)>,
     what: &str,
 ) -> Result<Done, Trouble> {
+    let mut all = Vec::new();
+    for (path, text) in texts {
+        let now = &run.document(&path)?.now;
+        let before = run.text_of(&path, &now.text)?.map(|(text, _)| text);
+        let of = |text| Written::of(text, before.as_deref().map(String::as_str), now.encoding);
+        let text = text.map(of);
+        all.push((path, text));
+    }
+    written(run, operation, all, what)
+}
+
+/// Carries out an edit that also says how its files are written, and tells it.
+pub(super) fn written<F: Files>(
+    run: &mut Run<'_, F>,
+    operation: &str,
+    texts: Vec<(String, Option<Written>)>,
+    what: &str,
+) -> Result<Done, Trouble> {
     let mut before = Vec::new();
     for (path, _) in &texts {
         let now = run.document(path)?.now.text.clone();
         before.push((path.clone(), run.text_of(path, &now)?.map(|(text, _)| text)));
     }
     let mut changed = Vec::new();
-    for ((path, text), (_, before)) in texts.into_iter().zip(&before) {
+    for ((path, written), (_, before)) in texts.into_iter().zip(&before) {
         let encoding = run.document(&path)?.now.encoding;
-        let written = text.map(|text| Written::of(text, before.as_deref().map(String::as_str), encoding));
         let is_new = match (&written, before) {
             (Some(written), Some(before)) => written.text != **before || written.encoding != encoding,
             (written, before) => written.is_some() || before.is_some(),

@@ -34,7 +34,7 @@ pub struct Encoding {
 }
 
 /// The byte order mark, as a character.
-const MARK: char = '\u{feff}';
+pub(super) const MARK: char = '\u{feff}';
 
 /// What a new file is written in.
 pub const PLAIN: Encoding = Encoding {

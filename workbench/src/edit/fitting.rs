@@ -1,104 +1,15 @@
-//! Patches applied. A hunk fits where its lines stand exactly; line numbers only choose among such places. What fits nowhere, or in several
+//! Hunks applied to a text. A hunk fits where its lines stand exactly; line numbers only choose among such places. What fits nowhere, or in several
 //! places, fails with where, and nothing is applied. Line ends are those of the file, unless the patch tells them: where its lines end in several ways, and
 //! the old ones as those of the file do.
 
-use super::files::Files;
 use super::lines::{Ends, body, end, split};
 use super::miss;
-use super::patch::{FilePatch, Hunk, Kind};
-use super::run::{Run, Trouble};
+use super::patch::Hunk;
+use super::run::Trouble;
 use super::state::Status;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Permissions of a new file that can be run.
-const PROGRAM: u32 = 0o755;
-
-/// Makes the files of a patch documents of the session. All that it says of them is about how they are before it, so that one may take the name that
-/// another leaves.
-///
-/// # Errors
-/// When one may not be edited, or is not what the patch takes it for.
-pub(super) fn open<F: Files>(
-    run: &mut Run<'_, F>,
-    parts: &[FilePatch],
-    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
-) -> Result<Vec<String>, Trouble> {
-    let twice = |path: &str| {
-        Err(Trouble::new(
-            format!("{path} stands in the patch twice"),
-            "nothing was changed: mend the patch",
-        ))
-    };
-    let mut gone = BTreeSet::new();
-    for part in parts.iter().filter(|part| part.goes()) {
-        let path = resolve(run, &part.path)?;
-        if !gone.insert(path.clone()) {
-            return twice(&path);
-        }
-    }
-    // Files that are there after it; of them those that were not before.
-    let mut made = BTreeSet::new();
-    let mut new = Vec::new();
-    for part in parts {
-        let path = resolve(run, &part.path)?;
-        let to = part.to.as_ref().map(|to| resolve(run, to)).transpose()?;
-        let is_new = matches!(part.kind, Kind::Add(..));
-        let end = match (&to, &part.kind) {
-            (Some(to), _) => to,
-            (None, Kind::Delete(_)) => continue,
-            (None, Kind::Add(..) | Kind::Update(_)) => &path,
-        };
-        if !made.insert(end.clone()) || !is_new && to.is_none() && gone.contains(end) {
-            return twice(end);
-        }
-        if (is_new || to.is_some()) && !gone.contains(end) {
-            new.push(end.clone());
-        }
-    }
-    run.apart(&new)?;
-    let mut paths: Vec<String> = Vec::new();
-    for part in parts {
-        let path = resolve(run, &part.path)?;
-        match part.kind {
-            Kind::Add(..) if !gone.contains(&path) => run.open_new(&path)?,
-            Kind::Add(..) | Kind::Delete(_) | Kind::Update(_) => run.open(&path)?,
-        }
-        if part.goes() && run.files.is_link(&part.path) {
-            let why = format!("{} is a link to {path}, and would lead nowhere without it", part.path);
-            return Err(Trouble::new(why, format!("nothing was changed: name {path} itself")));
-        }
-        paths.push(path.clone());
-        let Some(to) = part.to.as_ref().map(|to| resolve(run, to)).transpose()? else {
-            continue;
-        };
-        match gone.contains(&to) {
-            false => run.open_like(&to, &path)?,
-            true => {
-                run.open(&to)?;
-                alike(run, &path, &to)?;
-            }
-        }
-        paths.push(to);
-    }
-    let mut met = BTreeSet::new();
-    paths.retain(|path| met.insert(path.clone()));
-    Ok(paths)
-}
-
-/// Looks whether a file can take the name of another that is there: what that one may and how it is written stays.
-fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
-    let (own, other) = (&run.document(path)?.now, &run.document(to)?.now);
-    let differs = match () {
-        () if own.mode != other.mode => "other permissions",
-        () if own.encoding != other.encoding => "another encoding",
-        () => return Ok(()),
-    };
-    let why = format!("{path} takes the name of {to}, which has {differs}; nothing was changed");
-    Err(Trouble::new(why, format!("move {to} away first, with a patch of its own")).at(path))
-}
 
 /// A text after hunks of a patch.
-fn fitted(text: &str, hunks: &[Hunk], path: &str) -> Result<String, Trouble> {
+pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str) -> Result<String, Trouble> {
     apply(text, hunks).map_err(|unfit| Trouble {
         status: Status::NoMatch,
         summary: format!("{path}: {}; nothing was changed", unfit.why),
@@ -106,57 +17,6 @@ fn fitted(text: &str, hunks: &[Hunk], path: &str) -> Result<String, Trouble> {
         detail: (!unfit.near.is_empty()).then(|| unfit.near.join("\n")),
         path: Some(path.to_owned()),
     })
-}
-
-/// The texts of files after a patch.
-///
-/// # Errors
-/// Which hunk fits nowhere, or not in one place.
-pub(super) fn texts<F: Files>(
-    run: &mut Run<'_, F>,
-    parts: &[FilePatch],
-    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
-) -> Result<Vec<(String, Option<String>)>, Trouble> {
-    let mut made = BTreeMap::new();
-    let mut gone = Vec::new();
-    for part in parts {
-        let path = resolve(run, &part.path)?;
-        let text = match &part.kind {
-            Kind::Add(text) => {
-                made.insert(path, text.clone());
-                continue;
-            }
-            Kind::Delete(hunks) => {
-                // A patch of lines says what the file is that goes.
-                if !hunks.is_empty() && !fitted(&run.text(&path)?, hunks, &path)?.is_empty() {
-                    return Err(Trouble {
-                        status: Status::NoMatch,
-                        summary: format!("{path}: the patch removes the file, and not all of its lines; nothing was changed"),
-                        guidance: Some("read the file again; `*** Delete File:` removes it whatever it holds".to_owned()),
-                        detail: None,
-                        path: Some(path.clone()),
-                    });
-                }
-                gone.push(path);
-                continue;
-            }
-            Kind::Update(hunks) => fitted(&run.text(&path)?, hunks, &path)?,
-        };
-        match part.to.as_ref().map(|to| resolve(run, to)).transpose()? {
-            Some(to) => {
-                gone.push(path);
-                made.insert(to, text);
-            }
-            None => drop(made.insert(path, text)),
-        }
-    }
-    gone.retain(|path| !made.contains_key(path));
-    for part in parts.iter().filter(|part| part.executable) {
-        let path = resolve(run, &part.path)?;
-        run.document_mut(&path).now.mode = Some(PROGRAM);
-    }
-    let made = made.into_iter().map(|(path, text)| (path, Some(text)));
-    Ok(made.chain(gone.into_iter().map(|path| (path, None))).collect())
 }
 
 /// Applies hunks to a text.
@@ -295,7 +155,7 @@ fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize) -> Result<usize
 
 #[cfg(test)]
 mod tests {
-    use super::super::patch::parse;
+    use super::super::patch::{Kind, parse};
     use super::*;
     use proptest::prelude::*;
     use similar::TextDiff;

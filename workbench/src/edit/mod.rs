@@ -44,9 +44,11 @@ mod refusing;
 pub mod response;
 pub(crate) mod run;
 mod saving;
+mod series;
 pub mod session;
 #[cfg(test)]
 mod session_tests;
+mod settings;
 mod staged;
 pub mod state;
 pub mod symbol;

@@ -14,6 +14,8 @@ pub struct FilePatch {
     pub kind: Kind,
     /// Whether a file that is made can be run.
     pub executable: bool,
+    /// The number of the mail that it stands in, of a series of mails.
+    pub mail: usize,
 }
 
 impl FilePatch {
@@ -128,6 +130,7 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
                 to: None,
                 kind,
                 executable: false,
+                mail: 0,
             });
         };
         if line.trim_end() == "*** End Patch" {

@@ -189,7 +189,7 @@ fn files_swap_their_names() {
     let refused = coder.ask(Order::Patch(swap.clone()));
     assert_eq!(
         refused.summary,
-        "b/a takes the name of a.cs, which has other permissions; nothing was changed"
+        "a.cs takes the name of b/a, which has other permissions; nothing was changed"
     );
     coder.files.allow("b/a", 0o644);
     assert_eq!(coder.ask(Order::Patch(swap)).status, Status::Success);
@@ -201,18 +201,25 @@ fn files_swap_their_names() {
 fn two_files_do_not_get_one_name() {
     let old = Tree::from([("a.cs", "a\n".to_owned()), ("notes", "n\n".to_owned())]);
     let section = |lines: &str| patched(&old, &format!("*** Begin Patch\n{lines}*** End Patch\n"));
-    let hunk = "--- a/a.cs\n+++ b/a.cs\n@@ -1 +1 @@\n-a\n+b\n";
-    for (done, path) in [
-        (patched(&old, &format!("{hunk}{hunk}")), "a.cs"),
-        (section("*** Update File: a.cs\n*** Move to: b/a\n*** Add File: b/a\n+x\n"), "b/a"),
-        (section("*** Update File: a.cs\n*** Move to: b/a\n*** Delete File: a.cs\n"), "a.cs"),
+    for (lines, why) in [
         (
-            section("*** Update File: a.cs\n*** Move to: b/a\n*** Update File: notes\n*** Move to: b/a\n"),
-            "b/a",
+            "*** Update File: a.cs\n*** Move to: b/a\n*** Add File: b/a\n+x\n",
+            "b/a is there already",
         ),
-        (section("*** Delete File: a.cs\n*** Update File: a.cs\n-a\n+b\n"), "a.cs"),
+        (
+            "*** Update File: a.cs\n*** Move to: b/a\n*** Delete File: a.cs\n",
+            "a.cs is not there any more where the patch names it again",
+        ),
+        (
+            "*** Update File: a.cs\n*** Move to: b/a\n*** Update File: notes\n*** Move to: b/a\n",
+            "b/a is there already",
+        ),
+        (
+            "*** Delete File: a.cs\n*** Update File: a.cs\n-a\n+b\n",
+            "a.cs is not there any more where the patch names it again",
+        ),
     ] {
-        assert_eq!(done, Err(format!("{path} stands in the patch twice")));
+        assert!(section(lines).is_err_and(|told| told.starts_with(why)), "{why}");
     }
     assert!(section("*** Update File: a.cs\n*** Move to: notes\n").is_err_and(|why| why.contains("notes is there already")));
     let made = section("*** Delete File: a.cs\n*** Add File: a.cs\n+x\n*** Delete File: notes\n");
@@ -234,6 +241,84 @@ fn what_a_mail_says_is_no_patch() {
     assert!(patched(&old, &cover).is_err_and(|why| why.contains("the patch has no file")));
     // What is no mail says what it is, and is refused where it is none of that.
     assert!(patched(&old, &format!("Binary files x and y differ\n{}", difference(&old, &new, &[]))).is_err());
+}
+
+#[test]
+fn a_file_that_is_named_once_more_is_changed_once_more() {
+    let old = Tree::from([("a.cs", "1\n2\n3\n".to_owned()), ("notes", "n\n".to_owned())]);
+    let change = |old: &str, new: &str| format!("--- a/a.cs\n+++ b/a.cs\n@@ -1,3 +1,3 @@\n-{old}\n+{new}\n 2\n 3\n");
+    let notes = "--- a/notes\n+++ b/notes\n@@ -1 +1 @@\n-n\n+m\n";
+    let (one, two) = (change("1", "x"), change("x", "y"));
+    let changed = |text: &str| Tree::from([("a.cs", format!("{text}\n2\n3\n")), ("notes", "n\n".to_owned())]);
+    assert_eq!(patched(&old, &format!("{one}{two}")), Ok(changed("y")));
+    assert_eq!(applied(&old, &format!("{one}{two}")), Some(changed("y")));
+    assert!(patched(&old, &format!("{two}{one}")).is_err_and(|why| why.starts_with("a.cs: the hunk at line 3 of the patch fits nowhere")));
+    assert!(patched(&old, &format!("{one}{notes}{one}")).is_err_and(|why| why.contains("the hunk at line 15 of the patch")));
+    let sections = "*** Begin Patch\n*** Update File: a.cs\n-1\n+x\n*** Update File: notes\n*** Move to: b/a\n*** Update File: a.cs\n-x\n+y\n*** Update File: b/a\n-n\n+m\n*** End Patch\n";
+    let made = Tree::from([("a.cs", "y\n2\n3\n".to_owned()), ("b/a", "m\n".to_owned())]);
+    assert_eq!(patched(&old, sections), Ok(made));
+}
+
+#[test]
+fn what_comes_and_goes_in_a_series_is_no_file_of_it() {
+    let (one, other) = (long(1), long(2));
+    let of = |files: &[(&'static str, &String)]| files.iter().map(|(path, text)| (*path, (*text).clone())).collect::<Tree>();
+    let trees = [
+        of(&[("a.cs", &one)]),
+        of(&[("a.cs", &one), ("notes", &other)]),
+        of(&[("b/a", &one), ("x y.cs", &other)]),
+        of(&[("a.cs", &one), ("b/a", &other)]),
+        of(&[("a.cs", &one)]),
+    ];
+    let mails: String = trees
+        .windows(2)
+        .map(|both| mailed(&difference(&both[0], &both[1], &["-M"])))
+        .collect();
+    let mut coder = Coder {
+        files: Memory::default(),
+        session: None,
+        now: 1000,
+    };
+    coder.files.write("a.cs", one.as_str());
+    assert_eq!(coder.ask(Order::Patch(mails)).status, Status::NoOp);
+    let mails: String = trees[..4]
+        .windows(2)
+        .map(|both| mailed(&difference(&both[0], &both[1], &["-M"])))
+        .collect();
+    let done = coder.ask(Order::Patch(mails.clone()));
+    assert_eq!(
+        (done.status, done.path.as_deref(), done.files),
+        (Status::Success, Some("b/a"), Vec::new())
+    );
+    assert_eq!(coder.files.file("b/a"), Some(other.into_bytes()));
+    coder.files.write("notes", "somebody else's\n");
+    coder.files.remove("b/a");
+    let refused = coder.ask(Order::Patch(mails));
+    assert!(refused.summary.starts_with("notes is there already"), "{refused:?}");
+}
+
+#[test]
+fn byte_order_marks_stay_come_and_go_as_git_says() {
+    let (plain, marked) = ("a\nb\nc\n", "\u{feff}a\nb\nc\n");
+    let of = |text: &str| Tree::from([("a.cs", text.to_owned())]);
+    for (old, new) in [
+        (marked, "\u{feff}x\nb\nc\n"),
+        (marked, plain),
+        (plain, marked),
+        (marked, "\u{feff}a\nb\nx\n"),
+        (marked, "\u{feff}new\na\nb\nc\n"),
+        (marked, "new\n"),
+    ] {
+        let patch = difference(&of(old), &of(new), &[]);
+        assert_eq!(patched(&of(old), &patch), Ok(of(new)), "{patch}");
+        let moved = Tree::from([("notes", new.to_owned())]);
+        let patch = difference(&of(old), &moved, &["--no-renames"]);
+        assert_eq!(patched(&of(old), &patch), Ok(moved), "{patch}");
+    }
+    // Whoever does not see it leaves it.
+    let patch = "--- a/a.cs\n+++ b/a.cs\n@@ -1,2 +1,2 @@\n-a\n+x\n b\n";
+    assert_eq!(patched(&of(marked), patch), Ok(of("\u{feff}x\nb\nc\n")));
+    assert!(patched(&of(plain), &difference(&of(marked), &of("\u{feff}x\n"), &[])).is_err());
 }
 
 proptest! {
@@ -262,6 +347,18 @@ proptest! {
             };
             let patch = if is_mail { mailed(&patch) } else { patch };
             prop_assert_eq!(patched(&old, &patch), Ok(new), "{}", patch);
+        }
+    }
+
+    #[test]
+    fn a_series_of_mails_is_applied_one_after_the_other(
+        trees in proptest::collection::vec(tree(), 2..4),
+        options in proptest::sample::select(vec![vec![], vec!["--no-renames"], vec!["-U0"]])
+    ) {
+        let (first, last) = (&trees[0], &trees[trees.len() - 1]);
+        if first != last {
+            let mails: String = trees.windows(2).map(|both| mailed(&difference(&both[0], &both[1], &options))).collect();
+            prop_assert_eq!(patched(first, &mails), Ok(last.clone()), "{}", mails);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::diagnostics::{Category, Log, Met};
-use super::editing::{append, batch, edited, opened, replace, select, shown, symbol_edit, whole};
+use super::editing::{append, batch, opened, replace, select, shown, symbol_edit, whole, written};
 use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
@@ -16,7 +16,7 @@ use super::run::{Run, Trouble};
 use super::session::{self, NoSession, Session};
 use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
 use super::tools::{Tool, allows};
-use super::{fitting, markdown, patch, saving, trail};
+use super::{markdown, patch, saving, series, trail};
 use serde_json::{Value, json};
 use std::io;
 use std::time::Instant;
@@ -490,7 +490,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
     };
     let mut paths = targets(run, asked)?;
     if let Some(parts) = &parts {
-        paths = fitting::open(run, parts, |run, given| resolved(run.files, given))?;
+        paths = series::open(run, parts, |run, given| resolved(run.files, given))?;
     }
     if let Order::Batch(edits) = &asked.order {
         for edit in edits {
@@ -566,8 +566,8 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         Order::Create(new) | Order::Write(new) => whole(run, &paths[0], new, asked.fit)?,
         Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, asked.fit)?,
         Order::Patch(_) => {
-            let texts = fitting::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
-            edited(run, "patch", texts, "applied the patch")?
+            let texts = series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
+            written(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
         Order::Commit => commit(run, &paths)?,

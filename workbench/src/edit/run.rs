@@ -270,20 +270,22 @@ impl<'f, F: Files> Run<'f, F> {
         Ok(())
     }
 
+    /// Looks whether a name is free for a new file.
+    ///
+    /// # Errors
+    /// When a file is there, or a document with a text is.
+    pub(super) fn free(&mut self, path: &str) -> Result<(), Trouble> {
+        let seen = self.see(path).map_err(|error| unread(path, &error))?;
+        let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.text.is_none());
+        if seen.is_none() && is_gone { Ok(()) } else { Err(taken(path)) }
+    }
+
     /// Makes a file that is not there yet a document of the session.
     ///
     /// # Errors
     /// When it is there, or is a document already.
     pub fn open_new(&mut self, path: &str) -> Result<(), Trouble> {
-        let seen = self.see(path).map_err(|error| unread(path, &error))?;
-        let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.text.is_none());
-        if seen.is_some() || !is_gone {
-            let why = format!("{path} is there already, and is not overwritten");
-            return Err(Trouble::new(
-                why,
-                "name another path, edit the file that is there, or give it a whole new text with `write`",
-            ));
-        }
+        self.free(path)?;
         self.apart(&[path.to_owned()])?;
         self.session
             .documents
@@ -489,6 +491,11 @@ impl<'f, F: Files> Run<'f, F> {
         }
         if saves.is_empty() { Ok(Status::Success) } else { self.save(&saves) }
     }
+}
+
+pub(super) fn taken(path: &str) -> Trouble {
+    let hint = "name another path, edit the file that is there, or give it a whole new text with `write`";
+    Trouble::new(format!("{path} is there already, and is not overwritten"), hint)
 }
 
 pub(super) fn unread(path: &str, error: &io::Error) -> Trouble {

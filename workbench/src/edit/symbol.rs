@@ -7,10 +7,12 @@ pub use super::conditional::declares;
 use super::conditional::whatever;
 use super::declared::{Place, declared, stays};
 use super::meaning::meant;
-use super::putting::put;
+use super::putting::{Stand, put};
+use super::settings::around;
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
 use producers::csharp::parse;
+use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -83,13 +85,18 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(St
     let before = read(text, defines);
     let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
+    let around = around(text, &found.range, asked, defines);
     let own = match asked.bare {
-        true => bare(text, &found.range, asked, &found.is.name)?,
+        true => bare(&blank(text, defines), &found.range, asked, &found.is.name)?,
         false => found.range.clone(),
     };
-    let (made, old) = put(text, &own, asked);
+    let stand = Stand {
+        own: &own,
+        around: around.as_ref().unwrap_or(&own),
+    };
+    let (made, old) = put(text, &stand, asked, defines);
     let replaced = (asked.at == Where::Replace).then_some(found);
-    let old = replaced.map_or(old, |found| found.range.clone());
+    let old = replaced.map_or(old.clone(), |found| old.start.min(found.range.start)..old.end);
     let place = Place {
         new: old.start..made.len() - (text.len() - old.end),
         old,
@@ -157,18 +164,18 @@ fn worse(before: &Syntax, after: &Syntax) -> bool {
 }
 
 /// A declaration without the documentation and the attributes before it, of which the new text has none either.
-fn bare(text: &str, whole: &Range<usize>, asked: &Asked, name: &str) -> Result<Range<usize>, Refused> {
+fn bare(compiled: &str, whole: &Range<usize>, asked: &Asked, name: &str) -> Result<Range<usize>, Refused> {
     if itself(&asked.new) > 0 {
         return Err(Refused::new(
             format!("without its documentation and attributes {name} is replaced, and the text brings some; nothing was changed"),
             "leave them out of the text, or bare",
         ));
     }
-    Ok(whole.start + itself(&text[whole.clone()])..whole.end)
+    Ok(whole.start + itself(&compiled[whole.clone()])..whole.end)
 }
 
-/// Where in a declaration documentation and attributes have ended; 0 where there are none.
-fn itself(declaration: &str) -> usize {
+/// Where in a declaration, as it is compiled, documentation and attributes have ended; 0 where there are none.
+pub(super) fn itself(declaration: &str) -> usize {
     let lexed = lex(declaration);
     let mut depth = 0_usize;
     // Comments are no tokens; an attribute is what stands in brackets before everything else.
@@ -407,14 +414,7 @@ mod tests {
     fn what_declares_nothing_or_more_than_declarations_is_refused() {
         let why = |symbol: &str, at: Where, new: &str| asked(symbol, at, new, false).expect_err(new).why;
         for at in [Where::Before, Where::After] {
-            for new in [
-                "    // a note\r\n",
-                "/* a note */",
-                "    #region R\r\n    #endregion",
-                "#pragma warning disable",
-                "",
-                "\r\n",
-            ] {
+            for new in ["    // a note\r\n", "/* a note */", "    #region R\r\n    #endregion", "", "\r\n"] {
                 assert_eq!(
                     why("A#Get(int)", at, new),
                     "the text declares nothing; nothing was changed",
@@ -444,6 +444,8 @@ mod tests {
                 ("    int B;\r\n    #if X", "#if X"),
                 ("    #endif\r\n    int B;\r\n    #if X", "#endif"),
                 ("#define X\r\nint B;", "#define X"),
+                ("#pragma warning disable", "#pragma warning disable"),
+                ("#nullable enable\r\nint B;", "#nullable enable"),
             ] {
                 let told = format!("the text has `{told}`, which is about more than the declaration; nothing was changed");
                 assert_eq!(why("A#Get(int)", at, new), told);
@@ -479,7 +481,7 @@ mod tests {
         };
         assert_eq!(
             replace("    byte M;").expect_err("its branch would be open"),
-            "the text is not to change `#if X`, which is about more than the declaration; nothing was changed"
+            "the text is not to change `#if X` at line 3, which is about more than the declaration; nothing was changed"
         );
         assert_eq!(
             replace("    // M\n#if X\n    byte M;"),

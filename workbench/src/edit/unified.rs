@@ -25,6 +25,8 @@ struct Head<'p> {
     index: Option<(&'p str, &'p str)>,
     /// Where it is moved from, and to.
     moved: (Option<String>, Option<String>),
+    /// The number of the mail that it stands in.
+    mail: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,18 +69,19 @@ pub(super) fn read(lines: &[&str], whole: &[&str]) -> Result<Vec<FilePatch>, Str
     }
     while at < lines.len() {
         if begins_mail(lines[at]) {
-            files.extend(std::mem::take(&mut head).without_lines()?);
+            files.extend(head.take().without_lines()?);
+            head.mail += 1;
             at = behind_message(lines, at);
             continue;
         }
         if lines[at].starts_with("--- ") {
-            let (file, next) = with_lines(lines, whole, at, &std::mem::take(&mut head))?;
+            let (file, next) = with_lines(lines, whole, at, &head.take())?;
             files.push(file);
             at = next;
             continue;
         }
         if let Some(names) = lines[at].strip_prefix("diff --git ") {
-            files.extend(std::mem::take(&mut head).without_lines()?);
+            files.extend(head.take().without_lines()?);
             head.names = Some((names, at + 1));
         } else {
             head.meets(lines[at], at + 1)?;
@@ -123,6 +126,15 @@ fn behind_message(lines: &[&str], at: usize) -> usize {
 }
 
 impl<'p> Head<'p> {
+    /// What is said of one file; the next one stands in the same mail.
+    fn take(&mut self) -> Self {
+        let next = Self {
+            mail: self.mail,
+            ..Self::default()
+        };
+        std::mem::replace(self, next)
+    }
+
     /// A line of git's, or prose.
     fn meets(&mut self, line: &'p str, number: usize) -> Result<(), String> {
         if line.starts_with("@@ ") {
@@ -188,6 +200,7 @@ impl<'p> Head<'p> {
             to,
             kind,
             executable,
+            mail: self.mail,
         }))
     }
 
@@ -253,6 +266,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
             to,
             kind,
             executable,
+            mail: head.mail,
         },
         at,
     ))

@@ -22,8 +22,8 @@ pub struct Overload {
     pub kind: String,
     /// Accessibility in effect, `""` when overloads are not told apart.
     pub accessibility: String,
-    /// The file it stands in, `""` when overloads are not told apart.
-    pub file: String,
+    /// The files it stands in, several of a partial member; none when overloads are not told apart.
+    pub files: Vec<String>,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
     /// Whether it is called without a value.
@@ -83,7 +83,10 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
                     id: row.id,
                     kind: row.kind,
                     accessibility: row.accessibility,
-                    file: row.file,
+                    files: match row.files.is_empty() {
+                        true => Some(row.file).filter(|file| !file.is_empty()).into_iter().collect(),
+                        false => row.files,
+                    },
                     parameters: row.parameters,
                 });
             }

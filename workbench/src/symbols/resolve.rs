@@ -536,7 +536,7 @@ fn candidate(symbols: &Symbols, found: Found) -> Result<Candidate, SymbolError> 
             path,
             kind: member.kind,
             accessibility: member.accessibility,
-            files: if member.file.is_empty() { row.files } else { vec![member.file] },
+            files: if member.files.is_empty() { row.files } else { member.files },
             member_id: (!member.id.is_empty()).then(|| format!("{}_{}", row.id, member.id)),
             type_id: row.id,
             inherited_by: found.inherited_by,

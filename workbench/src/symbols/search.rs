@@ -226,7 +226,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
                 member_id: Some(format!("{}_{}", hit.type_id, member.id)),
                 kind: member.kind.clone(),
                 accessibility: member.accessibility.clone(),
-                files: vec![member.file.clone()],
+                files: member.files.clone(),
                 matched: hit.matched,
                 former: None,
             });

@@ -70,7 +70,7 @@ impl Part {
 pub struct Source {
     /// Path of the symbol.
     pub path: String,
-    /// Its parts, by file and line; several for a partial type.
+    /// Its parts, by file and line; several for a partial type or member.
     pub parts: Vec<Part>,
     /// What is not in them: lines left out, files that could not be read, declarations that nothing was found of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -273,6 +273,31 @@ mod tests {
         12      }
         "#);
         assert!(shown.iter().all(|one| one.notes.is_empty()));
+    }
+
+    #[test]
+    fn members_with_all_parts() {
+        let mut sample = Sample::of(&[
+            ("b.cs", "partial class A {\n  partial void M() { }\n  partial int P => 1;\n}\n"),
+            (
+                "a.cs",
+                "partial class A {\n  /// <summary>M.</summary>\n  partial void M();\n  partial int P { get; }\n}\npartial class A { partial void N(); partial void N() { } }",
+            ),
+        ]);
+        let symbols = sample.names();
+        let mut places = |path: &str| {
+            let found = resolve(&symbols, &mut sample, path, &Options::default())
+                .expect("an answer")
+                .candidates
+                .remove(0);
+            let shown = sources(&mut sample, &[&found], 9).expect("sources").remove(0);
+            let places: Vec<String> = shown.parts.iter().map(Part::place).collect();
+            (found.files.join(" "), places.join(" "))
+        };
+        let both = |files: &str, places: &str| (files.to_owned(), places.to_owned());
+        assert_eq!(places("A.M"), both("a.cs b.cs", "a.cs:2-3 b.cs:2-2"));
+        assert_eq!(places("A.P"), both("a.cs b.cs", "a.cs:4-4 b.cs:3-3"));
+        assert_eq!(places("A.N"), both("a.cs", "a.cs:6-6 a.cs:6-6"));
     }
 
     #[test]

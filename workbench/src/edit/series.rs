@@ -1,0 +1,262 @@
+//! What a patch makes of files. A series of mails is applied one after the other, as `git am` does it, and all of it is one edit; what one mail says is
+//! about how files are before it, so that one may take the name that another leaves. A file that it names once more is changed once more, as
+//! `git apply` does it.
+
+use super::encoding::{Encoding, MARK, PLAIN, Written};
+use super::files::Files;
+use super::fitting::fitted;
+use super::patch::{FilePatch, Hunk, Kind};
+use super::run::{Run, Trouble, taken};
+use super::state::Status;
+use std::collections::BTreeMap;
+
+/// Permissions of a new file that can be run.
+const PROGRAM: u32 = 0o755;
+
+/// What a patch says of one file, with the real paths that it means.
+struct Step<'p> {
+    part: &'p FilePatch,
+    path: String,
+    to: Option<String>,
+}
+
+/// What a file is that is there after a patch.
+#[derive(Clone)]
+enum Origin {
+    /// It was made.
+    Made {
+        /// Whether it can be run.
+        executable: bool,
+    },
+    /// It was this one before.
+    File(String),
+}
+
+impl Step<'_> {
+    fn goes(&self) -> bool {
+        self.part.goes()
+    }
+
+    /// The name under which the file is there after it.
+    fn end(&self) -> Option<&str> {
+        match self.part.kind {
+            Kind::Delete(_) => None,
+            Kind::Add(_) | Kind::Update(_) => Some(self.to.as_ref().unwrap_or(&self.path)),
+        }
+    }
+
+    /// Whether the file is there before it and after it, under one name.
+    fn stays(&self) -> bool {
+        matches!(self.part.kind, Kind::Update(_)) && self.to.is_none()
+    }
+
+    /// Whether another one behind it can be about the files that are there before both.
+    fn goes_with(&self, other: &Self) -> bool {
+        let is_after = |one: &Self, other: &Self| one.goes() && (other.goes() || other.stays()) && one.path == other.path;
+        let meet = self.end().is_some_and(|end| other.end() == Some(end));
+        self.part.mail == other.part.mail && !meet && !is_after(self, other) && !is_after(other, self)
+    }
+}
+
+/// The steps of a patch; those that are about the same files as they are before all of them stand together.
+fn series<'p, F: Files>(
+    run: &Run<'_, F>,
+    parts: &'p [FilePatch],
+    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
+) -> Result<Vec<Vec<Step<'p>>>, Trouble> {
+    let mut all: Vec<Vec<Step<'_>>> = Vec::new();
+    for part in parts {
+        let step = Step {
+            part,
+            path: resolve(run, &part.path)?,
+            to: part.to.as_ref().map(|to| resolve(run, to)).transpose()?,
+        };
+        match all.last_mut() {
+            Some(last) if last.iter().all(|one| one.goes_with(&step)) => last.push(step),
+            _ => all.push(vec![step]),
+        }
+    }
+    Ok(all)
+}
+
+/// The files of a series.
+struct Course {
+    /// In the order in which it names them, with whether it takes them to be there.
+    met: Vec<(String, bool)>,
+    /// What is under their names after it.
+    ends: BTreeMap<String, Option<Origin>>,
+}
+
+impl Course {
+    /// # Errors
+    /// When the series contradicts itself: takes for there what it took away, or for new what it made.
+    fn of(series: &[Vec<Step<'_>>]) -> Result<Self, Trouble> {
+        let mut met = Vec::new();
+        let mut ends: BTreeMap<String, Option<Origin>> = BTreeMap::new();
+        for steps in series {
+            let mut origins = Vec::new();
+            for step in steps {
+                let origin = match step.part.kind {
+                    Kind::Add(_) => Some(Origin::Made {
+                        executable: step.part.executable,
+                    }),
+                    Kind::Delete(_) | Kind::Update(_) => match ends.get(&step.path) {
+                        Some(known) => known.clone(),
+                        None => {
+                            met.push((step.path.clone(), true));
+                            Some(Origin::File(step.path.clone()))
+                        }
+                    },
+                };
+                origins.push(origin.ok_or_else(|| {
+                    let why = format!(
+                        "{} is not there any more where the patch names it again; nothing was changed",
+                        step.path
+                    );
+                    Trouble::new(why, "mend the patch")
+                })?);
+            }
+            for step in steps.iter().filter(|step| step.goes()) {
+                ends.insert(step.path.clone(), None);
+            }
+            for (step, origin) in steps.iter().zip(origins) {
+                let Some(end) = step.end() else { continue };
+                match ends.get(end) {
+                    Some(Some(_)) if !step.stays() => return Err(taken(end)),
+                    None if !step.stays() => met.push((end.to_owned(), false)),
+                    _ => {}
+                }
+                ends.insert(end.to_owned(), Some(origin));
+            }
+        }
+        Ok(Self { met, ends })
+    }
+}
+
+/// Makes the files of a patch documents of the session.
+///
+/// # Errors
+/// When one may not be edited, or is not what the patch takes it for.
+pub(super) fn open<F: Files>(
+    run: &mut Run<'_, F>,
+    parts: &[FilePatch],
+    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
+) -> Result<Vec<String>, Trouble> {
+    let series = series(run, parts, resolve)?;
+    let Course { met, ends } = Course::of(&series)?;
+    let end = |path: &String| ends.get(path).cloned().flatten();
+    let new: Vec<String> = met
+        .iter()
+        .filter(|(path, is_there)| !is_there && end(path).is_some())
+        .map(|(path, _)| path.clone())
+        .collect();
+    run.apart(&new)?;
+    for step in series.iter().flatten() {
+        if step.goes() && run.files.is_link(&step.part.path) {
+            let why = format!("{} is a link to {}, and would lead nowhere without it", step.part.path, step.path);
+            return Err(Trouble::new(why, format!("nothing was changed: name {} itself", step.path)));
+        }
+    }
+    // What others are made like comes first.
+    for (path, is_there) in &met {
+        match is_there {
+            true => run.open(path)?,
+            false => run.free(path)?,
+        }
+    }
+    for (path, is_there) in &met {
+        match (is_there, end(path)) {
+            (true, Some(Origin::File(other))) if other != *path => alike(run, &other, path)?,
+            (false, Some(Origin::File(other))) => run.open_like(path, &other)?,
+            (false, Some(Origin::Made { executable })) => {
+                run.open_new(path)?;
+                let mode = &mut run.document_mut(path).now.mode;
+                *mode = executable.then_some(PROGRAM).or(*mode);
+            }
+            _ => {}
+        }
+    }
+    let opened = met.into_iter().map(|(path, _)| path);
+    Ok(opened.filter(|path| run.session.documents.contains_key(path)).collect())
+}
+
+/// Looks whether a file can take the name of another that is there: what that one may and how it is written stays.
+fn alike<F: Files>(run: &Run<'_, F>, path: &str, to: &str) -> Result<(), Trouble> {
+    let (own, other) = (&run.document(path)?.now, &run.document(to)?.now);
+    let differs = match () {
+        () if own.mode != other.mode => "other permissions",
+        () if own.encoding.form != other.encoding.form => "another encoding",
+        () => return Ok(()),
+    };
+    let why = format!("{path} takes the name of {to}, which has {differs}; nothing was changed");
+    Err(Trouble::new(why, format!("move {to} away first, with a patch of its own")).at(path))
+}
+
+/// The texts of files after a patch, and how they are written.
+///
+/// # Errors
+/// Which hunk fits nowhere, or not in one place.
+pub(super) fn texts<F: Files>(
+    run: &Run<'_, F>,
+    parts: &[FilePatch],
+    resolve: impl Fn(&Run<'_, F>, &str) -> Result<String, Trouble>,
+) -> Result<Vec<(String, Option<Written>)>, Trouble> {
+    let mut now = Texts::new();
+    for steps in series(run, parts, resolve)? {
+        let made: Vec<Option<Written>> = steps.iter().map(|step| text(run, &now, step)).collect::<Result<_, _>>()?;
+        for step in steps.iter().filter(|step| step.goes()) {
+            now.insert(step.path.clone(), None);
+        }
+        for (step, text) in steps.iter().zip(made) {
+            now.extend(step.end().map(|end| (end.to_owned(), text)));
+        }
+    }
+    // What came and went in it never was.
+    now.retain(|path, _| run.session.documents.contains_key(path));
+    Ok(now.into_iter().collect())
+}
+
+/// The files that a patch has changed so far.
+type Texts = BTreeMap<String, Option<Written>>;
+
+/// The text of a file after a step.
+fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Option<Written>, Trouble> {
+    let path = &step.path;
+    let after = |hunks: &[Hunk]| match now.get(path) {
+        Some(Some(known)) => changed(&known.text, known.encoding, hunks, path),
+        Some(None) | None => changed(&run.text(path)?, run.document(path)?.now.encoding, hunks, path),
+    };
+    match &step.part.kind {
+        Kind::Add(text) => {
+            let encoding = run.session.documents.get(path).map_or(PLAIN, |document| document.now.encoding);
+            Ok(Some(Written::of(text.clone(), None, encoding)))
+        }
+        Kind::Update(hunks) => after(hunks).map(Some),
+        // A patch of lines says what the file is that goes.
+        Kind::Delete(hunks) if !hunks.is_empty() && !after(hunks)?.text.is_empty() => Err(Trouble {
+            status: Status::NoMatch,
+            summary: format!("{path}: the patch removes the file, and not all of its lines; nothing was changed"),
+            guidance: Some("read the file again; `*** Delete File:` removes it whatever it holds".to_owned()),
+            detail: None,
+            path: Some(path.clone()),
+        }),
+        Kind::Delete(_) => Ok(None),
+    }
+}
+
+/// A text after hunks. Those of git tell the byte order mark with the line behind it; then it stays, comes or goes as they say.
+fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str) -> Result<Written, Trouble> {
+    let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
+    if !(encoding.mark && tells) {
+        return Ok(Written::of(fitted(text, hunks, path)?, Some(text), encoding));
+    }
+    let made = fitted(&format!("{MARK}{text}"), hunks, path)?;
+    let rest = made.strip_prefix(MARK);
+    Ok(Written {
+        encoding: Encoding {
+            mark: rest.is_some(),
+            ..encoding
+        },
+        text: rest.unwrap_or(&made).to_owned(),
+    })
+}

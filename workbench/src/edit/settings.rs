@@ -1,0 +1,315 @@
+//! What directives set for all that stands below them, until another one sets it again: `#nullable`, `#pragma warning` and `#line` (C# language
+//! reference, "Preprocessor directives"). A declaration may have such lines to itself.
+
+use super::directives::{Directive, directives};
+use super::putting::{comma, tail};
+use super::symbol::{Asked, Where};
+use producers::csharp::preprocess::{active, blank};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// What can be set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Setting {
+    /// Whether types without `?` are never null.
+    Annotations,
+    /// Whether what may be null is warned of.
+    NullWarnings,
+    /// All warnings that are not named.
+    Warnings,
+    /// The warning of this name.
+    Warning(String),
+    /// Which lines of which file the compiler speaks of.
+    Lines,
+}
+
+/// What is set at a place, and by which directive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings<'t>(BTreeMap<Setting, (&'t str, Directive<'t>)>);
+
+/// The value that everything has where no directive stands.
+const USUAL: &str = "";
+
+impl<'t> Settings<'t> {
+    /// What is set behind these directives.
+    pub(super) fn after<'d>(&self, directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Self
+    where
+        't: 'd,
+    {
+        let mut set = self.clone();
+        for one in directives {
+            for (setting, value) in sets(one) {
+                if setting == Setting::Warnings {
+                    set.0.retain(|other, _| !matches!(other, Setting::Warning(_)));
+                }
+                set.0.insert(setting, (value, *one));
+            }
+        }
+        set
+    }
+
+    fn of(&self, setting: &Setting) -> Option<&(&'t str, Directive<'t>)> {
+        let every = || self.0.get(&Setting::Warnings).filter(|_| matches!(setting, Setting::Warning(_)));
+        self.0.get(setting).or_else(every)
+    }
+
+    /// The directives by which something is set otherwise than there, in their order.
+    pub(super) fn unlike(&self, other: &Self) -> Vec<Directive<'t>> {
+        let all: BTreeSet<&Setting> = self.0.keys().chain(other.0.keys()).collect();
+        let value = |set: &Self, setting| set.of(setting).map_or(USUAL, |(value, _)| *value);
+        let differ = all.into_iter().filter(|setting| value(self, setting) != value(other, setting));
+        let by: BTreeMap<usize, Directive<'t>> = differ
+            .filter_map(|setting| self.of(setting))
+            .map(|(_, directive)| (directive.at, *directive))
+            .collect();
+        by.into_values().collect()
+    }
+}
+
+/// What a directive sets.
+fn sets<'t>(directive: &Directive<'t>) -> Vec<(Setting, &'t str)> {
+    let (word, rest) = directive.parts();
+    let plain = rest.split("//").next().unwrap_or_default();
+    let (first, behind) = plain.trim().split_once(char::is_whitespace).unwrap_or((plain.trim(), ""));
+    let value = |told: &'t str| if matches!(told, "restore" | "default") { USUAL } else { told };
+    match (word, first) {
+        ("nullable", told) => match behind.trim() {
+            "annotations" => vec![(Setting::Annotations, value(told))],
+            "warnings" => vec![(Setting::NullWarnings, value(told))],
+            _ => vec![(Setting::Annotations, value(told)), (Setting::NullWarnings, value(told))],
+        },
+        ("pragma", "warning") => {
+            let (told, names) = behind.trim().split_once(char::is_whitespace).unwrap_or((behind.trim(), ""));
+            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+            let named: Vec<_> = names.map(|name| (Setting::Warning(warning(name)), value(told))).collect();
+            if named.is_empty() {
+                vec![(Setting::Warnings, value(told))]
+            } else {
+                named
+            }
+        }
+        ("line", _) => vec![(Setting::Lines, value(rest.trim()))],
+        _ => Vec::new(),
+    }
+}
+
+/// A warning by its whole name: the compiler's own are also told by their numbers.
+fn warning(name: &str) -> String {
+    name.parse::<u32>()
+        .map_or_else(|_| name.to_owned(), |number| format!("CS{number:04}"))
+}
+
+/// The lines around a declaration that set something for it alone: those right before it, and those right behind it that give back what was.
+#[derive(Clone, Debug)]
+struct Around<'t> {
+    /// Bytes of the declaration with them.
+    range: Range<usize>,
+    /// Those before it; none, where they are inside of it.
+    above: Vec<Directive<'t>>,
+    /// Those behind it.
+    below: Vec<Directive<'t>>,
+}
+
+impl<'t> Around<'t> {
+    /// Of a declaration, among the directives of a text that are compiled; `None` where it has no such lines.
+    fn of(text: &str, compiled: &[Directive<'t>], own: &Range<usize>) -> Option<Self> {
+        let all: Vec<Directive<'t>> = compiled.iter().filter(|one| !sets(one).is_empty()).copied().collect();
+        let is_free = |from: usize, to: usize| text[from..to].trim().is_empty();
+        let (above, below) = (
+            all.partition_point(|one| one.at < own.start),
+            all.partition_point(|one| one.at < own.end),
+        );
+        let mut top = above;
+        while top > 0 && is_free(all[top - 1].end(), all.get(top).map_or(own.start, |next| next.at.min(own.start))) {
+            top -= 1;
+        }
+        let mut bottom = below;
+        let mut end = own.end + tail_of_item(&text[own.end..])?;
+        while all.get(bottom).is_some_and(|next| is_free(end, next.at)) {
+            end = all[bottom].end();
+            bottom += 1;
+        }
+        let set = |until: usize| Settings::default().after(&all[..until]);
+        (top..=above).find_map(|top| {
+            let was = set(top);
+            let last = (below..bottom).find(|last| set(last + 1).unlike(&was).is_empty())?;
+            let above = all[top..above].to_vec();
+            Some(Self {
+                range: above.first().map_or(own.start, |first| first.at)..all[last].end(),
+                above,
+                below: all[below..=last].to_vec(),
+            })
+        })
+    }
+
+    /// Whether a text that is to stand in the declaration's place brings these lines itself: it begins and ends with them.
+    fn is_in(&self, new: &str, directives: &[Directive<'_>]) -> bool {
+        let meanings = |some: &[Directive<'_>]| some.iter().map(Directive::meaning).collect::<Vec<_>>();
+        let all = meanings(directives);
+        let is_at_start = self.above.is_empty() || directives.first().is_some_and(|one| new[..one.at].trim().is_empty());
+        let is_at_end = directives.last().is_some_and(|one| new[one.end()..].trim().is_empty());
+        is_at_start && is_at_end && all.starts_with(&meanings(&self.above)) && all.ends_with(&meanings(&self.below))
+    }
+}
+
+/// Where a declaration stands with the lines around it that are its own, if an edit is about them, too: what is inserted does not come between, and a
+/// text that brings these lines itself takes their place.
+pub(super) fn around(text: &str, own: &Range<usize>, asked: &Asked, defines: &BTreeSet<String>) -> Option<Range<usize>> {
+    let active = active(text, defines);
+    let mut compiled = directives(text, &active.text);
+    compiled.retain(|one| active.is_compiled(one.at));
+    let around = Around::of(text, &compiled, own)?;
+    let is_meant = match asked.at {
+        Where::Replace => !asked.bare && around.is_in(&asked.new, &directives(&asked.new, &blank(&asked.new, defines))),
+        Where::Before | Where::After => true,
+    };
+    is_meant.then_some(around.range)
+}
+
+/// How many bytes behind a declaration are its own: a comma, comments, and the end of the line.
+fn tail_of_item(rest: &str) -> Option<usize> {
+    let comma = comma(rest).unwrap_or(0);
+    tail(&rest[comma..]).map(|tail| comma + tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::symbol::edited;
+    use super::*;
+
+    fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
+        let asked = Asked {
+            symbol: symbol.to_owned(),
+            at,
+            new: new.to_owned(),
+            bare: false,
+            defines: None,
+        };
+        edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
+    }
+
+    fn kept(line: &str, number: usize) -> Result<String, String> {
+        Err(format!(
+            "the text is not to change `{line}` at line {number}, which is about more than the declaration; nothing was changed"
+        ))
+    }
+
+    #[test]
+    fn what_is_set_for_all_below_stays_in_an_edit() {
+        for (line, other) in [
+            ("#nullable disable", "#nullable restore"),
+            ("#nullable enable annotations", "#nullable enable warnings"),
+            ("#pragma warning disable CS1591, 168", "#pragma warning disable CS1591, 169"),
+            ("#pragma warning disable", "#pragma warning disable CS1591"),
+            ("#line 7 \"http://a\"", "#line 7 \"http://b\""),
+            ("# line hidden", "#line default"),
+            ("#warning To do", "#warning Done"),
+            ("#error No", "#warning No"),
+        ] {
+            let text = format!("class A {{\n    /// <summary>M.</summary>\n{line}\n    int M;\n    int N;\n}}\n");
+            assert_eq!(edit(&text, "A.M", Where::Replace, "    long M;"), kept(line, 3));
+            let with = |line: &str| format!("    /// <summary>Other.</summary>\n{line}\n    long M;");
+            assert_eq!(edit(&text, "A.M", Where::Replace, &with(other)), kept(line, 3));
+            let made = text.replace("M.<", "Other.<").replace("int M", "long M");
+            assert_eq!(edit(&text, "A.M", Where::Replace, &with(line)), Ok(made));
+            // Where it stands above it is no part of the declaration.
+            let above = format!("class A {{\n{line}\n    /// <summary>M.</summary>\n    int M;\n    int N;\n}}\n");
+            let made = above.replace("/// <summary>M.</summary>\n    int M", "long M");
+            assert_eq!(edit(&above, "A.M", Where::Replace, "    long M;"), Ok(made));
+            let made = above.replace("    /// <summary>M", "    int B;\n    /// <summary>M");
+            assert_eq!(edit(&above, "A.M", Where::Before, "    int B;"), Ok(made));
+        }
+    }
+
+    #[test]
+    fn what_is_given_back_in_a_declaration_is_its_own() {
+        let class = |above: &str, inside: &str| format!("{above}class A {{\n    void M() {{\n{inside}\n    }}\n    int N;\n}}\n");
+        for (above, inside) in [
+            ("", "#nullable disable\n#nullable restore"),
+            ("", "#nullable disable warnings\n#nullable enable annotations\n#nullable restore"),
+            ("#nullable enable\n", "#nullable disable\n#nullable enable"),
+            (
+                "",
+                "#pragma warning disable CS0168, X1\n#pragma warning restore X1 // x\n#pragma warning restore 168",
+            ),
+            ("", "#pragma warning disable CS0168\n#pragma warning restore"),
+            (
+                "#pragma warning disable\n",
+                "#pragma warning restore CS1\n#pragma warning disable CS1",
+            ),
+            ("", "#line 3 \"a\"\n#line hidden\n#line default"),
+            ("#line hidden\n", "#line (1, 2) - (3, 4) \"a\"\n#line hidden"),
+            ("", "#if X\n#nullable disable\n#nullable restore\n#endif"),
+            ("", "#warning To do"),
+            ("#nullable enable\n", "#nullable enable"),
+        ] {
+            let (text, new) = (class(above, inside), "    void M() { }");
+            let old = format!("    void M() {{\n{inside}\n    }}");
+            assert_eq!(edit(&text, "A.M", Where::Replace, new), Ok(text.replace(&old, new)));
+            assert_eq!(edit(&text.replace(&old, new), "A.M", Where::Replace, &old), Ok(text), "{old}");
+        }
+        for (above, inside, line) in [
+            ("", "#nullable disable\n#nullable enable", 4),
+            ("#nullable disable\n", "#nullable restore", 4),
+            ("", "#pragma warning disable CS0168, X1\n#pragma warning restore X1", 3),
+            ("#pragma warning disable CS1\n", "#pragma warning restore", 4),
+            ("", "#line hidden", 3),
+        ] {
+            let text = class(above, inside);
+            let told = text.lines().nth(line - 1).expect("a line");
+            assert_eq!(edit(&text, "A.M", Where::Replace, "void M() { }"), kept(told, line));
+            let brought = edit(&text, "A.M", Where::Before, &format!("{inside}\nint Z;"));
+            let has = brought.expect_err("it goes on below");
+            assert!(has.starts_with("the text has `#") && has.contains("which is about more"), "{has}");
+        }
+    }
+
+    #[test]
+    fn lines_around_one_declaration_stay_around_it() {
+        let text = "class A {\n    int L;\n#pragma warning disable X\n#nullable disable\n    /// <summary>M.</summary>\n    void M() { } // m\n#nullable restore\n\n    #pragma warning restore X\n    int N;\n}\n";
+        let replaced = edit(text, "A.M", Where::Replace, "    void M() => N();");
+        assert_eq!(
+            replaced,
+            Ok(text.replace("/// <summary>M.</summary>\n    void M() { }", "void M() => N();"))
+        );
+        let new = "    int B;\n";
+        let before = edit(text, "A.M", Where::Before, new);
+        assert_eq!(
+            before,
+            Ok(text.replace("#pragma warning disable X\n", "    int B;\n#pragma warning disable X\n"))
+        );
+        let after = edit(text, "A.M", Where::After, new);
+        assert_eq!(after, Ok(text.replace("restore X\n", "restore X\n    int B;\n")));
+        // Whoever brings them gives them in their place.
+        let own = "#pragma warning disable X\n#nullable disable\n    void M() => N();\n#nullable restore\n#pragma warning restore X\n";
+        let (start, end) = (text.find("#pragma").expect("there"), text.find("    int N").expect("there"));
+        let made = [&text[..start], own, &text[end..]].concat();
+        assert_eq!(edit(text, "A.M", Where::Replace, own).as_deref(), Ok(made.as_str()));
+        assert_eq!(edit(&made, "A.M", Where::Replace, own), Ok(made));
+        let half = "#pragma warning disable X\n    void M() => N();\n#pragma warning restore X\n";
+        assert!(edit(text, "A.M", Where::Replace, half).is_err_and(|why| why.starts_with("the text has `#pragma warning restore X`")));
+        let inside = "    void M() {\n#pragma warning disable Y\n#pragma warning restore Y\n    }";
+        let made = text.replace("    /// <summary>M.</summary>\n    void M() { }", inside);
+        assert_eq!(edit(text, "A.M", Where::Replace, inside), Ok(made));
+        // With documentation above them, too; and of several declarations they are of none alone.
+        let documented = "class A {\n    /// <summary>M.</summary>\n#pragma warning disable X\n    int M;\n#pragma warning restore X\n}";
+        let own = "    /// <summary>M.</summary>\n#pragma warning disable X\n    long M;\n#pragma warning restore X";
+        assert_eq!(
+            edit(documented, "A.M", Where::Replace, own),
+            Ok(documented.replace("int M", "long M"))
+        );
+        assert_eq!(
+            edit(documented, "A.M", Where::Replace, "    long M;"),
+            kept("#pragma warning disable X", 3)
+        );
+        let both = "class A {\n#nullable disable\n    int M;\n    int N;\n#nullable restore\n}";
+        assert_eq!(
+            edit(both, "A.M", Where::Before, new),
+            Ok(both.replace("    int M", "    int B;\n    int M"))
+        );
+        assert_eq!(
+            edit(both, "A.N", Where::After, new),
+            Ok(both.replace("#nullable r", "    int B;\n#nullable r"))
+        );
+    }
+}
