@@ -244,6 +244,8 @@ fn names_with_spaces_are_found_as_they_are_written() {
     bench.write("docs/My Notes.md", "# The kaleidoscope\n");
     bench.write("src/My Box/Lid [1].cs", "namespace Boxes;\nclass Lid { }\n");
     bench.write("scratch pad/own.txt", "mine\n");
+    bench.write("docs/[id],old.md", "# An old one\n");
+    bench.write("scratch pad/[a],b.txt", "mine, too\n");
     bench.write(".gitignore", "scratch pad/\n");
     for (query, expected) in [
         ("why does docs/My Notes.md say so?", "docs/My Notes.md"),
@@ -257,6 +259,9 @@ fn names_with_spaces_are_found_as_they_are_written() {
         ("diff:\n--- a/scratch pad/own.txt\n+++ b/scratch pad/own.txt", "scratch pad/own.txt"),
         ("src/My Box/Lid [1].cs(2,7): error", "Boxes.Lid"),
         ("[lid](src/My%20Box/Lid%20%5B1%5D.cs)", "Boxes.Lid"),
+        ("[old](docs/%5Bid%5D,old.md#L1)", "docs/[id],old.md"),
+        ("[old](docs/%5Bid%5D%2Cold.md)", "docs/[id],old.md"),
+        ("[own](scratch%20pad/%5Ba%5D,b.txt)", "scratch pad/[a],b.txt"),
     ] {
         let answer = built(&bench, &["--query", query, "--budget", "600"]);
         assert_eq!(paths(&answer)[0], expected, "{query}: {answer}");
