@@ -420,6 +420,33 @@ fn what_is_named_is_code_as_soon_as_it_fits() {
 }
 
 #[test]
+fn what_is_named_comes_before_others_and_says_what_has_no_room() {
+    let bench = Bench::memotree();
+    let ask = |budget: u64| built(&bench, &["--query", "`NodeStore` writes", "--budget", &budget.to_string()]);
+    let why = |answer: &Value| answer["items"][0]["why"].as_str().expect("a reason").to_owned();
+    let whole = ask(u64::MAX);
+    assert!(whole["items"][0]["form"] == "code" && !why(&whole).contains("no room"), "{whole}");
+    let code = whole["items"][0]["tokens"].as_u64().expect("tokens");
+    let short = ask(code);
+    let outline = short["items"][0]["tokens"].as_u64().expect("tokens");
+    assert_eq!(short["items"][0]["form"], "outline", "{short}");
+    assert!(why(&short).contains(" tokens) has no room in the budget"), "{short}");
+    // It leaves nothing for others, and says that of them.
+    let alone = ask(outline * 8 / 7 + 25);
+    assert_eq!(
+        (&alone["items"][0]["form"], paths(&alone).len()),
+        (&short["items"][0]["form"], 1),
+        "{alone}"
+    );
+    let brief = ask(outline);
+    assert_eq!(brief["items"][0]["form"], "brief", "{brief}");
+    assert!(
+        why(&brief).contains(" tokens) and its outline have no room in the budget"),
+        "{brief}"
+    );
+}
+
+#[test]
 fn rounds_tell_their_threshold_and_handles_are_what_they_are() {
     let bench = Bench::memotree();
     let first = built(&bench, &["--query", "NodeCodec", "--conversation", "new"]);
