@@ -258,6 +258,25 @@ fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
     );
 }
 
+/// So does one after a session was saved and closed.
+#[test]
+fn a_collection_after_a_closed_session_keeps_what_the_next_build_needs() {
+    let bench = Bench::documents();
+    ok(&bench, &["build", "//docs/...", "//index:total"]);
+    let (_, opened) = json(&bench, &["edit", "open", "docs/a.md"]);
+    let session = opened["session"].as_str().expect("a handle");
+    let edit = ["edit", "write", "docs/a.md", "--session", session, "--new-text", "a b\n"];
+    ok(&bench, &edit);
+    assert!(ok(&bench, &["overlay", "build", session, "//index:total"]).ends_with("2 ran\n"));
+    ok(&bench, &["edit", "commit", "--session", session]);
+    ok(&bench, &["edit", "close", "--session", session]);
+    // What is opened now takes away what nobody needs.
+    ok(&bench, &["overlay", "open", "o"]);
+    ok(&bench, &["gc", "--older-than", "0", "--keep-versions", "1"]);
+    assert_eq!(ran(&bench, &["build", "//docs/...", "//index:total"]), 0);
+    assert!(!bench.root().join(".cortex/edit/merged/results").exists());
+}
+
 #[test]
 fn what_became_of_a_file_since_the_opening_is_said() {
     let bench = Bench::documents();

@@ -1,6 +1,6 @@
 //! What is known of the files that an overlay was opened on, and what is left of one that was merged.
 
-use super::build::{held, settle};
+use super::build::{held, leave, settle};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
 use super::put::{Became, Put, put, put_over};
@@ -8,6 +8,8 @@ use super::record::{LIFETIME, discard, find, open};
 use super::tests::{NOW, Place, why};
 use super::texts;
 use crate::edit::files::Files;
+use crate::edit::session::Session;
+use crate::edit::state::Mode;
 use engine::values::digest::{ActionKey, Digest};
 use std::fs;
 
@@ -192,6 +194,16 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
     settle(&place.root, || false).expect("looked");
     assert_eq!(held(NOW), sorted);
+    settle(&place.root, || true).expect("let go of");
+    assert_eq!(held(NOW), []);
+    // A session leaves what was built of it as well, when it is closed.
+    let session = Session::new("s1".to_owned(), Mode::Manual, NOW);
+    session.store(&place.disk).expect("stored");
+    texts::add_results(&place.disk, "s1", &results).expect("noted");
+    leave(&place.root, "s1", NOW).expect("left");
+    session.end(&place.disk).expect("ended");
+    place.open("beside");
+    assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
     settle(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
     // What is discarded is garbage at once, and what nobody built for leaves with the next that is opened.
