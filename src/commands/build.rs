@@ -343,7 +343,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     Ok(report)
 }
 
-/// What merged overlays left to this checkout is let go of once it is up to date.
+/// What merged overlays and closed sessions left to this checkout is let go of once it is up to date.
 fn settle(context: &Context, session: &Session) {
     if let (None, Some(root)) = (context.overlay(), context.root()) {
         // What stays is kept for longer, and does no harm.

@@ -33,6 +33,9 @@ const SURELY_TOO_LONG: usize = 8 * MOST;
 /// So many steps are taken; each takes half of something away.
 const STEPS: usize = 200;
 
+/// Where programs are told what was left out: no answer has a field of that name.
+const SHORTENED: &str = "shortened";
+
 /// Another form of the text of an answer, which says nothing more.
 const AGAIN: &str = "message";
 
@@ -109,7 +112,7 @@ fn mark(data: &mut Value, remarks: Vec<String>) {
         state.insert("complete".to_owned(), false.into());
     }
     if let Some(fields) = data.as_object_mut() {
-        fields.insert("leftOut".to_owned(), remarks.into());
+        fields.insert(SHORTENED.to_owned(), remarks.into());
     }
 }
 
@@ -271,7 +274,7 @@ fn weigh(value: &Value, place: &mut String, heaviest: &mut Heaviest) -> usize {
 mod tests {
     use super::*;
     use crate::desk::Desk;
-    use crate::methods::{Effect, Method, entry};
+    use crate::methods::{Effect, METHODS, Method, entry};
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
 
@@ -339,7 +342,17 @@ mod tests {
             (&told.data["data"], &told.data["state"]["complete"]),
             (&Value::from("x"), &Value::Bool(true))
         );
-        assert_eq!((told.data.get("leftOut"), told.cut), (None, None));
+        assert_eq!((told.data.get(SHORTENED), told.cut), (None, None));
+    }
+
+    #[test]
+    fn no_answer_has_a_field_that_is_written_over() {
+        for entry in METHODS {
+            let schema = (entry.answers)();
+            assert!(schema.as_value()["properties"].get(SHORTENED).is_none(), "{}", entry.name);
+        }
+        let schema = (ASKED.answers)();
+        assert!(schema.as_value()["properties"].get("places").is_some(), "fields stand there");
     }
 
     #[test]
@@ -365,7 +378,7 @@ mod tests {
             5_000 - kept
         );
         assert!(told.text.contains(&remark), "{remark} in {}", &told.text[told.text.len() - 300..]);
-        assert_eq!(told.data["leftOut"][0], remark);
+        assert_eq!(told.data[SHORTENED][0], remark);
         assert!(told.text.contains("line 9 of a text"), "the short text is whole");
         assert_eq!(told.cut, Some((5_000, kept)));
     }

@@ -312,6 +312,7 @@ impl Build {
             texts: &texts,
             attached: &ground.attached,
             made: &made,
+            budget,
         };
         let items = told.items();
         let (left_out, left_out_total) = told.left_out(most);

@@ -8,7 +8,6 @@ use workbench::context::attached::{Attached, Fitted};
 use workbench::context::choose::{Choice, Chosen, Passed, Question};
 use workbench::context::compose::{Composed, Placed};
 use workbench::context::forms::{Form, Texts};
-use workbench::context::index::Index;
 use workbench::context::package::Grade;
 use workbench::context::relevance::{Factors, figure};
 use workbench::context::rounds::Inherited;
@@ -92,6 +91,8 @@ pub struct Told<'t> {
     pub attached: &'t [Attached],
     /// The text.
     pub made: &'t Composed,
+    /// Tokens that it may have.
+    pub budget: usize,
 }
 
 impl Told<'_> {
@@ -109,7 +110,7 @@ impl Told<'_> {
                 members: placed.members.iter().map(|at| text.named[*at].path.clone()).collect(),
                 tokens: placed.tokens,
                 score: chosen.score,
-                why: why(index, chosen, self.question.words, text, placed),
+                why: self.why(chosen, text, placed),
                 factors: chosen.factors,
                 gave: chosen.factors.by(self.question.weights),
                 inherited: chosen.inherited.clone(),
@@ -210,42 +211,58 @@ impl Told<'_> {
         }
         state
     }
-}
 
-/// Why a type was chosen, in words.
-fn why(index: &Index, chosen: &Chosen, words: &[String], text: &Texts, placed: &Placed) -> String {
-    let mut reasons = Vec::new();
-    reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
-    let members = placed.members.iter().map(|at| text.named[*at].member());
-    let members: Vec<&str> = members.take(NAMED).collect();
-    if !members.is_empty() {
-        reasons.push(format!("{} in full", members.join(", ")));
-    }
-    if let Some(from) = &chosen.inherited {
-        reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
-    }
-    if let Some(document) = index.document(chosen.at) {
-        let mut said: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
-        said.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
-        let said: Vec<&str> = said.into_iter().take(NAMED).map(String::as_str).collect();
-        if !said.is_empty() {
-            reasons.push(format!("says {}", said.join(", ")));
+    /// Why a type was chosen, in words, and why one that the query names is not shown whole.
+    fn why(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> String {
+        let (index, words) = (self.question.index, self.question.words);
+        let mut reasons = Vec::new();
+        reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
+        reasons.extend(self.no_room(chosen, text, placed));
+        let members = placed.members.iter().map(|at| text.named[*at].member());
+        let members: Vec<&str> = members.take(NAMED).collect();
+        if !members.is_empty() {
+            reasons.push(format!("{} in full", members.join(", ")));
         }
+        if let Some(from) = &chosen.inherited {
+            reasons.push(format!("round {} had it and is {:.2} relevant", from.round, from.relevance));
+        }
+        if let Some(document) = index.document(chosen.at) {
+            let mut said: Vec<&String> = words.iter().filter(|word| document.has(word)).collect();
+            said.sort_by(|one, other| index.rarity(other).total_cmp(&index.rarity(one)));
+            let said: Vec<&str> = said.into_iter().take(NAMED).map(String::as_str).collect();
+            if !said.is_empty() {
+                reasons.push(format!("says {}", said.join(", ")));
+            }
+        }
+        if let Some((package, grade)) = &chosen.package {
+            let how = match grade {
+                Grade::Exact => "is of",
+                Grade::Whole => "is within",
+                Grade::Part => "is near",
+            };
+            reasons.push(format!("{how} package {package}"));
+        }
+        if let Some(near) = chosen.beside.first() {
+            let uses = index.uses(chosen.at).iter().any(|edge| edge.to == *near);
+            reasons.push(format!("{} {}", if uses { "uses" } else { "is used by" }, index.key(*near)));
+        }
+        if chosen.factors.access > 0.0 {
+            reasons.push("was shown or looked at before".to_owned());
+        }
+        reasons.join("; ")
     }
-    if let Some((package, grade)) = &chosen.package {
-        let how = match grade {
-            Grade::Exact => "is of",
-            Grade::Whole => "is within",
-            Grade::Part => "is near",
+
+    /// What of a type that the query names has no room, unless members are meant that stand there.
+    fn no_room(&self, chosen: &Chosen, text: &Texts, placed: &Placed) -> Option<String> {
+        // A source that fits and is not known could not be read.
+        let is_long = text.code.is_some() || text.size > self.budget;
+        if chosen.mention.is_none() || placed.form == Form::Code || !placed.members.is_empty() || !is_long {
+            return None;
+        }
+        let what = match placed.form {
+            Form::Brief => "and its outline have",
+            _ => "has",
         };
-        reasons.push(format!("{how} package {package}"));
+        Some(format!("its source (about {} tokens) {what} no room in the budget", text.size))
     }
-    if let Some(near) = chosen.beside.first() {
-        let uses = index.uses(chosen.at).iter().any(|edge| edge.to == *near);
-        reasons.push(format!("{} {}", if uses { "uses" } else { "is used by" }, index.key(*near)));
-    }
-    if chosen.factors.access > 0.0 {
-        reasons.push("was shown or looked at before".to_owned());
-    }
-    reasons.join("; ")
 }

@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use engine::values::diagnostic::Diagnostic;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,6 +20,7 @@ use workbench::live::editor::Editor;
 use workbench::live::edits::{self, Buffer, Missing};
 use workbench::live::journal::{self, ANCHORS, Anchor, Journal, Said};
 use workbench::live::kept::{self, LONGEST};
+use workbench::live::names::Names;
 use workbench::symbols::file::no_text;
 
 /// The code of what is said where there is no file.
@@ -28,8 +30,12 @@ pub(super) const NO_FILE: &str = "E_NO_FILE";
 pub(super) struct Place {
     root: PathBuf,
     files: Disk,
-    /// Its path from the root.
+    /// Its path from the root: of a file with several names (hard links) the one that it is remembered under.
     pub(super) path: String,
+    /// The path that was asked for.
+    asked: String,
+    /// All names under which the file is known.
+    names: BTreeSet<String>,
     /// The moment of the call, in seconds since 1970.
     pub(super) now: u64,
 }
@@ -70,10 +76,14 @@ impl Place {
             files: Disk::new(&root),
             root,
             path: String::new(),
+            asked: String::new(),
+            names: BTreeSet::new(),
             now: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         };
         let former = |why: &Refused| matches!(why, Refused::NoFile(_) | Refused::BelowFile(_)).then(|| place.former(file, session))?;
-        place.path = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
+        let asked = resolved.or_else(|why| former(&why).ok_or_else(|| not_shown(&why)))?;
+        let names = Names::of(&place.files, &place.root, &asked).map_err(|error| unread(&error))?;
+        (place.path, place.names, place.asked) = (names.path, names.all, asked);
         Ok(place)
     }
 
@@ -95,8 +105,7 @@ impl Place {
 
     /// What is remembered of it.
     pub(super) fn journal(&self) -> Result<Journal, Failed> {
-        let unread = |error: io::Error| Diagnostic::error("E_READ", error.to_string()).hint("check .cortex/live");
-        kept::read(&self.root, &self.path).map_err(|error| Failed::new(Code::Io, unread(error)))
+        kept::read(&self.root, &self.path).map_err(|error| unread(&error))
     }
 
     /// Looks at the document, and notes what it is and what this call tells; others wait for as long as that takes.
@@ -109,6 +118,7 @@ impl Place {
             Err((code, why)) if buffer.is_none() => return Err(self.elsewhere(code, *why, &unsaved)),
             Err((_, why)) => (Err(*why), Vec::new()),
         };
+        notes.extend(self.renamed(show.session.as_deref().zip(buffer)));
         notes.extend(show.beside(&unsaved, buffer, file.as_deref()));
         let file = file.ok();
         let text = buffer
@@ -186,9 +196,11 @@ impl Place {
 
     /// The document as it is in a session.
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
-        let path = &self.path;
         let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error("E_SESSION", why).hint(hint));
         let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
+        let names = [&self.asked, &self.path].into_iter().chain(&self.names);
+        let path = edits::called(&self.files, session, names, self.now).map_err(no_session)?;
+        let path = path.unwrap_or(&self.asked);
         if let Some(buffer) = edits::buffer(&self.files, session, path, self.now).map_err(no_session)? {
             return Ok(buffer);
         }
@@ -197,10 +209,6 @@ impl Place {
             Missing::Unknown => (
                 format!("{path} is no document of session {session}"),
                 format!("`cortex edit open {path} --session {session}` makes it one; without the session the file is shown"),
-            ),
-            Missing::Named(other) => (
-                format!("{path} and {other} are one file under two names (hard links), and session {session} has it as {other}"),
-                format!("`cortex context live {other} --session {session}` shows it"),
             ),
             Missing::Away => (
                 format!("{path} was taken away in session {session}, or is not made there yet"),
@@ -214,6 +222,16 @@ impl Place {
             ),
         };
         Err(wrong(why, hint))
+    }
+
+    /// What is to be known of a file that has another name (hard links), or has one in a session.
+    fn renamed(&self, session: Option<(&str, &Buffer)>) -> Vec<String> {
+        let (path, asked) = (&self.path, &self.asked);
+        let shown = (path != asked)
+            .then(|| format!("{asked} and {path} are one file under two names (hard links), and one document: it is told as {path}"));
+        let edited = session.filter(|(_, buffer)| buffer.path != *path);
+        let edited = edited.map(|(session, Buffer { path: other, .. })| format!("session {session} has {path} as {other}"));
+        shown.into_iter().chain(edited).collect()
     }
 
     /// The text of a file, and what is to be known of how it is written.
@@ -263,6 +281,11 @@ impl Place {
             checkout::trouble(&format!("the versions of {}", self.path), error, damaged),
         )
     }
+}
+
+fn unread(error: &io::Error) -> Failed {
+    let why = Diagnostic::error("E_READ", error.to_string());
+    Failed::new(Code::Io, why.hint("check .cortex/live and .cortex/edit"))
 }
 
 fn not_shown(why: &Refused) -> Failed {

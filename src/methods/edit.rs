@@ -211,6 +211,10 @@ impl Method for Edit {
         };
         if self.op == Op::Close {
             tell(&self.session);
+            if let Some(handle) = &self.session {
+                // What is not left is made again when it is wanted.
+                let _ = workbench::overlay::build::leave(&root, handle, now());
+            }
         }
         let response = perform(&disk, &asked, now());
         tell(&response.session);

@@ -123,7 +123,8 @@ impl Method for Put {
 
 /// Apply a patch to the documents and files that an overlay shows: a unified diff, or `*** Begin Patch`.
 ///
-/// All of it or nothing: what fits nowhere, or in several places, is told with its line.
+/// All of it or nothing: what fits nowhere, or in several places, is told with its line. A file that was changed since the overlay was opened is taken
+/// away whatever it holds (`*** Delete File`) with --onto-now.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Apply {
@@ -132,6 +133,11 @@ pub struct Apply {
     /// The patch.
     #[arg(skip)]
     pub patch: String,
+    /// What `*** Delete File` takes away was looked at as it is now, and not as it was when the overlay was opened.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub onto_now: bool,
 }
 
 /// A patch that was applied.
@@ -154,7 +160,7 @@ impl Method for Apply {
     type Answer = Applied;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Applied, Failed> {
-        let (changed, same) = match patch::apply(&files(desk)?, &self.name, &self.patch, now())? {
+        let (changed, same) = match patch::apply_over(&files(desk)?, &self.name, &self.patch, self.onto_now, now())? {
             Patched::Changed(paths) => (paths, Vec::new()),
             Patched::Same(paths) => (Vec::new(), paths),
         };

@@ -244,6 +244,8 @@ fn names_with_spaces_are_found_as_they_are_written() {
     bench.write("docs/My Notes.md", "# The kaleidoscope\n");
     bench.write("src/My Box/Lid [1].cs", "namespace Boxes;\nclass Lid { }\n");
     bench.write("scratch pad/own.txt", "mine\n");
+    bench.write("docs/[id],old.md", "# An old one\n");
+    bench.write("scratch pad/[a],b.txt", "mine, too\n");
     bench.write(".gitignore", "scratch pad/\n");
     for (query, expected) in [
         ("why does docs/My Notes.md say so?", "docs/My Notes.md"),
@@ -257,6 +259,9 @@ fn names_with_spaces_are_found_as_they_are_written() {
         ("diff:\n--- a/scratch pad/own.txt\n+++ b/scratch pad/own.txt", "scratch pad/own.txt"),
         ("src/My Box/Lid [1].cs(2,7): error", "Boxes.Lid"),
         ("[lid](src/My%20Box/Lid%20%5B1%5D.cs)", "Boxes.Lid"),
+        ("[old](docs/%5Bid%5D,old.md#L1)", "docs/[id],old.md"),
+        ("[old](docs/%5Bid%5D%2Cold.md)", "docs/[id],old.md"),
+        ("[own](scratch%20pad/%5Ba%5D,b.txt)", "scratch pad/[a],b.txt"),
     ] {
         let answer = built(&bench, &["--query", query, "--budget", "600"]);
         assert_eq!(paths(&answer)[0], expected, "{query}: {answer}");
@@ -412,6 +417,33 @@ fn what_is_named_is_code_as_soon_as_it_fits() {
     // Beside it a line or two of the others, the heading, and what is not shown.
     let budget = code + 40 * items.len() as u64 + 100;
     assert_eq!(ask(budget)["items"][0]["form"], "code", "{code} of {budget}");
+}
+
+#[test]
+fn what_is_named_comes_before_others_and_says_what_has_no_room() {
+    let bench = Bench::memotree();
+    let ask = |budget: u64| built(&bench, &["--query", "`NodeStore` writes", "--budget", &budget.to_string()]);
+    let why = |answer: &Value| answer["items"][0]["why"].as_str().expect("a reason").to_owned();
+    let whole = ask(u64::MAX);
+    assert!(whole["items"][0]["form"] == "code" && !why(&whole).contains("no room"), "{whole}");
+    let code = whole["items"][0]["tokens"].as_u64().expect("tokens");
+    let short = ask(code);
+    let outline = short["items"][0]["tokens"].as_u64().expect("tokens");
+    assert_eq!(short["items"][0]["form"], "outline", "{short}");
+    assert!(why(&short).contains(" tokens) has no room in the budget"), "{short}");
+    // It leaves nothing for others, and says that of them.
+    let alone = ask(outline * 8 / 7 + 25);
+    assert_eq!(
+        (&alone["items"][0]["form"], paths(&alone).len()),
+        (&short["items"][0]["form"], 1),
+        "{alone}"
+    );
+    let brief = ask(outline);
+    assert_eq!(brief["items"][0]["form"], "brief", "{brief}");
+    assert!(
+        why(&brief).contains(" tokens) and its outline have no room in the budget"),
+        "{brief}"
+    );
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn by_mcp_a_document_is_cut_in_its_own_order() {
         (arguments["op"], arguments["file"]) = ("live".into(), file.into());
         let seen = client.call("context", arguments.clone());
         let (told, data) = (told_text(&seen), &seen["structuredContent"]);
-        assert!(data["leftOut"].is_null() && !told.contains("left out]"), "{data}");
+        assert!(data["shortened"].is_null() && !told.contains("left out]"), "{data}");
         assert_eq!(
             (&data["shown"], &data["cut"]),
             (&"window".into(), &json!(["lines of the document outside of the window"]))
@@ -526,7 +526,7 @@ fn a_model_sees_a_document_and_what_belongs_to_a_task_by_one_tool() {
     bench.write("src/MemoTree.Core/Long.cs", &lines);
     let long = client.call("context", json!({"op": "live", "file": "src/MemoTree.Core/Long.cs"}));
     let data = &long["structuredContent"];
-    assert!(data["leftOut"].is_null(), "{data}");
+    assert!(data["shortened"].is_null(), "{data}");
     assert_eq!(data["shown"], "window");
     assert!(told_text(&long).contains("Lines 1 to "), "{long}");
     let why = client.failure("context", json!({"op": "lve", "file": file}));

@@ -2,7 +2,7 @@
 
 use crate::bench::Bench;
 use crate::live::{FILE, live, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn edit(bench: &Bench, args: &[&str]) -> Value {
     let ran = bench.run(&[&["edit"], args, &["--json"]].concat());
@@ -99,13 +99,49 @@ fn what_came_of_one_plan_is_told_with_the_next() {
 }
 
 #[test]
-fn another_name_of_a_file_is_told_as_such() {
+fn all_names_of_a_file_are_one_document() {
     let bench = Bench::memotree();
     let session = opened(&bench, FILE);
     std::fs::hard_link(bench.root().join(FILE), bench.root().join("twin.cs")).expect("link");
-    let ran = bench.run(&["context", "live", "twin.cs", "--session", &session]);
-    let told = format!("twin.cs and {FILE} are one file under two names (hard links), and session {session} has it as {FILE}");
-    assert!(ran.code == 2 && ran.all().contains(&told), "{ran:?}");
+    let look = |path: &str, args: &[&str]| {
+        let ran = bench.run(&[&["context", "live", path, "--json"], args].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.json()
+    };
+    let first = look("twin.cs", &[]);
+    assert_eq!((&first["version"], &first["notes"]), (&json!(1), &json!([])));
+    // What a session does under the other name is the session's.
+    let edited = [
+        "replace",
+        FILE,
+        "--session",
+        &session,
+        "--old-text",
+        "namespace",
+        "--new-text",
+        "// mine\nnamespace",
+    ];
+    edit(&bench, &edited);
+    let there = look("twin.cs", &["--session", &session]);
+    assert!(text(&there).contains("// mine"), "{there}");
+    assert_eq!(there["notes"][0], format!("session {session} has twin.cs as {FILE}"));
+    let waits = look("twin.cs", &[])["notes"].to_string();
+    assert!(waits.contains(&format!("edit session {session} has edits of it")), "{waits}");
+    edit(&bench, &["commit", "--session", &session]);
+    edit(&bench, &["close", "--session", &session]);
+    let saved = look("twin.cs", &["--since", "1"]);
+    assert_eq!(saved["version"], 2);
+    assert!(text(&saved).contains("by agent, commit\n"), "{saved}");
+    // Whichever it is asked for by, there is one line of versions.
+    let other = look(FILE, &["--since", "2"]);
+    assert_eq!((&other["version"], &other["shown"]), (&json!(2), &json!("unchanged")));
+    let told = format!("{FILE} and twin.cs are one file under two names (hard links), and one document: it is told as twin.cs");
+    assert_eq!(other["notes"], json!([told]));
+    // What is a file of its own again is a document of its own.
+    std::fs::remove_file(bench.root().join("twin.cs")).expect("removed");
+    bench.write("twin.cs", "class Twin { }\n");
+    assert_eq!(look(FILE, &[])["version"], 1);
+    assert_eq!(look("twin.cs", &[])["version"], 3);
 }
 
 #[test]

@@ -391,7 +391,7 @@ fn long_answers_are_shortened_and_say_so() {
         "{}",
         &told[told.len().saturating_sub(300)..]
     );
-    assert!(result["structuredContent"]["leftOut"][0].is_string());
+    assert!(result["structuredContent"]["shortened"][0].is_string());
     // Three bytes a token, for text and data together.
     assert!(result.to_string().len() < 100_000, "{} bytes", result.to_string().len());
 }
@@ -402,7 +402,7 @@ fn pages(client: &mut Client, tool: &str, first: Value, list: &str, next: impl F
     loop {
         let page = client.call(tool, arguments.clone())["structuredContent"].clone();
         let items = page[list].as_array().expect("a list");
-        assert!(!items.is_empty() && page["leftOut"].is_null(), "{page}");
+        assert!(!items.is_empty() && page["shortened"].is_null(), "{page}");
         told.extend(items.iter().map(|item| item["path"].as_str().expect("a path").to_owned()));
         count += 1;
         let Some(more) = next(&page) else {
@@ -444,7 +444,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
             asked["offset"] = seen.into();
             let page = client.call("deps", asked)["structuredContent"].clone();
             let types = page["types"].as_array().expect("a list").clone();
-            assert!(!types.is_empty() && page["leftOut"].is_null() && page["total"] == 400, "{page}");
+            assert!(!types.is_empty() && page["shortened"].is_null() && page["total"] == 400, "{page}");
             seen += types.len();
             let note = match seen {
                 400 => "to 400 of 400 are shown".to_owned(),

@@ -258,6 +258,25 @@ fn a_collection_after_a_merge_keeps_what_the_next_build_needs() {
     );
 }
 
+/// So does one after a session was saved and closed.
+#[test]
+fn a_collection_after_a_closed_session_keeps_what_the_next_build_needs() {
+    let bench = Bench::documents();
+    ok(&bench, &["build", "//docs/...", "//index:total"]);
+    let (_, opened) = json(&bench, &["edit", "open", "docs/a.md"]);
+    let session = opened["session"].as_str().expect("a handle");
+    let edit = ["edit", "write", "docs/a.md", "--session", session, "--new-text", "a b\n"];
+    ok(&bench, &edit);
+    assert!(ok(&bench, &["overlay", "build", session, "//index:total"]).ends_with("2 ran\n"));
+    ok(&bench, &["edit", "commit", "--session", session]);
+    ok(&bench, &["edit", "close", "--session", session]);
+    // What is opened now takes away what nobody needs.
+    ok(&bench, &["overlay", "open", "o"]);
+    ok(&bench, &["gc", "--older-than", "0", "--keep-versions", "1"]);
+    assert_eq!(ran(&bench, &["build", "//docs/...", "//index:total"]), 0);
+    assert!(!bench.root().join(".cortex/edit/merged/results").exists());
+}
+
 #[test]
 fn what_became_of_a_file_since_the_opening_is_said() {
     let bench = Bench::documents();
@@ -269,6 +288,17 @@ fn what_became_of_a_file_since_the_opening_is_said() {
     error[E_OVERLAY]: docs/a.md was removed since the overlay o was opened: merging a document of it would bring it back
       help: put it with --onto-now (ontoNow) if the file is to be there again
     ");
+    bench.write("docs/a.md", "others'\n");
+    let away = "*** Begin Patch\n*** Delete File: docs/a.md\n*** End Patch\n";
+    fs::write(bench.beside("away"), away).expect("file");
+    let away = bench.beside("away").to_string_lossy().into_owned();
+    insta::assert_snapshot!(bench.run(&["overlay", "apply", "o", &away]).all(), @"
+    exit 2
+    error[E_OVERLAY]: docs/a.md was changed since the overlay o was opened: a document made of what it was then would take that change back
+      help: look at what is there now, and say with --onto-now (ontoNow) that it is to go all the same
+    ");
+    assert_eq!(ok(&bench, &["overlay", "apply", "o", &away, "--onto-now"]), "patched docs/a.md\n");
+    ok(&bench, &["overlay", "put", "o", "docs/a.md", "--drop"]);
     bench.write("docs/a.md", &kept);
     assert_eq!(put(&bench, "o", "docs/a.md", b"mine\n").code, 0, "it is what it was");
     bench.write("docs/a.md", "others'\n");

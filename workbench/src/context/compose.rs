@@ -2,9 +2,9 @@
 //!
 //! Every chosen type has a share of the budget: 0.6 by how well it fits, 0.2 by its nearness to the others, 0.1 if it can be shown whole, 0.1 by how
 //! often it was used. It is shown in the fullest form that its share holds: its code, its outline, or in brief the lines of its outline that say a
-//! word of the query. A type that the query names takes what it needs, whatever its share, and before all else its members that the query names.
-//! Files that it names and that no type stands in have a quarter of the budget. What is left over makes forms fuller, the most important first, and
-//! then files; what fits in no form is left out and named.
+//! word of the query. What the query names comes before all shares: its members in full, then its types, each in brief, as outlines if they fit, as
+//! code if that does. Files that it names and that no type stands in have a quarter of the budget. What is left over makes forms fuller, the most
+//! important first, and then files; what fits in no form is left out and named.
 
 use super::attached::{Attached, Fitted};
 use super::choose::Chosen;
@@ -125,40 +125,55 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     let mut attached = fitted(files, for_files.min(room - used), count);
     let of_files = |attached: &[Option<Fitted>]| attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
     used += of_files(&attached);
-    let mut owed: f32 = shares.iter().sum();
-    for (at, ((one, text), share)) in chosen.iter().zip(texts).zip(&shares).enumerate() {
-        let before = sections[at].take();
-        used -= before.as_ref().map_or(0, |before| before.tokens);
-        let members = before.as_ref().map_or_else(Vec::new, |before| before.members.clone());
+    let is_named = |one: &Chosen, text: &Texts| one.mention.is_some() || !text.named.is_empty();
+    let raise = |sections: &mut [Option<Section>], used: &mut usize, form: Form, named: bool| {
+        for ((one, text), shown) in chosen.iter().zip(texts).zip(sections) {
+            let (before, members, own) = match &*shown {
+                Some(now) => (Some(now.form), now.members.as_slice(), now.tokens),
+                None => (None, &[][..], 0),
+            };
+            // In brief what is asked for comes beside members that stand there.
+            let is_fuller = before < Some(form) || form == Form::Brief;
+            if is_named(one, text) == named
+                && is_fuller
+                && let Some(fuller) = made(text, form, members, own + (room - *used))
+            {
+                *used = *used - own + fuller.tokens;
+                *shown = Some(fuller);
+            }
+        }
+    };
+    for form in [Form::Brief, Form::Outline, Form::Code] {
+        raise(&mut sections, &mut used, form, true);
+    }
+    let others = || {
+        chosen
+            .iter()
+            .zip(texts)
+            .zip(&shares)
+            .filter(|((one, text), _)| !is_named(one, text))
+    };
+    let (mut owed, mut waiting) = (others().map(|(_, share)| share).sum::<f32>(), others().count());
+    for (((one, text), share), shown) in chosen.iter().zip(texts).zip(&shares).zip(&mut sections) {
+        if is_named(one, text) {
+            continue;
+        }
+        waiting -= 1;
         // What those before left over or took too much is spread over the others.
         let own = ((room - used) as f32 * share / owed.max(f32::MIN_POSITIVE)) as usize;
         owed -= share;
-        let free = (room - used).saturating_sub(FOR_ONE * (texts.len() - at - 1));
+        let free = (room - used).saturating_sub(FOR_ONE * waiting);
         let most = |form| match form {
-            _ if one.mention.is_some() => free,
             Form::Outline => free.min(own * BORROWED),
             _ => free.min(own),
         };
         let forms = [Form::Code, Form::Outline, Form::Brief];
-        let fits = forms.into_iter().find_map(|form| made(text, form, &members, most(form)));
-        let shown = fits.or(before).or_else(|| made(text, Form::Brief, &[], room - used));
+        let fits = forms.into_iter().find_map(|form| made(text, form, &[], most(form)));
+        *shown = fits.or_else(|| made(text, Form::Brief, &[], room - used));
         used += shown.as_ref().map_or(0, |shown| shown.tokens);
-        sections[at] = shown;
     }
-    // What is named becomes code before anything else gains.
-    for (form, named) in [(Form::Code, true), (Form::Outline, false), (Form::Code, false)] {
-        for ((one, text), shown) in chosen.iter().zip(texts).zip(&mut sections) {
-            if named && one.mention.is_none() {
-                continue;
-            }
-            let Some(now) = shown else { continue };
-            if now.form < form
-                && let Some(fuller) = made(text, form, &now.members, now.tokens + (room - used))
-            {
-                used = used - now.tokens + fuller.tokens;
-                *shown = Some(fuller);
-            }
-        }
+    for form in [Form::Outline, Form::Code] {
+        raise(&mut sections, &mut used, form, false);
     }
     let own = of_files(&attached);
     attached = fitted(files, own + (room - used), count);
@@ -394,6 +409,19 @@ mod tests {
         assert_eq!(limits(&order, &sizes, 274)[0], 274);
         let made = composed("fill it", &order, &types, &[], 274);
         assert_eq!((made.placed[0].form, made.placed.len()), (Form::Code, 4), "{}", made.text);
+    }
+
+    #[test]
+    fn what_is_named_comes_before_the_shares_of_others() {
+        let types: Vec<Texts> = ["A", "B", "C", "D", "E"].map(|key| texts(key, 30)).into();
+        let mut order: Vec<Chosen> = (0..5).map(|at| chosen(at, 0.9)).collect();
+        (order[0].mention, order[1].mention) = (Some("A".to_owned()), Some("B".to_owned()));
+        let forms_in = |budget| forms(&composed("fill it", &order, &types, &[], budget));
+        // Code takes 65 tokens, an outline 16, and one in brief 9.
+        assert_eq!(forms_in(40)[..2], [Form::Outline, Form::Brief]);
+        assert_eq!(forms_in(50)[..2], [Form::Outline, Form::Outline]);
+        assert_eq!(forms_in(110)[..2], [Form::Code, Form::Outline]);
+        assert_eq!(forms_in(160), [Form::Code, Form::Code]);
     }
 
     #[test]

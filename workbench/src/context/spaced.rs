@@ -1,8 +1,9 @@
 //! Names of files that are no word of a text, because what parts words stands in them: `docs/My Notes.md`, `Query (old).sql`, `[id].tsx`, and
-//! Chinese ones that no space sets off. They are found by the files that there are.
+//! Chinese ones that no space sets off; also as links write them, `%5Bid%5D,old.tsx`. They are found by the files that there are.
 
 use super::words::is_wide;
-use super::written::{ending, is_of_name, place, separates, words};
+use super::written::{decoded, ending, is_of_name, place, separates, unescaped, words};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -16,13 +17,16 @@ const WORDS: usize = 8;
 /// Where such names of files stand in a text, whole or by the ends of their paths, in its order. Of those that begin at one place the longest is
 /// meant.
 pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Vec<Range<usize>> {
-    let folded = folded(text);
+    let plain = folded(text);
+    let links = unescaped(text).map(|(text, at)| (folded(&text), at));
     let mut found: Vec<Range<usize>> = Vec::new();
     for file in files.into_iter().filter(|file| is_parted(file)) {
-        let path = self::folded(file);
-        let name = path.rsplit('/').next().unwrap_or(&path);
-        let ends = folded.match_indices(name).map(|(at, _)| at + name.len());
-        found.extend(ends.filter_map(|end| Some(begin(&folded, end, &path)?..end)));
+        let path = folded(file);
+        found.extend(named(&plain, &path));
+        let in_links = links
+            .iter()
+            .flat_map(|(text, at)| named(text, &path).map(move |one| at[one.start]..at[one.end]));
+        found.extend(in_links);
     }
     found.sort_by_key(|one| (one.start, usize::MAX - one.end));
     let mut behind = 0;
@@ -34,8 +38,16 @@ pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Ve
     found
 }
 
-/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do.
-pub fn possible(text: &str) -> BTreeSet<&str> {
+/// Where a path stands in a text, both folded.
+fn named(text: &str, path: &str) -> impl Iterator<Item = Range<usize>> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ends = text.match_indices(name).map(|(at, _)| at + name.len());
+    ends.filter_map(move |end| Some(begin(text, end, path)?..end))
+}
+
+/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do;
+/// as it is written, and as links mean it.
+pub fn possible(text: &str) -> BTreeSet<Cow<'_, str>> {
     let words = words(text, &[]);
     let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
     let ends = words.iter().enumerate().filter_map(|(last, word)| {
@@ -47,9 +59,9 @@ pub fn possible(text: &str) -> BTreeSet<&str> {
         first.iter().map(move |word| &text[at(word.text)..end])
     });
     let names = quoted(text).into_iter().chain(runs);
-    names
-        .filter(|name| name.len() <= LONGEST && is_parted(name) && !name.contains(['\n', '\r']))
-        .collect()
+    let names = names.filter(|name| name.len() <= LONGEST && !name.contains(['\n', '\r']));
+    let both = names.flat_map(|name| [Some(Cow::Borrowed(name)), decoded(name).map(Cow::Owned)]);
+    both.flatten().filter(|name| is_parted(name)).collect()
 }
 
 /// What stands between quotes in one line of a text.
@@ -111,7 +123,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const FILES: [&str; 9] = [
+    const FILES: [&str; 11] = [
         "docs/My Notes.md",
         "docs/Notes.md",
         "src/My Box/Lid.cs",
@@ -121,6 +133,8 @@ mod tests {
         "LICENSE MIT",
         "a b/c d.md",
         "c d.md",
+        "app/[id],old.tsx",
+        "x%20y,z.md",
     ];
 
     fn told(text: &str) -> Vec<&str> {
@@ -145,6 +159,18 @@ mod tests {
             ("参见文档/说明.md。", vec!["文档/说明.md"]),
             ("the license mit, the 'LICENSE MIT'", vec!["LICENSE MIT"]),
             ("a b/c d.md", vec!["a b/c d.md"]),
+            (
+                "[x](app/%5Bid%5D,old.tsx) or %5bid%5d,old.tsx:7",
+                vec!["app/%5Bid%5D,old.tsx", "%5bid%5d,old.tsx"],
+            ),
+            (
+                "[x](%E6%96%87%e6%a1%a3/%E8%AF%B4%E6%98%8E.md#L7)",
+                vec!["%E6%96%87%e6%a1%a3/%E8%AF%B4%E6%98%8E.md"],
+            ),
+            (
+                "50% of docs/My%20Notes.md, x%20y,z.md, %ff.md",
+                vec!["docs/My%20Notes.md", "x%20y,z.md"],
+            ),
         ] {
             assert_eq!(told(text), expected, "{text}");
         }
@@ -153,19 +179,21 @@ mod tests {
     #[test]
     fn what_may_be_a_name_is_in_quotes_or_ends_like_one() {
         let text = "\"a b\" or 'c' `d (e)` \"f\ng <h i> “j k” it's";
-        let told: Vec<&str> = possible(text).into_iter().collect();
-        assert_eq!(told, ["a b", "d (e)", "h i", "j k"]);
-        let told: Vec<&str> = possible("see a\nmy b (1).md:7, x").into_iter().collect();
+        assert_eq!(Vec::from_iter(possible(text)), ["a b", "d (e)", "h i", "j k"]);
+        let told = Vec::from_iter(possible("see a\nmy b (1).md:7, x"));
         assert_eq!(told, ["1).md", "b (1).md", "my b (1).md"]);
+        let told = Vec::from_iter(possible("see\n[a](%5Bb%5D,c.md)"));
+        assert_eq!(told, ["%5Bb%5D,c.md", "[b],c.md", "a](%5Bb%5D,c.md", "a]([b],c.md"]);
     }
 
     proptest! {
         #[test]
-        fn stretches_are_apart_and_name_files(text in "( |a b/|c d.md|x|/|\\.|\"|My |Notes.md|docs/|文档){0,12}") {
+        fn stretches_are_apart_and_name_files(text in "( |%20|%|a b/|a%20b/|c d.md|x|/|\\.|\"|My |Notes.md|docs/|文档){0,12}") {
             let found = stretches(&text, FILES);
             prop_assert!(found.windows(2).all(|two| two[0].end <= two[1].start));
             for one in found {
                 let name = text[one].to_lowercase();
+                let name = decoded(&name).unwrap_or(name);
                 let meant = FILES.iter().any(|file| file.to_lowercase().ends_with(&name) || name.ends_with(&file.to_lowercase()));
                 prop_assert!(meant, "{}", name);
             }

@@ -3,6 +3,7 @@
 
 use super::words::is_wide;
 use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A word that may be a name.
@@ -20,6 +21,8 @@ pub struct Word<'t> {
 const LONGEST: usize = 1024;
 /// Bytes that brackets behind a name may hold to belong to it: parameters, type arguments, a line and a column.
 const IN_BRACKETS: usize = 200;
+/// Bytes that stand in a link for one.
+const ESCAPE: usize = 3;
 
 /// The words of a text, in its order; `names` are those of files that are one word whatever stands in them.
 pub fn words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
@@ -248,6 +251,29 @@ pub fn decoded(path: &str) -> Option<String> {
     (decoded != path).then(|| decoded.into_owned())
 }
 
+/// A text in which what links encode is decoded, and where each byte of it, and its end, stood; `None` when nothing of it is encoded.
+pub fn unescaped(text: &str) -> Option<(String, Vec<usize>)> {
+    let (mut plain, mut places, mut at) = (String::new(), Vec::new(), 0);
+    while at < text.len() {
+        let run = escapes(&text[at..]);
+        let end = if run > 0 { at + run } else { text.ceil_char_boundary(at + 1) };
+        let piece = &text[at..end];
+        let decoded = percent_decode_str(piece).decode_utf8().unwrap_or(Cow::Borrowed(piece));
+        let step = if decoded == piece { 1 } else { ESCAPE };
+        plain.push_str(&decoded);
+        places.extend((at..end).step_by(step));
+        at = end;
+    }
+    places.push(at);
+    (plain != text).then_some((plain, places))
+}
+
+/// How many bytes stand at the beginning of a text for others: `%20%5B`.
+fn escapes(text: &str) -> usize {
+    let is_one = |three: &&[u8]| three[0] == b'%' && three[1..].iter().all(u8::is_ascii_hexdigit);
+    text.as_bytes().chunks_exact(ESCAPE).take_while(is_one).count() * ESCAPE
+}
+
 /// What a path ends with behind its last dot: what kind of a file it is. Names of programs look like that, too, but begin large.
 pub fn ending(path: &str) -> Option<&str> {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
@@ -330,6 +356,18 @@ mod tests {
     fn links_write_what_is_no_letter_by_its_number() {
         let told = ["a%20b.md", "%e6%96%87.md", "a.md", "50%", "a%ff"].map(decoded);
         assert_eq!(told, [Some("a b.md".to_owned()), Some("文.md".to_owned()), None, None, None]);
+        let told = ["a%20b", "%41%ff%42", "文%e6%96%87%"].map(unescaped);
+        let told = told
+            .each_ref()
+            .map(|one| one.as_ref().map(|(text, places)| (text.as_str(), places.as_slice())));
+        assert_eq!(
+            told,
+            [
+                Some(("a b", [0, 1, 4, 5].as_slice())),
+                None,
+                Some(("文文%", [0, 1, 2, 3, 6, 9, 12, 13].as_slice())),
+            ]
+        );
     }
 
     #[test]

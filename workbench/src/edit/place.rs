@@ -108,7 +108,7 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
 }
 
 /// Whether two names are of one file, by links of either kind.
-fn is_one(path: &Path, other: &Path) -> bool {
+pub fn is_one(path: &Path, other: &Path) -> bool {
     let file = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     file(path).is_some_and(|own| file(other) == Some(own))
 }

@@ -4,6 +4,7 @@
 use super::difference::Difference;
 use super::journal::{BETWEEN, Journal, PATCH, SOMEBODY, Said, Version, digest, operation};
 use super::kept;
+use super::names::Names;
 use super::order::{self, Did};
 use crate::checkout::Held;
 use crate::edit::encoding::decode;
@@ -28,10 +29,11 @@ const STEPS: usize = 16;
 /// # Errors
 /// When what is kept of sessions or of the document cannot be read or written.
 pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> io::Result<Vec<String>> {
+    let names = Names::of(files, root, path)?;
     let mut sessions = session::all(files)?;
-    sessions.retain(|session| session.paths().iter().any(|known| *known == path));
+    sessions.retain(|session| session.paths().iter().any(|known| names.has(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
-    tell(files, root, held, path, &sessions)?;
+    tell(files, root, held, (path, &names), &sessions)?;
     let lasting = files.notes("sessions")?.into_iter();
     let lasting = lasting
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
@@ -39,7 +41,7 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
     if kept::read(root, path)?.has_ended(&lasting) {
         kept::change(root, held, path, &[], |journal| journal.forget(&lasting))?;
     }
-    let edited = |session: &&Session| session.documents.get(path).is_some_and(session::Document::is_edited);
+    let edited = |session: &&Session| session.documents.iter().any(|(path, one)| names.has(path) && one.is_edited());
     Ok(sessions.iter().filter(edited).map(|session| session.id.clone()).collect())
 }
 
@@ -56,6 +58,7 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     let saved = session.trail.iter().filter(|step| step.saved).map(|step| &step.path);
     let paths: BTreeSet<String> = saved.chain(session.failed.iter().map(|failed| &failed.path)).cloned().collect();
     for path in paths {
+        let path = Names::of(files, root, &path)?.path;
         if kept::read(root, &path)?.current().is_some() {
             take_over(files, root, &kept::alone(root)?, &path)?;
         }
@@ -64,10 +67,10 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
 }
 
 /// Tells what is new of sessions.
-fn tell<F: Files>(files: &F, root: &Path, held: &Held, path: &str, sessions: &[Session]) -> io::Result<()> {
+fn tell<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
     let mut journal = kept::read(root, path)?;
     let digest_of = |content: &Content| text_of(files, content).map(|text| digest(&text));
-    let mut steps = order::in_order(order::steps(sessions, path, &journal), journal.current(), digest_of);
+    let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
     if journal.versions.is_empty() && steps.len() > STEPS {
         let last = steps.split_off(steps.len() - STEPS);
         let earlier = std::mem::replace(&mut steps, last);
@@ -130,6 +133,7 @@ fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2
 /// # Errors
 /// When what is kept of the document cannot be read or written.
 pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[u8]; 2], overlay: &str, now: u64) -> io::Result<()> {
+    let path = &Names::of(files, root, path)?.path;
     if kept::read(root, path)?.current().is_none() {
         return Ok(());
     }
@@ -147,6 +151,8 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
 /// A document as it is in a session.
 #[derive(Clone, Debug)]
 pub struct Buffer {
+    /// The path that it has in the session.
+    pub path: String,
     /// Its text.
     pub text: String,
     /// The session's steps; the number of a version is that of the operation which made it.
@@ -187,6 +193,21 @@ impl Buffer {
         let old = self.versions.iter().rev().find(|version| now.saturating_sub(version.at) >= BETWEEN);
         old.map_or(self.first.0, |version| version.number)
     }
+}
+
+/// The first of some names of a file under which a session has it.
+///
+/// # Errors
+/// When there is no such session.
+pub fn called<'n, F: Files>(
+    files: &F,
+    handle: &str,
+    names: impl IntoIterator<Item = &'n String>,
+    now: u64,
+) -> Result<Option<&'n str>, NoSession> {
+    let session = Session::load(files, handle, now)?;
+    let known = |name: &&String| session.documents.contains_key(*name);
+    Ok(names.into_iter().find(known).map(String::as_str))
 }
 
 /// A document as it is in a session; `None` where it is no document of it, or has no text there.
@@ -251,6 +272,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
     }));
     told.sort_by_key(|(version, _)| version.number);
     let mut buffer = Buffer {
+        path: path.to_owned(),
         versions: Vec::new(),
         texts: Vec::new(),
         first: (first, begun_with),
@@ -282,8 +304,6 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
 pub enum Missing {
     /// It is no document of the session.
     Unknown,
-    /// It is the same file as this document, under another of its names (hard links).
-    Named(String),
     /// It was taken away there, or is not made yet.
     Away,
     /// It was only looked at, and somebody else wrote the file since: what it was is kept nowhere.
@@ -296,13 +316,11 @@ pub enum Missing {
 /// When there is no such session.
 pub fn missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Missing, NoSession> {
     let session = Session::load(files, handle, now)?;
-    if let Some(document) = session.documents.get(path) {
-        return Ok(document.now.text.as_ref().map_or(Missing::Away, |_| Missing::Moved));
-    }
-    let file = |path: &str| files.read(path).ok().flatten().map(|found| (found.stamp.of.0, found.stamp.of.1));
-    let Some(own) = file(path) else { return Ok(Missing::Unknown) };
-    let other = session.documents.into_keys().find(|other| file(other) == Some(own));
-    Ok(other.map_or(Missing::Unknown, Missing::Named))
+    Ok(match session.documents.get(path).map(|document| &document.now.text) {
+        None => Missing::Unknown,
+        Some(None) => Missing::Away,
+        Some(Some(_)) => Missing::Moved,
+    })
 }
 
 fn text_of<F: Files>(files: &F, content: &Content) -> Option<String> {

@@ -4,6 +4,7 @@
 use super::journal::Journal;
 use crate::checkout::{self, Held};
 use engine::values::digest::Digest;
+use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -28,6 +29,21 @@ fn folder(path: &str) -> String {
 /// When what is there is not of our making.
 pub fn read(root: &Path, path: &str) -> io::Result<Journal> {
     parse(path, checkout::read(root, &format!("{}/journal.json", folder(path)), JOURNAL)?)
+}
+
+/// The paths of all documents that are remembered. What is not of our making is none.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
+    #[derive(Deserialize)]
+    struct Named {
+        path: String,
+    }
+    let folders = checkout::list(root, FOLDER)?.into_iter();
+    let journals = folders.filter_map(|(key, _)| checkout::read(root, &format!("{FOLDER}/{key}/journal.json"), JOURNAL).ok()?);
+    let named = journals.filter_map(|bytes| serde_json::from_slice::<Named>(&bytes).ok());
+    Ok(named.map(|journal| journal.path).collect())
 }
 
 /// The text of a digest; `None` when it is remembered no more or damaged.

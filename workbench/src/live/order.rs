@@ -1,6 +1,7 @@
 //! In what order sessions did what they did to a file. Moments are whole seconds: of one second it is told by what each save took the place of.
 
 use super::journal::{Journal, Version, operation};
+use super::names::Names;
 use crate::edit::session::{Content, Session};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,11 +27,11 @@ pub(super) enum Did {
     Failed(String),
 }
 
-/// What sessions did to a document that its journal was not told of, by seconds.
-pub(super) fn steps(sessions: &[Session], path: &str, journal: &Journal) -> Vec<Step> {
+/// What sessions did to a document, under whichever of its names, that its journal was not told of, by seconds.
+pub(super) fn steps(sessions: &[Session], names: &Names, journal: &Journal) -> Vec<Step> {
     let mut steps = Vec::new();
     for session in sessions {
-        let saved = session.trail.iter().filter(|step| step.saved && step.path == path);
+        let saved = session.trail.iter().filter(|step| step.saved && names.has(&step.path));
         steps.extend(saved.map(|step| Step {
             at: step.at,
             id: step.id.clone(),
@@ -40,7 +41,7 @@ pub(super) fn steps(sessions: &[Session], path: &str, journal: &Journal) -> Vec<
                 to: step.to.clone(),
             },
         }));
-        let failed = session.failed.iter().filter(|failed| failed.path == path);
+        let failed = session.failed.iter().filter(|failed| names.has(&failed.path));
         steps.extend(failed.map(|failed| Step {
             at: failed.at,
             id: failed.id.clone(),

@@ -2,10 +2,11 @@
 //! of the checkout itself (its graph, History, files laid out) nothing moves.
 
 use super::OverlayError;
-use super::record::{is_session, lives, seen, used};
+use super::record::{LIFETIME, is_session, lives, seen, used};
 use super::{edited, texts};
 use crate::edit::disk::Disk;
 use crate::edit::files::Files;
+use crate::edit::session::Session;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
@@ -58,7 +59,8 @@ fn hold<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), Overl
     texts::add_results(files, name, keys)
 }
 
-/// The results that the living overlays and sessions of the workspace at a root need, and those of merged ones that it has not been built with since.
+/// The results that the living overlays and sessions of the workspace at a root need, and those of merged and closed ones that it has not been built
+/// with since.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -79,7 +81,20 @@ pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> 
     Ok(held)
 }
 
-/// Lets go of the results of merged overlays if the workspace at a root, which was built, is up to date: its graph has those that it needs.
+/// A session that is about to end leaves what was built of its edits to the workspace, as an overlay does that is merged.
+///
+/// # Errors
+/// When that cannot be noted.
+pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
+    let files = Disk::new(root);
+    if Session::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
+        return Ok(());
+    }
+    let _alone = files.alone()?;
+    texts::leave_merged(&files, handle, now.saturating_add(LIFETIME))
+}
+
+/// Lets go of the results of merged overlays and closed sessions if the workspace at a root, which was built, is up to date: its graph has those that it needs.
 ///
 /// # Errors
 /// When they cannot be read or removed.

@@ -4,7 +4,8 @@
 //! What an edit session has not saved is one, too, by its handle.
 //!
 //! They are kept beside edit sessions, because texts that nobody saved are a person's: `overlays/NAME.json` says which documents there are,
-//! `texts/DIGEST` are the texts of all of them, `results/NAME` names what was built, `merged/results` what overlays built that were merged. A text is written
+//! `texts/DIGEST` are the texts of all of them, `results/NAME` names what was built, `merged/results` what overlays built that were merged, and
+//! sessions that were closed. A text is written
 //! before the record that names it.
 
 pub mod build;

@@ -1,13 +1,15 @@
 //! What is known of the files that an overlay was opened on, and what is left of one that was merged.
 
-use super::build::{held, settle};
+use super::build::{held, leave, settle};
 use super::merge::merge;
-use super::patch::apply;
+use super::patch::{apply, apply_over};
 use super::put::{Became, Put, put, put_over};
 use super::record::{LIFETIME, discard, find, open};
 use super::tests::{NOW, Place, why};
 use super::texts;
 use crate::edit::files::Files;
+use crate::edit::session::Session;
+use crate::edit::state::Mode;
 use engine::values::digest::{ActionKey, Digest};
 use std::fs;
 
@@ -40,6 +42,23 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
         (place.read("a.cs"), place.read("b.cs")),
         (b"one\n2\n3\n4\nfive!\n".to_vec(), b"bb\n".to_vec())
     );
+    // What goes whatever it holds is not known to be what it was, in whichever way a patch has it go.
+    place.open("gone");
+    place.write("a.cs", "others'\n");
+    let sections = |text: &str| format!("*** Begin Patch\n{text}*** End Patch\n");
+    let goes = sections("*** Delete File: a.cs\n");
+    for patch in [
+        &goes,
+        &sections("*** Delete File: a.cs\n*** Add File: a.cs\n+mine\n*** Delete File: b.cs\n"),
+    ] {
+        let refused = why(apply(&place.disk, "gone", patch, NOW).expect_err("refused"));
+        assert!(refused.message.starts_with("a.cs was changed since"), "{refused:?}");
+    }
+    apply(&place.disk, "gone", "--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-others'\n", NOW).expect("it says what goes");
+    put(&place.disk, "gone", "a.cs", &Put::Drop, NOW).expect("dropped");
+    apply_over(&place.disk, "gone", &goes, true, NOW).expect("it was looked at");
+    assert!(merge(&place.disk, "gone", NOW).expect("merged").conflicts.is_empty());
+    place.write("a.cs", "one\n2\n3\n4\nfive!\n");
     // An overlay that is opened later knows it.
     place.open("p");
     assert_eq!(place.put("p", "a.cs", "p\n").expect("put"), Became::Changed);
@@ -175,6 +194,16 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
     settle(&place.root, || false).expect("looked");
     assert_eq!(held(NOW), sorted);
+    settle(&place.root, || true).expect("let go of");
+    assert_eq!(held(NOW), []);
+    // A session leaves what was built of it as well, when it is closed.
+    let session = Session::new("s1".to_owned(), Mode::Manual, NOW);
+    session.store(&place.disk).expect("stored");
+    texts::add_results(&place.disk, "s1", &results).expect("noted");
+    leave(&place.root, "s1", NOW).expect("left");
+    session.end(&place.disk).expect("ended");
+    place.open("beside");
+    assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
     settle(&place.root, || true).expect("let go of");
     assert_eq!(held(NOW), []);
     // What is discarded is garbage at once, and what nobody built for leaves with the next that is opened.

@@ -7,6 +7,7 @@ use super::texts;
 use crate::edit::diagnostics::Category;
 use crate::edit::files::{Files, Found, Save, SaveError, Stamp};
 use crate::edit::order::{Asked, Order};
+use crate::edit::patch::{self, Kind};
 use crate::edit::perform::perform;
 use crate::edit::place::Refused;
 use crate::edit::response::Response;
@@ -15,7 +16,7 @@ use crate::edit::tree::Tree;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// Permissions of a document of which none are known.
@@ -26,6 +27,8 @@ struct Within<'f, F: Files> {
     files: &'f F,
     name: &'f str,
     now: u64,
+    /// Files of which the patch does not say what they hold, unless it was made of them as they are now.
+    unsaid: BTreeSet<String>,
     overlay: RefCell<Option<Overlay>>,
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
     /// Why what was to be saved cannot be.
@@ -44,13 +47,24 @@ pub enum Patched {
 /// Applies a patch, whole or not at all.
 ///
 /// # Errors
-/// When there is no such overlay, or what of the patch fits nowhere, with the place.
+/// When there is no such overlay, or what of the patch fits nowhere, with the place; or when it takes away, whatever it holds, a file that was
+/// changed since the overlay was opened.
 pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<Patched, OverlayError> {
+    apply_over(files, name, patch, false, now)
+}
+
+/// As [`apply`]; of a patch that was made of the files as they are now, if `onto_now`.
+///
+/// # Errors
+/// As of that.
+pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, now: u64) -> Result<Patched, OverlayError> {
     find(files, name, now)?;
+    let unsaid = if onto_now { BTreeSet::new() } else { unsaid(files, patch) };
     let within = Within {
         files,
         name,
         now,
+        unsaid,
         overlay: RefCell::default(),
         notes: RefCell::default(),
         refused: RefCell::default(),
@@ -71,6 +85,14 @@ pub fn apply<F: Files>(files: &F, name: &str, patch: &str, now: u64) -> Result<P
         Status::NoOp => Ok(Patched::Same(touched(response))),
         _ => Err(unfit(&response)),
     }
+}
+
+/// The files that a patch takes away by `*** Delete File`. All else that it does tells by its lines what it was made of, or moves what is there.
+fn unsaid<F: Files>(files: &F, patch: &str) -> BTreeSet<String> {
+    // Who applies it says what is wrong with it.
+    let parts = patch::parse(patch).unwrap_or_default().into_iter();
+    let unsaid = parts.filter(|part| matches!(&part.kind, Kind::Delete(hunks) if hunks.is_empty()));
+    unsaid.filter_map(|part| files.resolve(&part.path).ok()).collect()
 }
 
 fn touched(response: Response) -> Vec<String> {
@@ -165,7 +187,11 @@ impl<F: Files> Files for Within<'_, F> {
                 path: save.path.clone(),
                 bytes: save.bytes.as_ref().map(|bytes| bytes.to_vec()),
                 mode: save.mode,
-                of: MadeOf::Shown,
+                of: if self.unsaid.contains(&save.path) {
+                    MadeOf::Opening
+                } else {
+                    MadeOf::Shown
+                },
             })
             .collect();
         let Err(refused) = put_all(self.files, self.name, &puts, self.now) else {

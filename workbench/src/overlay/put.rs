@@ -146,10 +146,14 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
     Ok(found.map(|found| found.bytes))
 }
 
-/// Whether a file is what the overlay was opened on: a document that was made of that would take back what others did since.
-fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>) -> Result<(), OverlayError> {
+/// Whether a file, that is to go if `goes`, is what the overlay was opened on: a document that was made of that would take back what others did
+/// since.
+fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>, goes: bool) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
-    let made_of_now = "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`";
+    let made_of_now = match goes {
+        true => "look at what is there now, and say with --onto-now (ontoNow) that it is to go all the same",
+        false => "make the document of what is there now and put it with --onto-now (ontoNow), or change it by `overlay apply`",
+    };
     let (done, harm, hint) = match (opened.file(files, path)?, is) {
         (was, is) if was == is => return Ok(()),
         // Of files that are not noted it is not known what they were.
@@ -238,7 +242,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
                 }
                 let digest = base.as_deref().map(Digest::of);
                 if *of == MadeOf::Opening && (digest, is) != (None, None) {
-                    unmoved(files, name, &overlay, path, digest)?;
+                    unmoved(files, name, &overlay, path, digest, is.is_none())?;
                 }
                 kept.extend(base);
                 digest

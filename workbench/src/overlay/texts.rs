@@ -12,7 +12,7 @@ use std::sync::Arc;
 const TEXTS: &str = "texts";
 /// Where results are named.
 pub(super) const RESULTS: &str = "results";
-/// Names those of merged overlays, behind the time when they are given up.
+/// Names those of merged overlays and closed sessions, behind the time when they are given up.
 const MERGED: &str = "merged/results";
 
 fn note(digest: &Digest) -> String {
@@ -94,7 +94,7 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
     Ok(())
 }
 
-/// Results that were made or found in overlays that are merged, and that the workspace has not been built with since.
+/// Results that were made or found in overlays that are merged and sessions that are closed, and that the workspace has not been built with since.
 pub(super) struct Merged {
     /// When they are given up, in seconds since 1970.
     pub(super) until: u64,
@@ -102,7 +102,7 @@ pub(super) struct Merged {
     pub(super) keys: BTreeSet<ActionKey>,
 }
 
-/// What merged overlays have left.
+/// What merged overlays and closed sessions have left.
 pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError> {
     let note = files.note(MERGED)?;
     let parts = note.as_deref().and_then(<[u8]>::split_first_chunk);
@@ -112,7 +112,7 @@ pub(super) fn merged<F: Files>(files: &F) -> Result<Option<Merged>, OverlayError
     }))
 }
 
-/// Leaves the results of an overlay that is being merged to the workspace, until a time.
+/// Leaves the results of an overlay that is being merged, or a session that is being closed, to the workspace, until a time.
 pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Result<(), OverlayError> {
     let mut left = results_of(files, name)?;
     if left.is_empty() {
