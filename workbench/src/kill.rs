@@ -35,7 +35,7 @@ pub fn sync(what: impl AsFd) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub use stopped::{after, step, sync, write};
+pub use stopped::{after, fail, step, sync, write};
 
 #[cfg(test)]
 mod stopped {
@@ -45,6 +45,13 @@ mod stopped {
     thread_local! {
         /// Steps that are still done; `None`: all are.
         static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+        /// Steps before one that fails, after which all is well again.
+        static FAILS: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// Has one step of this thread fail, that after so many more; `None`: none does. Whether one is still to fail.
+    pub fn fail(at: Option<usize>) -> bool {
+        FAILS.replace(at).is_some()
     }
 
     /// Stops this thread after so many more steps; `None` has it go on, as a new process.
@@ -53,6 +60,13 @@ mod stopped {
     }
 
     pub fn step() -> io::Result<()> {
+        match FAILS.get() {
+            Some(0) => {
+                FAILS.set(None);
+                return Err(io::Error::other("it failed"));
+            }
+            left => FAILS.set(left.map(|left| left - 1)),
+        }
         match LEFT.get() {
             Some(0) => Err(io::Error::other("killed")),
             left => {

@@ -213,9 +213,7 @@ impl Files for Disk {
             };
             if let Err(error) = placed {
                 let path = one.save.path.clone();
-                if saved > 0 {
-                    batch.leave();
-                }
+                batch.leave();
                 return Err(SaveError::Io { path, saved, error });
             }
         }

@@ -66,11 +66,27 @@ pub enum SaveError {
     Io {
         /// Which.
         path: String,
-        /// So many of the files, in their order, were saved before.
+        /// So many of the files, in their order, were saved before. This one may be what it is to be, too, or some of it.
         saved: usize,
         /// The system's words.
         error: io::Error,
     },
+}
+
+/// Whether bytes are those of a file that is being written in place: the beginning of what is to stand there, and behind it what stood there.
+pub(crate) fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
+    let written = found.iter().zip(to).take_while(|(one, other)| one == other).count();
+    let rest = found
+        .iter()
+        .rev()
+        .zip(from.iter().rev())
+        .take_while(|(one, other)| one == other)
+        .count();
+    match found.len() == from.len() {
+        true => written + rest >= found.len(),
+        // It was made longer, or is yet to be cut off.
+        false => found.len() > from.len() && written == found.len(),
+    }
 }
 
 /// Files of the workspace by their path below its root, and notes by name.
@@ -121,7 +137,8 @@ pub trait Files {
     fn read(&self, path: &str) -> io::Result<Option<Found>>;
 
     /// Saves files, one after the other; each is at every moment what it was or what it is to be. Before the first is saved, all are known to
-    /// have room and to look as they did. Where one cannot be saved after others were, [`Files::unstage`] is for the caller.
+    /// have room and to look as they did. Where one cannot be saved then, [`Files::unstage`] is for the
+    /// caller, once he has taken back what was.
     ///
     /// # Errors
     /// When one cannot be saved.

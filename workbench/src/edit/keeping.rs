@@ -162,8 +162,13 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
     if status == Status::NoOp {
         let edits = paths.iter().any(|path| run.document(path).is_ok_and(Document::is_edited));
         let stay = if edits { "; edits that are not saved stay" } else { "" };
-        told.push(match paths.len() {
-            1 => format!("the file is as it was last seen{stay}"),
+        let is_gone = |path: &String| run.document(path).is_ok_and(|own| own.now.text.is_none() && own.seen.is_none());
+        told.push(match &paths[..] {
+            [path] if is_gone(path) => {
+                guidance = Some("`create` makes the file anew; `close` ends the session".to_owned());
+                format!("there is no file {path}, as when it was last looked for")
+            }
+            [_] => format!("the file is as it was last seen{stay}"),
             _ => format!("the files are as they were last seen{stay}"),
         });
     }
@@ -182,9 +187,11 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
             format!("there is nothing to save: {path} is gone, and so is what its buffer held"),
             "",
         );
-        let guidance = run
-            .has_undo(path)
-            .then(|| "`undo` gives the buffer back what it held; then call `persist_as`".to_owned());
+        let guidance = match run.has_undo(path) {
+            true => "`undo` gives the buffer back what it held; then call `persist_as`",
+            false => "`create` makes the file anew; `close` ends the session",
+        };
+        let guidance = Some(guidance.to_owned());
         return Err(Trouble { guidance, ..why }.at(path));
     }
     run.open_like(&other, path)?;

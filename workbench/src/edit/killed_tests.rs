@@ -255,3 +255,63 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
     }
     assert_eq!(seen, [true, true]);
 }
+
+/// One step of an operation fails, whichever: what it says of the files is so, all of them are what they were or what they were to be, and it can
+/// be done again.
+#[test]
+fn a_step_that_fails_is_told_as_it_is() {
+    let mut seen = [false; 2];
+    for order in [
+        Order::Patch(
+            "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n-tail\n+new\n*** Delete File: c\n*** End Patch"
+                .to_owned(),
+        ),
+        Order::Write("new\n".to_owned()),
+    ] {
+        for steps in 0..200 {
+            let files = Real::new();
+            for (name, text) in [("a", "old\n"), ("b", "old\ntail\n"), ("c", "old\n")] {
+                files.write(name, text);
+            }
+            files.link("b", "other name");
+            let several = matches!(order, Order::Patch(_));
+            let ask = |order: Order, session: Option<String>| {
+                let asked = Asked {
+                    order,
+                    session,
+                    path: (!several).then(|| "b".to_owned()),
+                    mode: None,
+                    fit: false,
+                };
+                perform(&files.disk, &asked, 1)
+            };
+            kill::fail(Some(steps));
+            let answer = ask(order.clone(), None);
+            if kill::fail(None) {
+                assert_eq!(answer.status, Status::Success, "{answer:?}");
+                break;
+            }
+            let case = format!("step {steps} failed: {answer:?}");
+            let now = || (files.text("a"), files.text("b"), files.file("c").is_some());
+            let old = ("old\n".to_owned(), "old\ntail\n".to_owned(), true);
+            let new = match several {
+                true => ("new\n".to_owned(), "new\n".to_owned(), false),
+                false => ("old\n".to_owned(), "new\n".to_owned(), true),
+            };
+            let is_new = now() == new;
+            assert!(is_new || now() == old, "{:?}: {case}", now());
+            // An answer that nobody could be given is put right by the next operation.
+            let is_told = answer.status == Status::Success || answer.summary.contains("saved all the same");
+            assert!(!is_told || is_new, "{case}");
+            assert!(!answer.summary.contains("nothing was done") || !is_new, "{case}");
+            if let Some(session) = answer.session.filter(|_| !is_new) {
+                ask(Order::Commit, Some(session.clone()));
+                assert_eq!(now(), new, "{case}");
+                assert_eq!(ask(Order::Undo, Some(session)).status, Status::Success, "{case}");
+                assert_eq!(now(), old, "{case}");
+            }
+            seen[usize::from(is_new)] = true;
+        }
+    }
+    assert_eq!(seen, [true, true]);
+}

@@ -225,7 +225,11 @@ fn stands<F: Files>(run: &Run<'_, F>, closed: bool) -> bool {
     let id = &run.session.id;
     match closed {
         true => matches!(Session::load(run.files, id, run.now), Err(NoSession::Unknown(_))),
-        false => Session::interrupted(run.files).is_ok_and(|all| all.iter().any(|one| one.id == *id)),
+        false => {
+            // It may have been stored, and not be known to last.
+            let is_stored = Session::load(run.files, id, run.now).is_ok_and(|stored| stored.operations >= run.session.operations);
+            is_stored || Session::interrupted(run.files).is_ok_and(|all| all.iter().any(|one| one.id == *id))
+        }
     }
 }
 

@@ -276,8 +276,12 @@ impl<'f, F: Files> Run<'f, F> {
     /// When a file is there, or a document with a text is.
     pub(super) fn free(&mut self, path: &str) -> Result<(), Trouble> {
         let seen = self.see(path).map_err(|error| unread(path, &error))?;
-        let is_gone = self.session.documents.get(path).is_none_or(|document| document.now.text.is_none());
-        if seen.is_none() && is_gone { Ok(()) } else { Err(taken(path)) }
+        let is_free = match self.session.documents.get(path).map(|document| &document.now) {
+            // One whose removal is not saved yet is as good as gone.
+            Some(now) => now.text.is_none() && (seen.is_none() || seen == now.base),
+            None => seen.is_none(),
+        };
+        if is_free { Ok(()) } else { Err(taken(path)) }
     }
 
     /// Makes a file that is not there yet a document of the session.
@@ -352,9 +356,12 @@ impl<'f, F: Files> Run<'f, F> {
     pub fn text(&self, path: &str) -> Result<Rc<String>, Trouble> {
         let text = self.text_of(path, &self.document(path)?.now.text)?;
         text.map(|(text, _)| text).ok_or_else(|| {
-            let guidance = "`undo` gives the buffer back what it held; `create` makes the file anew";
+            let guidance = match self.has_undo(path) {
+                true => "`undo` gives the buffer back what it held; `create` makes the file anew",
+                false => "`create` makes the file anew; `close` ends the session",
+            };
             Trouble {
-                guidance: self.has_undo(path).then(|| guidance.to_owned()),
+                guidance: Some(guidance.to_owned()),
                 ..Trouble::new(format!("{path} is not there any more"), "").at(path)
             }
         })

@@ -1,7 +1,7 @@
 //! Saving buffers: all that an operation saves, or nothing. That it is being done is written down first, so that whoever comes after a crash in
 //! the midst of it finishes it, or takes it back.
 
-use super::files::{Files, Save, SaveError};
+use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{Run, Trouble, unread};
 use super::session::{Content, Saving, Session};
 use super::state::{Event, Found, Ground, State, Status};
@@ -49,22 +49,6 @@ enum Half {
     Since,
     /// Somebody else wrote it before, or it cannot be read.
     Lost,
-}
-
-/// Whether bytes are those of a file that is being written in place: the beginning of what is to stand there, and behind it what stood there.
-fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
-    let written = found.iter().zip(to).take_while(|(one, other)| one == other).count();
-    let rest = found
-        .iter()
-        .rev()
-        .zip(from.iter().rev())
-        .take_while(|(one, other)| one == other)
-        .count();
-    match found.len() == from.len() {
-        true => written + rest >= found.len(),
-        // It was made longer, or is yet to be cut off.
-        false => found.len() > from.len() && written == found.len(),
-    }
 }
 
 impl<F: Files> Run<'_, F> {
@@ -130,11 +114,16 @@ impl<F: Files> Run<'_, F> {
 
     /// How a file stands that was being saved, looked at anew.
     fn half(&mut self, saving: &Saving) -> Half {
+        let in_place = self.files.is_in_place(&saving.path);
+        self.half_of(saving, in_place)
+    }
+
+    fn half_of(&mut self, saving: &Saving, in_place: bool) -> Half {
         let Saving { path, from, to, .. } = saving;
         match self.see(path) {
             Ok(found) if found == *to => Half::Saved,
             Ok(found) if found == *from => Half::Waits,
-            Ok(_) if !self.files.is_in_place(path) => Half::Lost,
+            Ok(_) if !in_place => Half::Lost,
             Ok(found) => match [&found, from, to].map(|content| self.bytes(path, content)) {
                 [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => Half::Torn,
                 _ => Half::Lost,
@@ -246,24 +235,46 @@ impl<F: Files> Run<'_, F> {
     fn unsaved(&mut self, error: &SaveError, saving: &[Saving]) -> Result<Status, Trouble> {
         let paths: Vec<String> = saving.iter().map(|saving| saving.path.clone()).collect();
         self.notes.push(error.to_string());
-        let saved = match error {
-            SaveError::Io { saved, .. } => &saving[..*saved],
-            _ => &[],
+        // The one that could not be saved may hold all of it, or some, and not be known to last.
+        let tried = match error {
+            SaveError::Io { saved, .. } => saving.len().min(saved + 1),
+            _ => 0,
         };
-        for one in saved {
-            // What cannot be read is not written either.
-            let _ = self.see(&one.path);
-        }
+        let written = |run: &mut Self, one: &Saving| matches!(run.half_of(one, true), Half::Saved | Half::Torn);
+        let written: Vec<Saving> = saving[..tried].iter().filter(|one| written(self, one)).cloned().collect();
         let status = self.all(&paths, Event::Unsaved);
-        let back = saved.is_empty() || self.put(saved, |saving| &saving.from);
+        let is_back = written.is_empty() || self.put(&written, |saving| &saving.from);
         saving.iter().for_each(|saving| self.files.unstage(&saving.path));
-        if !back {
-            saved.iter().for_each(|saving| self.settle(saving));
-            self.notes
-                .push(format!("{} of {} files are saved all the same", saved.len(), saving.len()));
+        if !is_back {
+            self.settle_some(&written, saving.len());
         }
         self.looked.clear();
         Ok(status)
+    }
+
+    /// Some files of `all` could not be taken back: those that are whole are saved, and one that is not is written whole by the next save.
+    fn settle_some(&mut self, written: &[Saving], all: usize) {
+        let mut whole = 0;
+        for one in written {
+            match self.half_of(one, true) {
+                Half::Saved => {
+                    self.settle(one);
+                    whole += 1;
+                }
+                Half::Torn => {
+                    let found = self.looked.get(&one.path).and_then(|looked| looked.content.clone());
+                    if let Some(document) = self.session.documents.get_mut(&one.path) {
+                        document.now.base.clone_from(&found);
+                        document.seen = found;
+                    }
+                    self.notes.push(format!("{} is half written, its text is in the buffer", one.path));
+                }
+                Half::Waits | Half::Since | Half::Lost => {}
+            }
+        }
+        if whole > 0 {
+            self.notes.push(format!("{whole} of {all} files are saved all the same"));
+        }
     }
 
     fn all(&mut self, paths: &[String], event: Event) -> Status {

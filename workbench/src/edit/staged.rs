@@ -122,7 +122,7 @@ impl<'s> Staged<'s> {
                 let mut file = File::from(rustix::fs::openat(&self.folder, self.name, flags, Mode::empty())?);
                 // What it needs is asked for first: a full disk leaves it as it was.
                 if let Err(errno) = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.len().max(1) as u64)
-                    && errno == Errno::NOSPC
+                    && matches!(errno, Errno::NOSPC | Errno::DQUOT)
                 {
                     return Err(errno.into());
                 }

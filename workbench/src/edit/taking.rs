@@ -35,6 +35,15 @@ fn ancestor(change: &Change) -> &Content {
     }
 }
 
+/// What makes `own` again after it was taken back by `change`: where somebody else had taken it back before, what it had made.
+fn inverse(change: &Change, own: &Change) -> Change {
+    let mut inverse = change.clone();
+    if change.from.text == change.to.text {
+        inverse.from.text.clone_from(&own.to.text);
+    }
+    inverse
+}
+
 /// `a.cs was`, `a.cs, b.cs were`.
 fn were(paths: &[String]) -> String {
     format!("{} {}", paths.join(", "), if paths.len() == 1 { "was" } else { "were" })
@@ -100,13 +109,20 @@ impl<F: Files> Run<'_, F> {
             return Ok(done(status));
         }
         for (change, wanted) in changes.iter().zip(&edit.changes) {
-            if change.to.text != wanted.from.text {
+            if change.to.text == change.from.text {
+                self.notes
+                    .push(format!("{}: somebody else did that already, and the text stays", change.path));
+            } else if change.to.text != wanted.from.text {
                 self.notes
                     .push(format!("{} was changed by somebody else since, which stays", change.path));
             }
         }
         let inverse = Edit {
-            changes: changes.clone(),
+            changes: changes
+                .iter()
+                .zip(&edit.changes)
+                .map(|(change, own)| inverse(change, own))
+                .collect(),
             ..edit.clone()
         };
         if again {

@@ -443,3 +443,51 @@ fn a_refresh_of_a_file_that_is_gone_says_so() {
     let gone = coder.ask(Order::Refresh);
     assert_eq!(gone.summary, "a.cs is gone, and its buffer is empty; `undo` gives the edits back");
 }
+
+#[test]
+fn what_somebody_else_took_back_is_made_again() {
+    for mode in [Mode::Manual, Mode::Immediate] {
+        let mut coder = Coder::opened("one\ntwo\n", mode);
+        coder.replace("two", "2");
+        coder.ask(Order::Commit);
+        coder.files.write("a.cs", "one\ntwo\n");
+        let undone = coder.ask(Order::Undo);
+        assert!(undone.summary.contains("somebody else did that already"), "{undone:?}");
+        coder.ask(Order::Redo);
+        coder.ask(Order::Commit);
+        assert_eq!(coder.text(), "one\n2\n");
+    }
+}
+
+#[test]
+fn what_a_buffer_took_away_is_made_anew_before_it_is_saved() {
+    for anew in [Order::Write("new\n".to_owned()), Order::Create("new\n".to_owned())] {
+        let mut coder = Coder::opened("one\n", Mode::Manual);
+        coder.ask(Order::Patch("*** Begin Patch\n*** Delete File: a.cs\n*** End Patch".to_owned()));
+        let made = coder.ask(anew);
+        assert_eq!(stands(&made), (Status::Success, WorkflowState::PersistPending), "{made:?}");
+        coder.ask(Order::Commit);
+        assert_eq!(coder.text(), "new\n");
+        coder.ask(Order::Undo);
+        coder.ask(Order::Undo);
+        coder.ask(Order::Commit);
+        assert_eq!(coder.text(), "one\n");
+    }
+}
+
+#[test]
+fn a_document_whose_file_went_leads_on() {
+    let mut coder = Coder::opened("one\n", Mode::Manual);
+    coder.files.remove("a.cs");
+    let gone = coder.replace("one", "1");
+    for answer in [gone, coder.ask(Order::Refresh), coder.ask(Order::PersistAs("b.cs".to_owned()))] {
+        assert!(
+            answer
+                .guidance
+                .as_ref()
+                .is_some_and(|words| words.contains("`create` makes the file anew")),
+            "{answer:?}"
+        );
+    }
+    assert_eq!(coder.ask(Order::Create("2\n".to_owned())).status, Status::Success);
+}

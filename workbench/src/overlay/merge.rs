@@ -8,7 +8,7 @@ use super::record::{Document, LIFETIME, Overlay, end, find, store};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
-use crate::edit::files::{Files, Found, Save, SaveError};
+use crate::edit::files::{Files, Found, Save, SaveError, is_torn};
 use crate::edit::lines::{Ends, body, split};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -222,21 +222,31 @@ fn note<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned
 
 /// Takes back what was written before something could not be. Whether all is as it was.
 fn back<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
-    let saved = match error {
-        SaveError::Io { saved, .. } => *saved,
+    // The one that could not be written may hold all of it, or some.
+    let tried = match error {
+        SaveError::Io { saved, .. } => saves.len().min(saved + 1),
         _ => 0,
     };
     let mut undone = Vec::new();
-    for Planned { save, before } in &saves[..saved] {
+    let mut is_known = true;
+    for Planned { save, before } in &saves[..tried] {
         let Ok(found) = files.read(&save.path) else { return false };
-        undone.push(Save {
-            path: save.path.clone(),
-            seen: found.map(|found| found.stamp),
-            bytes: before.as_ref().map(|(bytes, _)| Rc::new(bytes.clone())),
-            mode: before.as_ref().map(|(_, mode)| *mode),
-        });
+        let (is, was) = (found.as_ref().map(|found| &found.bytes), before.as_ref().map(|(bytes, _)| bytes));
+        let to = save.bytes.as_deref();
+        let is_ours = is == to || matches!((is, was, to), (Some(is), Some(was), Some(to)) if is_torn(is, was, to));
+        is_known &= is == was || is_ours;
+        if is != was && is_ours {
+            undone.push(Save {
+                path: save.path.clone(),
+                seen: found.map(|found| found.stamp),
+                bytes: before.as_ref().map(|(bytes, _)| Rc::new(bytes.clone())),
+                mode: before.as_ref().map(|(_, mode)| *mode),
+            });
+        }
     }
-    undone.is_empty() || files.save(&undone).is_ok()
+    let is_back = undone.is_empty() || files.save(&undone).is_ok();
+    saves.iter().for_each(|planned| files.unstage(&planned.save.path));
+    is_known && is_back
 }
 
 /// How a document merges with what its file is now.
