@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(edit(text, "A.M", Where::Replace, own).as_deref(), Ok(made.as_str()));
         assert_eq!(edit(&made, "A.M", Where::Replace, own), Ok(made));
         let half = "#pragma warning disable X\n    void M() => N();\n#pragma warning restore X\n";
-        assert!(edit(text, "A.M", Where::Replace, half).is_err_and(|why| why.starts_with("the text has `#pragma warning restore X`")));
+        assert!(edit(text, "A.M", Where::Replace, half).is_err_and(|why| why.starts_with("the text has `#pragma warning restore X")));
         let inside = "    void M() {\n#pragma warning disable Y\n#pragma warning restore Y\n    }";
         let made = text.replace("    /// <summary>M.</summary>\n    void M() { }", inside);
         assert_eq!(edit(text, "A.M", Where::Replace, inside), Ok(made));
