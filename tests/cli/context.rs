@@ -431,13 +431,9 @@ fn what_is_named_comes_before_others_and_says_what_has_no_room() {
     let outline = short["items"][0]["tokens"].as_u64().expect("tokens");
     assert_eq!(short["items"][0]["form"], "outline", "{short}");
     assert!(why(&short).contains(" tokens) has no room in the budget"), "{short}");
-    // It leaves nothing for others, and says that of them.
-    let alone = ask(outline * 8 / 7 + 25);
-    assert_eq!(
-        (&alone["items"][0]["form"], paths(&alone).len()),
-        (&short["items"][0]["form"], 1),
-        "{alone}"
-    );
+    // That is so also where others have hardly a line beside it.
+    let close = ask(outline * 8 / 7 + 25);
+    assert_eq!(close["items"][0]["form"], "outline", "{close}");
     let brief = ask(outline);
     assert_eq!(brief["items"][0]["form"], "brief", "{brief}");
     assert!(
