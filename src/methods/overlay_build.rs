@@ -12,7 +12,6 @@ use crate::render::{count, printable};
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::values::label::Label;
-use engine::values::pattern::PatternSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -261,8 +260,8 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     let (workspace, session) = desk.open()?;
     let asks = workbench::paid::any(&workspace.definition()?.manifest, &workspace.engine.registry);
     (request.options.dry_run, request.options.price) = (!asks, asks);
-    let now = stale(session, &request.patterns);
-    let before = stale(&workspace.session_beneath()?, &request.patterns);
+    request.list = true;
+    let (now, before) = (marked(session), marked(&workspace.session_beneath()?));
     let currency = workbench::paid::currency(session);
     let report = build(context, session, &request)?;
     refused(&report)?;
@@ -287,10 +286,17 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
         asks.currency = asks.micros.and(currency.clone());
         (asks.calls > 0).then_some(asks)
     };
+    let roots: BTreeSet<&str> = report.roots.iter().map(|root| &*root.label).collect();
+    // Where a set has to be built first, what it held last is asked about as well.
+    let is_asked = |label: &&String| {
+        let is_meant = || Label::parse(label).is_ok_and(|label| request.patterns.matches(label.package(), label.target()));
+        roots.contains(label.as_str()) || !report.unknown.is_empty() && !label.contains('#') && is_meant()
+    };
+    let stale: Vec<&String> = now.iter().filter(is_asked).collect();
     Ok(Targets {
         asked: report.targets,
-        stale: now.len(),
-        stale_without: now.intersection(&before).count(),
+        stale: stale.len(),
+        stale_without: stale.iter().filter(|label| before.contains(**label)).count(),
         will_run: outlook.will_run.iter().map(ToString::to_string).collect(),
         may_run: outlook.may_run,
         gate,
@@ -300,14 +306,14 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     })
 }
 
-/// The targets of patterns that may be out of date.
-fn stale(session: &Session, patterns: &PatternSet) -> BTreeSet<String> {
-    let marked = session.marked();
-    let labels = marked.iter().map(|one| session.graph.node(one.node).label.to_string());
-    let is_asked = |text: &String| Label::parse(text).is_ok_and(|label| patterns.matches(label.package(), label.target()));
+/// The labels of what may be out of date; a file by its own name only.
+fn marked(session: &Session) -> BTreeSet<String> {
+    let labels = session
+        .marked()
+        .into_iter()
+        .map(|one| session.graph.node(one.node).label.to_string());
     labels
         .filter(|label| !label.starts_with("//files/") || !label.ends_with(":bytes"))
-        .filter(is_asked)
         .collect()
 }
 

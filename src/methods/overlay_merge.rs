@@ -140,9 +140,12 @@ impl Method for Merge {
         }
         let count = answer.conflicts.len();
         let plural = if count == 1 { "" } else { "s" };
-        let hint = format!(
-            "nothing was written: {count} conflict{plural}; put documents that have both sides with --onto-now, or take them out with --drop, and merge again\n"
-        );
+        let has_lines = |one: &Conflict| one.base.is_some() || one.overlay.is_some() || one.workspace.is_some();
+        let way = match answer.conflicts.iter().any(has_lines) {
+            true => "put documents that have both sides with --onto-now",
+            false => "clear what stands in the way",
+        };
+        let hint = format!("nothing was written: {count} conflict{plural}; {way}, or take them out with --drop, and merge again\n");
         printable(&format!("{text}{hint}"))
     }
 }

@@ -1,5 +1,6 @@
 //! `source`: the text of types, members and files.
 
+use super::access::denied;
 use super::symbols::{meant as symbol, notes};
 use super::window::root;
 use super::{Effect, Method, arguments};
@@ -182,6 +183,7 @@ impl SourceOf {
             match one {
                 Ok(one) => meant.push(one),
                 Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
+                    let why = denied(why);
                     failed.extend(why.diagnostics.first().map(|told| {
                         let mut told = diagnostic::json(told);
                         told["asked"] = text.as_str().into();
@@ -232,7 +234,11 @@ fn is_of_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<bool, Failed> {
 
 fn not_shown(refused: &Refused) -> Failed {
     let why = Diagnostic::error("E_PATH", format!("this is not shown: {refused}"));
-    Failed::new(Code::Usage, why.hint("what is shown stays inside the workspace"))
+    let hint = match refused {
+        Refused::NoFile(_) | Refused::BelowFile(_) => "name a file, a type or a member",
+        _ => "what is shown stays inside the workspace",
+    };
+    Failed::new(Code::Usage, why.hint(hint))
 }
 
 /// There is no such file; which of those that there are may be meant.

@@ -1,6 +1,6 @@
 //! Overlays by the command line: edits tried beside the workspace, built, compared, merged and dropped.
 
-use crate::bench::{Bench, Ran};
+use crate::bench::{Bench, Ran, git};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -504,4 +504,61 @@ fn overlays_are_methods_of_the_service() {
         true
     );
     assert_eq!(read(&bench, "docs/a.md"), "x\n");
+}
+
+#[test]
+fn diffs_of_overlays_are_those_of_git() {
+    let bench = Bench::documents();
+    ok(&bench, &["overlay", "open", "o"]);
+    git(&bench.root(), &["init", "-q"]);
+    // What cortex keeps beside the files is none of git's.
+    let status = bench.shell("git status --short --untracked-files=all | grep cortex/ | cat");
+    assert_eq!(status.out, "");
+    let marked = "\u{feff}one\r\ntwo\r\n";
+    for (before, after) in [
+        (marked, "\u{feff}ONE\r\ntwo\r\n"),
+        (marked, "one\r\ntwo\r\n"),
+        ("one\ntwo\n", "\u{feff}one\ntwo\n"),
+        ("one\ntwo", "\u{feff}one\n2"),
+    ] {
+        bench.write("docs/m.md", before);
+        put(&bench, "o", "docs/m.md", after.as_bytes());
+        let diff = json(&bench, &["overlay", "diff", "o"]).1["diff"]
+            .as_str()
+            .expect("a diff")
+            .to_owned();
+        fs::write(bench.root().join("../x.patch"), &diff).expect("file");
+        git(&bench.root(), &["apply", "../x.patch"]);
+        assert_eq!(read(&bench, "docs/m.md"), after, "{diff}");
+        bench.write("docs/m.md", before);
+        let applied = ok(&bench, &["overlay", "apply", "o", "../x.patch", "--onto-now"]);
+        assert_eq!(applied, "patched docs/m.md\n", "{diff}");
+        ok(&bench, &["overlay", "discard", "o"]);
+        ok(&bench, &["overlay", "open", "o"]);
+    }
+    bench.write("docs/m.md", "one\n");
+    put(&bench, "o", "docs/m.md", &[0xff, 0xfe, b'1', 0, b'\n', 0]);
+    let told = ok(&bench, &["overlay", "diff", "o"]);
+    assert!(
+        told.contains("docs/m.md: it was UTF-8, and is UTF-16 LE\n--- a/docs/m.md\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn targets_are_counted_by_whatever_name_they_have() {
+    let bench = Bench::memotree();
+    ran(&bench, &["build", "//types/...:outline"]);
+    ok(&bench, &["outline", "NodeStore#*"]);
+    ok(&bench, &["overlay", "open", "o"]);
+    let edited = read(&bench, FILE).replace(FROM, "No");
+    assert_eq!(put(&bench, "o", FILE, edited.as_bytes()).code, 0);
+    let stale = |pattern: &str| {
+        let told = json(&bench, &["overlay", "diff", "o", "--targets", pattern]).1["targets"].clone();
+        let figure = |name: &str| told[name].as_u64().expect("a figure");
+        (figure("asked"), figure("stale"))
+    };
+    assert_eq!(stale("//types/NodeStore:outline"), (1, 1));
+    let (asked, all) = stale("//types/...:outline");
+    assert!(asked >= all && all > 1, "{all} of {asked}");
 }

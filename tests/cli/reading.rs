@@ -89,6 +89,8 @@ fn what_cannot_be_shown_is_named_beside_what_can() {
         alone.code == 2 && alone.err.contains("error[E_NO_FILE]") && alone.out.is_empty(),
         "{alone:?}"
     );
+    let out = bench.run(&["source", "A.cs", "../x", "--json"]).json();
+    assert_eq!(out["failed"][0]["code"], "AccessDenied", "{out}");
     let none = bench.run(&["source", "image.png", "Nothing"]);
     assert!(none.code == 2 && none.out.is_empty() && none.err.contains("error["), "{none:?}");
 }

@@ -4,6 +4,7 @@
 //! Files are named as below the workspace's root, with `/`: `.cortex/packs.toml`.
 
 use crate::kill;
+use engine::files::exports::keep_out_of_git;
 use engine::values::diagnostic::Diagnostic;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -231,6 +232,9 @@ fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(OwnedFd, &'n
             Err(Errno::NOTDIR | Errno::LOOP) => return Err(InTheWay::found(&folder, part, &path, NO_FOLDER)),
             opened => opened?,
         };
+        if make && path == ".cortex" {
+            keep_out_of_git(&folder);
+        }
         path.push('/');
     }
     Ok((folder, name))
@@ -444,6 +448,9 @@ mod tests {
         std::fs::create_dir(&link).expect("folder");
         assert_eq!(way(read(root, FILE, 10).map(|_| ())), format!("{FILE} is no file"));
         assert!(write(root, FILE, b"one").is_err());
-        assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
+        let names = std::fs::read_dir(root.join(".cortex")).expect("folder");
+        let names = names.map(|entry| entry.expect("entry").file_name().into_string().expect("UTF-8"));
+        assert_eq!(names.filter(|name| name != ".gitignore").count(), 2);
+        assert_eq!(std::fs::read(root.join(".cortex/.gitignore")).expect("git is told"), b"*\n");
     }
 }

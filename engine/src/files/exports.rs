@@ -477,8 +477,8 @@ fn in_the_way(root: &Root, directory: &str) -> Option<String> {
     None
 }
 
-/// Puts a `.gitignore` into `.cortex` unless there is one. That it cannot be written is no reason not to build.
-fn keep_out_of_git(fd: &OwnedFd) {
+/// Puts a `.gitignore` into `.cortex` unless there is one. That it cannot be written is no reason not to go on.
+pub fn keep_out_of_git(fd: &OwnedFd) {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
     if let Ok(file) = rustix::fs::openat(fd, ".gitignore", flags, Mode::from_raw_mode(0o644)) {
         let _ = rustix::io::write(&file, b"*\n");

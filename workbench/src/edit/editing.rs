@@ -17,6 +17,9 @@ use super::state::{Event, Mode, Status, WorkflowState};
 use super::symbol;
 use serde_json::json;
 
+/// So many bytes of what an edit changed are shown.
+const MOST_SHOWN: usize = 128 << 10;
+
 pub(super) fn opened<F: Files>(run: &Run<'_, F>, path: &str) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let document = run.document(path)?;
@@ -109,13 +112,24 @@ pub(super) fn written<F: Files>(
         ));
     }
     let status = run.edit(operation, texts)?;
-    let mut done = Done::of(status, format!("{what}{}", after(run, &paths, status))).with(detail);
+    let mut done = Done::of(status, format!("{what}{}", after(run, &paths, status))).with(cut(detail));
     done.paths = paths;
     if status == Status::PersistFailure {
         done.guidance =
             Some("mend what stands in the way, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
     }
     Ok(done)
+}
+
+/// The beginning of a long difference.
+fn cut(mut detail: String) -> String {
+    let at = detail.floor_char_boundary(MOST_SHOWN);
+    let rest = detail.len() - at;
+    if rest > 0 {
+        detail.truncate(at);
+        detail.push_str(&format!("\n… and {rest} bytes more, which are not shown\n"));
+    }
+    detail
 }
 
 pub(super) fn named(path: &str, text: Option<&str>) -> String {

@@ -491,3 +491,16 @@ fn a_document_whose_file_went_leads_on() {
     }
     assert_eq!(coder.ask(Order::Create("2\n".to_owned())).status, Status::Success);
 }
+
+#[test]
+fn of_a_large_edit_the_beginning_is_shown() {
+    let mut coder = Coder::opened(&format!("one{}\n", "é".repeat(200_000)), Mode::Manual);
+    let edited = coder.replace("one", "1");
+    let detail = edited.detail.expect("what was changed");
+    assert!(
+        detail.len() < 150_000 && detail.ends_with(" bytes more, which are not shown\n"),
+        "{}",
+        detail.len()
+    );
+    assert!(coder.ask(Order::Diff).detail.is_some_and(|diff| diff.len() > 800_000));
+}

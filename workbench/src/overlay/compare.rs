@@ -4,7 +4,7 @@ use super::OverlayError;
 use super::merge::{Outcome, outcome, standing};
 use super::record::seen;
 use super::texts;
-use crate::edit::encoding::decode;
+use crate::edit::encoding::{Form, Unreadable, decode};
 use crate::edit::files::Files;
 use crate::edit::merge::unified;
 use engine::values::digest::Digest;
@@ -93,15 +93,26 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
     Ok(compared)
 }
 
+/// A diff as git has it: a byte order mark is a character of the first line.
 fn differing(path: &str, base: Option<&[u8]>, is: Option<&[u8]>) -> String {
-    let text = |bytes: Option<&[u8]>| decode(bytes.unwrap_or_default()).map(|(text, _)| text);
+    let text = |bytes: Option<&[u8]>| {
+        let (text, encoding) = decode(bytes.unwrap_or_default())?;
+        let mark = if encoding.mark && encoding.form == Form::Utf8 {
+            "\u{feff}"
+        } else {
+            ""
+        };
+        Ok::<_, Unreadable>((format!("{mark}{text}"), encoding.form))
+    };
     let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| format!("{side}/{path}"));
     match (text(base), text(is)) {
-        (Ok(old), Ok(new)) => {
+        (Ok((old, was)), Ok((new, form))) => {
             let told = unified(&old, &new, &name(base, "a"), &name(is, "b"));
-            match told.is_empty() && base != is {
-                true => format!("{path}: only its encoding or byte order mark differs, or it is empty\n"),
-                false => told,
+            let changes = base.is_some_and(|base| !base.is_empty()) && is.is_some_and(|is| !is.is_empty()) && was != form;
+            match (changes, told.is_empty() && base != is) {
+                (true, _) => format!("{path}: it was {was}, and is {form}\n{told}"),
+                (false, true) => format!("{path}: only its byte order mark differs, or it is empty\n"),
+                (false, false) => told,
             }
         }
         _ => format!("{path}: what it was made of is no text\n"),

@@ -312,7 +312,7 @@ fn a_patch_is_applied_whole_or_not_at_all() {
     let patch = "*** Begin Patch\n*** Update File: a.cs\n-two\n+zwei\n*** Add File: n.cs\n+new\n*** Delete File: b.cs\n*** End Patch\n";
     let changed = |paths: &[&str]| Patched::Changed(paths.iter().map(|path| (*path).to_owned()).collect());
     let paths = apply(&place.disk, "o", patch, NOW).expect("applied");
-    assert_eq!(paths, changed(&["a.cs", "n.cs", "b.cs"]));
+    assert_eq!(paths, changed(&["a.cs", "b.cs", "n.cs"]));
     let again = "--- a/a.cs\n+++ b/a.cs\n@@ -2 +2 @@\n-zwei\n+deux\n";
     assert_eq!(
         apply(&place.disk, "o", again, NOW).expect("on what the overlay has"),
