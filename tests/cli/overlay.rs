@@ -509,7 +509,7 @@ fn overlays_are_methods_of_the_service() {
 #[test]
 fn diffs_of_overlays_are_those_of_git() {
     let bench = Bench::documents();
-    ok(&bench, &["overlay", "open", "o"]);
+    ok(&bench, &["overlay", "open", "first"]);
     git(&bench.root(), &["init", "-q"]);
     // What cortex keeps beside the files is none of git's.
     let status = bench.shell("git status --short --untracked-files=all | grep cortex/ | cat");
@@ -522,6 +522,7 @@ fn diffs_of_overlays_are_those_of_git() {
         ("one\ntwo", "\u{feff}one\n2"),
     ] {
         bench.write("docs/m.md", before);
+        ok(&bench, &["overlay", "open", "o"]);
         put(&bench, "o", "docs/m.md", after.as_bytes());
         let diff = json(&bench, &["overlay", "diff", "o"]).1["diff"]
             .as_str()
@@ -531,16 +532,19 @@ fn diffs_of_overlays_are_those_of_git() {
         git(&bench.root(), &["apply", "../x.patch"]);
         assert_eq!(read(&bench, "docs/m.md"), after, "{diff}");
         bench.write("docs/m.md", before);
-        let applied = ok(&bench, &["overlay", "apply", "o", "../x.patch", "--onto-now"]);
-        assert_eq!(applied, "patched docs/m.md\n", "{diff}");
         ok(&bench, &["overlay", "discard", "o"]);
         ok(&bench, &["overlay", "open", "o"]);
+        let applied = ok(&bench, &["overlay", "apply", "o", "../x.patch"]);
+        assert_eq!(applied, "patched docs/m.md\n", "{diff}");
+        ok(&bench, &["overlay", "merge", "o"]);
+        assert_eq!(read(&bench, "docs/m.md"), after, "{diff}");
     }
     bench.write("docs/m.md", "one\n");
+    ok(&bench, &["overlay", "open", "o"]);
     put(&bench, "o", "docs/m.md", &[0xff, 0xfe, b'1', 0, b'\n', 0]);
     let told = ok(&bench, &["overlay", "diff", "o"]);
     assert!(
-        told.contains("docs/m.md: it was UTF-8, and is UTF-16 LE\n--- a/docs/m.md\n"),
+        told.contains("docs/m.md: it was UTF-8, and is UTF-16LE\n--- a/docs/m.md\n"),
         "{told}"
     );
 }

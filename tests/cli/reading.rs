@@ -72,9 +72,9 @@ fn what_cannot_be_shown_is_named_beside_what_can() {
             "E_BINARY",
             "E_ENCODING",
             "E_NO_FILE",
-            "E_PATH",
-            "E_PATH",
-            "E_PATH",
+            "AccessDenied",
+            "AccessDenied",
+            "AccessDenied",
             "SymbolNotFound"
         ]
     );

@@ -361,7 +361,7 @@ mod tests {
         assert!(read(root, FILE, 10).is_err());
         write(root, FILE, b"two").expect("written");
         assert_eq!(read(root, FILE, 10).expect("readable").as_deref(), Some(&b"two"[..]));
-        assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 1);
+        assert_eq!(std::fs::read_dir(root.join(".cortex")).expect("folder").count(), 2);
         write(root, ".cortex/out/ops/y", b"below").expect("written");
         assert_eq!(std::fs::read(root.join(".cortex/out/ops/y")).expect("file"), b"below");
     }
