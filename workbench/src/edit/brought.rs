@@ -63,21 +63,26 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
     lasting
 }
 
-/// What stands in a place declares something, and nothing stands beside that, in whatever branches the new text has.
+/// What stands in a place declares something, and nothing stands beside that, in whatever branches the new text has. Where a branch goes on behind the
+/// place, as the body of a method does of which one branch has none, a declaration may that ended there before, too.
 ///
 /// # Errors
 /// When it is not so, with what stands there.
-pub(super) fn only_declares(made: &str, place: &Range<usize>, new: &str, defines: &BTreeSet<String>) -> Result<(), Refused> {
+pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, defines: &BTreeSet<String>) -> Result<(), Refused> {
     // Where there are too many branches only those that are compiled are looked at.
     let branches = readings("", new, defines).unwrap_or_default();
     let mut declares = false;
     for defines in std::iter::once(defines).chain(&branches) {
         let all = declared(made, &read(made, defines));
-        let own: Vec<&Declared> = all.iter().filter(|one| holds(place, one)).collect();
+        let went_on = beyond(text, &place.old, &declared(text, &read(text, defines)));
+        let goes_on = |one: &Declared| place.new.contains(&one.range.start) && went_on.contains(&(made.len() - one.range.end));
+        let own: Vec<&Declared> = all.iter().filter(|one| holds(&place.new, one) || goes_on(one)).collect();
         declares |= !own.is_empty();
-        if let Some(at) = beside(&blank(made, defines), place, &own) {
-            let start = made[..at].rfind(['\n', '\r']).map_or(place.start, |end| (end + 1).max(place.start));
-            let line = split(&made[start..place.end]).next().map_or("", body);
+        if let Some(at) = beside(&blank(made, defines), &place.new, &own) {
+            let start = made[..at]
+                .rfind(['\n', '\r'])
+                .map_or(place.new.start, |end| (end + 1).max(place.new.start));
+            let line = split(&made[start..place.new.end]).next().map_or("", body);
             return Err(Refused::new(
                 format!(
                     "`{}` is no declaration of a type or a member; nothing was changed",
@@ -94,6 +99,12 @@ pub(super) fn only_declares(made: &str, place: &Range<usize>, new: &str, defines
             "give a type or a member; `append`, `replace` and `patch` take any text",
         )),
     }
+}
+
+/// Where declarations end that begin in a place and go on behind it: how many bytes before the end of the text.
+fn beyond(text: &str, place: &Range<usize>, all: &[Declared]) -> BTreeSet<usize> {
+    let goes_on = |one: &&Declared| place.contains(&one.range.start) && one.range.end > place.end;
+    all.iter().filter(goes_on).map(|one| text.len() - one.range.end).collect()
 }
 
 /// The first byte in a place that belongs to none of these declarations. Commas part them in enumerations and records, a semicolon may stand behind

@@ -3,6 +3,7 @@
 
 use super::declared::declared;
 use super::directives::{deciding, directives};
+use super::meaning::meant;
 use super::symbol::{Asked, Refused, read as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,11 +14,11 @@ const MOST_SYMBOLS: usize = 8;
 /// Most readings of a file that are tried.
 const MOST_READINGS: usize = 128;
 
-/// An edit, if it is the same one whatever symbols are defined.
+/// An edit, if it is the same one whatever symbols are defined, or changes nothing where it can be made.
 ///
 /// # Errors
 /// When it is not, cannot be known to be, or is refused under all of them.
-pub(super) fn whatever<T: PartialEq>(
+pub(super) fn whatever<T: PartialEq + AsRef<str>>(
     text: &str,
     asked: &Asked,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,
@@ -35,25 +36,38 @@ pub(super) fn whatever<T: PartialEq>(
     let Some(readings) = readings(text, &asked.new, &none) else {
         return Err(hangs("how the file is read", "too many to be tried and "));
     };
+    let stands = |symbols| meant(&declared(text, &syntax(text, symbols)), &asked.symbol).map(|found| found.range.clone());
+    let mut idle = None;
     for symbols in &readings {
         let other = edit(symbols);
-        let (symbols, refused) = match (&usual, &other) {
+        let (at_odds, refused) = match (&usual, &other) {
             (Ok(one), Ok(other)) if one == other => continue,
             (Err(_), Err(_)) => continue,
+            (Ok(one), Err(_)) if one.as_ref() == text => continue,
+            (Err(_), Ok(one)) if one.as_ref() == text => {
+                idle = other.ok();
+                continue;
+            }
             (Ok(_), Err(refused)) => (symbols, Some(refused)),
             (Err(refused), Ok(_)) => (&none, Some(refused)),
             (Ok(_), Ok(_)) => (symbols, None),
         };
+        if let (Ok(one), Ok(other)) = (stands(&none), stands(symbols))
+            && one.start == other.start
+            && one.end != other.end
+        {
+            return Err(hangs(&format!("where {} ends", asked.symbol), ""));
+        }
         // Where the name is clear, what it would come to is not to be.
         return Err(match refused.filter(|refused| refused.candidates.is_empty()) {
             Some(refused) => Refused {
-                why: format!("where {}: {}", defined(symbols), refused.why),
+                why: format!("where {}: {}", defined(at_odds), refused.why),
                 ..refused.clone()
             },
             None => hangs(&format!("which declaration {} is", asked.symbol), ""),
         });
     }
-    usual
+    idle.map_or(usual, Ok)
 }
 
 /// `A, B are defined`.
@@ -156,6 +170,30 @@ mod tests {
             Ok(TEXT.replace("=> 1;", "=> 2;"))
         );
         assert!(edit("Cond#OnlyNew", Where::Replace, only, Some(&[])).is_err());
+    }
+
+    #[test]
+    fn a_body_that_one_branch_has_alone_is_edited_in_it() {
+        let open = "    /// <summary>M.</summary>\n    int M(int a)\n#if BODY\n    {\n        return a;\n    }";
+        let text = format!("interface I {{\n    int A();\n{open}\n#else\n    ;\n#endif\n    int B();\n}}\n");
+        let replace =
+            |new: &str, defines: Option<&[&str]>| edit_of(&text, "I#M", Where::Replace, new, defines).map_err(|refused| refused.why);
+        assert_eq!(replace(open, Some(&["BODY"])), Ok(text.clone()));
+        let other = open.replace("return a", "return a + 1");
+        assert_eq!(replace(&other, Some(&["BODY"])), Ok(text.replace("return a", "return a + 1")));
+        let whole = format!("{open}\n#else\n    ;");
+        assert_eq!(replace(&whole, Some(&[])), Ok(text.clone()));
+        for new in [format!("{open}\n    int C;"), open.replace("int M", "int X; int M")] {
+            assert!(replace(&new, Some(&["BODY"])).is_err(), "{new}");
+        }
+        // Where the other branch would be another member there is no telling what that branch was to be.
+        let split = open.replace("#if", " => 1; int N()\n#if");
+        assert!(replace(&split, Some(&["BODY"])).is_err());
+        for new in [open, &whole] {
+            assert_eq!(replace(new, None), Ok(text.clone()));
+        }
+        let why = replace(&other, None).expect_err("which branch it is for is not known");
+        assert!(why.starts_with("where I#M ends hangs on the symbols for `#if`"), "{why}");
     }
 
     #[test]

@@ -60,17 +60,19 @@ pub(super) fn directives<'t>(text: &'t str, compiled: &str) -> Vec<Directive<'t>
     found
 }
 
-/// Those whose other end is not among them, and definitions, which go on to the end of a file.
+/// Those whose other end is not among them, with their branches, and definitions, which go on to the end of a file.
 pub(super) fn unpaired<'d, 't>(directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Vec<&'d Directive<'t>>
 where
     't: 'd,
 {
     let mut open: Vec<&Directive<'_>> = Vec::new();
     for one in directives {
-        match (open.last().map_or("", |last| last.word()), one.word()) {
-            ("if", "endif") | ("region", "endregion") => drop(open.pop()),
-            ("if", "elif" | "else") => {}
-            (_, "if" | "elif" | "else" | "endif" | "region" | "endregion" | "define" | "undef") => open.push(one),
+        let begin = open.iter().rposition(|other| !matches!(other.word(), "elif" | "else"));
+        let begin = begin.filter(|at| open[*at].word() == "if");
+        match (open.last().map_or("", |last| last.word()), one.word(), begin) {
+            ("region", "endregion", _) => drop(open.pop()),
+            (_, "endif", Some(begin)) => open.truncate(begin),
+            (_, "if" | "elif" | "else" | "endif" | "region" | "endregion" | "define" | "undef", _) => open.push(one),
             _ => {}
         }
     }
@@ -121,6 +123,7 @@ mod tests {
             ("#if A && B // b\n#region\n#endif", "#ifA&&B region endif"),
             ("#endif\n#if !A", "endif #if!A"),
             ("#else\n#endif", "else endif"),
+            ("#if A\n#if B\n#elif C\n#else\n#endif\n#else", "#ifA else"),
             ("#define A // a", "#defineA"),
         ] {
             assert_eq!(left(text), told, "{text}");

@@ -402,8 +402,10 @@ mod tests {
         let place = Place::new();
         let file = File::create(place.path("a")).expect("file");
         file.set_len(300 << 20).expect("sparse");
-        let why = place.disk.read("a").expect_err("refused").to_string();
-        assert!(why.contains("314572800 bytes"), "{why}");
+        let error = place.disk.read("a").expect_err("refused");
+        assert!(error.to_string().contains("314572800 bytes"), "{error}");
+        let way = super::super::run::unread("a", &error).guidance;
+        assert!(way.is_some_and(|way| way.starts_with("edit it with another tool")));
     }
 
     #[test]

@@ -184,14 +184,15 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
     match found.count {
         0 => {
             run.happen(path, Event::Nowhere);
-            let miss = miss::explain(text, old);
+            let held = run.held(path);
+            let miss = miss::explain(held.name(), text, old);
             let way = match old.is_empty() {
                 true => "give old_text what is to be replaced",
-                false => "read the place again and give old_text exactly as it stands there",
+                false => held.way(),
             };
             Ok(Done {
                 guidance: Some(way.to_owned()),
-                ..Done::of(Status::NoMatch, format!("no match in {path}: {}", miss.why)).with(miss.near.join("\n"))
+                ..Done::of(Status::NoMatch, format!("no match in {}: {}", held.of(path), miss.why)).with(miss.near.join("\n"))
             })
         }
         1 => {
@@ -377,7 +378,8 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
         match found.at.as_slice() {
             [at] => text.replace_range(*at..at + old.len(), &new),
             [] => {
-                let miss = miss::explain(text, &old);
+                let held = run.held(&path);
+                let miss = miss::explain(held.name(), text, &old);
                 let why = match find(&run.text(&path)?, &old, 0, 1).count {
                     0 => miss.why,
                     _ => "it stood there until the edits before it changed that place".to_owned(),
@@ -385,7 +387,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                 run.happen(&path, Event::Nowhere);
                 return Err(Trouble {
                     status: Status::NoMatch,
-                    summary: format!("edit {number} has no match in {path}: {why}; nothing was changed"),
+                    summary: format!("edit {number} has no match in {}: {why}; nothing was changed", held.of(&path)),
                     guidance: Some("give old_text exactly as it stands there after the edits before it".to_owned()),
                     detail: (!miss.near.is_empty()).then(|| miss.near.join("\n")),
                     path: Some(path),

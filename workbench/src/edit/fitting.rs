@@ -2,6 +2,7 @@
 //! places, fails with where, and nothing is applied. Line ends are those of the file, unless the patch tells them: where its lines end in several ways, and
 //! the old ones as those of the file do.
 
+use super::held::Held;
 use super::lines::{Ends, body, end, split};
 use super::miss;
 use super::patch::Hunk;
@@ -9,10 +10,10 @@ use super::run::Trouble;
 use super::state::Status;
 
 /// A text after hunks of a patch.
-pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str) -> Result<String, Trouble> {
-    apply(text, hunks).map_err(|unfit| Trouble {
+pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str, held: Held) -> Result<String, Trouble> {
+    apply(text, hunks, held).map_err(|unfit| Trouble {
         status: Status::NoMatch,
-        summary: format!("{path}: {}; nothing was changed", unfit.why),
+        summary: format!("{}: {}; nothing was changed", held.of(path), unfit.why),
         guidance: Some("read the place again and make the hunk of its lines exactly".to_owned()),
         detail: (!unfit.near.is_empty()).then(|| unfit.near.join("\n")),
         path: Some(path.to_owned()),
@@ -20,7 +21,7 @@ pub(super) fn fitted(text: &str, hunks: &[Hunk], path: &str) -> Result<String, T
 }
 
 /// Applies hunks to a text.
-fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
+fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
     let lines: Vec<&str> = split(text).collect();
     let ends = Ends::of(text);
     let mut made = String::with_capacity(text.len());
@@ -33,7 +34,7 @@ fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
             .filter(|(sign, _)| *sign != '+')
             .map(|(_, line)| line.as_str())
             .collect();
-        let start = place(&lines, hunk, &old, done)?;
+        let start = place(&lines, hunk, &old, done, held.name())?;
         let fits = |((_, told), line): ((&str, &str), &&str)| told.is_empty() || end(line).is_empty() || told == end(line);
         let tells = hunk.tells_ends() && hunk.old().zip(&lines[start..]).all(fits);
         if !tells && hunk.turns_ends() {
@@ -91,12 +92,12 @@ fn apply(text: &str, hunks: &[Hunk]) -> Result<String, miss::Miss> {
 }
 
 /// The line at which a hunk begins.
-fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize) -> Result<usize, miss::Miss> {
+fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> Result<usize, miss::Miss> {
     let wrong = |why: String| miss::Miss { why, near: Vec::new() };
     let mut from = done;
-    if let Some(below) = &hunk.below {
-        let at = (done..lines.len()).find(|at| body(lines[*at]).trim() == below.trim());
-        let at = at.or_else(|| (done..lines.len()).find(|at| body(lines[*at]).contains(below.as_str())));
+    for below in &hunk.below {
+        let at = (from..lines.len()).find(|at| body(lines[*at]).trim() == below.trim());
+        let at = at.or_else(|| (from..lines.len()).find(|at| body(lines[*at]).contains(below.as_str())));
         from = 1 + at.ok_or_else(|| {
             wrong(format!(
                 "the hunk at line {} of the patch: `{}` stands nowhere below",
@@ -110,7 +111,7 @@ fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize) -> Result<usize
             Some(line) if line > done && line <= lines.len() + 1 => Ok(line - 1),
             Some(line) => Err(wrong(format!("the hunk at line {} of the patch: there is no line {line}", hunk.at))),
             // Without any line of the old text only an end, or a line above, says where.
-            None if hunk.below.is_some() => Ok(from),
+            None if !hunk.below.is_empty() => Ok(from),
             None if hunk.last || lines.is_empty() => Ok(lines.len()),
             None => Err(wrong(format!(
                 "the hunk at line {} of the patch has only new lines and does not say where",
@@ -118,29 +119,59 @@ fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize) -> Result<usize
             ))),
         };
     }
-    let fits = |at: usize| old.iter().zip(&lines[at..]).all(|(old, line)| *old == body(line));
+    let stands = |at: &usize| old.iter().zip(&lines[*at..]).all(|(old, line)| *old == body(line));
     let until = (lines.len() + 1).saturating_sub(old.len());
-    let places: Vec<usize> = match hunk.last {
-        true => (from.max(until.saturating_sub(1))..until).filter(|at| fits(*at)).collect(),
-        false => (from..until).filter(|at| fits(*at)).collect(),
-    };
+    let is_last = |at: usize| at + old.len() == lines.len();
+    // Only a diff says whether the last line of the file has an end.
+    let is_open = |at: usize| is_last(at) && lines.last().is_some_and(|line| end(line).is_empty());
+    let fits = |at: &usize| (is_last(*at) || !hunk.last) && (hunk.line.is_none() || is_open(*at) == hunk.was_open);
+    let places: Vec<usize> = (from..until).filter(stands).filter(fits).collect();
     match (places.as_slice(), hunk.line) {
         ([one], _) => Ok(*one),
         ([], _) => {
-            let miss = miss::explain(&lines[from.min(lines.len())..].concat(), &old.join("\n"));
-            let shift = from.min(lines.len());
-            let place = if shift > 0 {
-                format!(" (lines are counted from line {})", shift + 1)
-            } else {
-                String::new()
+            let found = (from..until).rev().find(stands);
+            let above = (0..from.min(until)).rev().find(stands);
+            let miss = match (found, above) {
+                (Some(at), _) if !is_last(at) => wrong(format!(
+                    "its last line is the file's last by the patch, and those lines stand at line {}, with others behind them",
+                    at + 1
+                )),
+                (Some(_), _) => wrong(format!(
+                    "the file's last line, {}, has {} line end, and by the patch {}",
+                    lines.len(),
+                    if hunk.was_open { "a" } else { "no" },
+                    if hunk.was_open {
+                        "none"
+                    } else {
+                        "one (`\\ No newline at end of file` says that there is none)"
+                    }
+                )),
+                (None, Some(at)) => wrong(format!(
+                    "its lines stand at line {}, above line {}, from which on they are looked for: hunks follow each other as in the file",
+                    at + 1,
+                    from + 1
+                )),
+                (None, None) if from > 0 && from >= lines.len() => wrong(format!("{held} has no line below line {}", lines.len())),
+                (None, None) => {
+                    let miss = miss::explain(held, &lines[from..].concat(), &old.join("\n"));
+                    let place = if from > 0 {
+                        format!(" (lines are counted from line {})", from + 1)
+                    } else {
+                        String::new()
+                    };
+                    miss::Miss {
+                        why: format!("{}{place}", miss.why),
+                        near: miss.near,
+                    }
+                }
             };
             Err(miss::Miss {
-                why: format!("the hunk at line {} of the patch fits nowhere: {}{place}", hunk.at, miss.why),
+                why: format!("the hunk at line {} of the patch fits nowhere: {}", hunk.at, miss.why),
                 near: miss.near,
             })
         }
         (several, Some(line)) if several.contains(&line.wrapping_sub(1)) => Ok(line - 1),
-        ([first, ..], _) if hunk.below.is_some() => Ok(*first),
+        ([first, ..], _) if !hunk.below.is_empty() => Ok(*first),
         (several, _) => {
             let lines: Vec<String> = several.iter().take(5).map(|at| (at + 1).to_string()).collect();
             Err(wrong(format!(
@@ -163,7 +194,7 @@ mod tests {
     fn patched(text: &str, patch: &str) -> Result<String, String> {
         let files = parse(patch)?;
         match &files[0].kind {
-            Kind::Update(hunks) => apply(text, hunks).map_err(|miss| miss.why),
+            Kind::Update(hunks) => apply(text, hunks, Held::File).map_err(|miss| miss.why),
             other => Err(format!("{other:?}")),
         }
     }
@@ -197,6 +228,68 @@ mod tests {
         insta::assert_snapshot!(of("+y\n").unwrap_err(), @"the hunk at line 3 of the patch has only new lines and does not say where");
         insta::assert_snapshot!(of("").unwrap_err(), @"the patch has no lines for a.cs");
         insta::assert_snapshot!(of("?x\n").unwrap_err(), @"line 3 of the patch begins with none of space, - and +");
+    }
+
+    #[test]
+    fn the_end_of_the_last_line_is_as_a_diff_says() {
+        let none = "\\ No newline at end of file\n";
+        let diff = |lines: &str| format!("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n{lines}");
+        let (open, ended) = (format!("-b\n{none}+c\n{none}"), "-b\n+c\n");
+        assert_eq!(patched("a\nb", &diff(&open)).as_deref(), Ok("a\nc"));
+        assert_eq!(patched("a\nb", &diff(&format!("-b\n{none}+c\n"))).as_deref(), Ok("a\nc\n"));
+        assert_eq!(patched("a\nb\n", &diff(&format!("-b\n+c\n{none}"))).as_deref(), Ok("a\nc"));
+        insta::assert_snapshot!(
+            patched("a\nb\n", &diff(&open)).unwrap_err(),
+            @"the hunk at line 3 of the patch fits nowhere: the file's last line, 2, has a line end, and by the patch none"
+        );
+        insta::assert_snapshot!(
+            patched("a\nb", &diff(ended)).unwrap_err(),
+            @r"the hunk at line 3 of the patch fits nowhere: the file's last line, 2, has no line end, and by the patch one (`\ No newline at end of file` says that there is none)"
+        );
+        insta::assert_snapshot!(
+            patched("a\nb\nc\n", &diff(&open)).unwrap_err(),
+            @"the hunk at line 3 of the patch fits nowhere: its last line is the file's last by the patch, and those lines stand at line 1, with others behind them"
+        );
+        for (lines, number) in [(format!("{none}-b\n+c\n"), 5), (format!("+c\n{none}-b\n+d\n"), 6)] {
+            let told = patched("a\nb", &diff(&lines).replace("+1,2", if number == 6 { "+1,3" } else { "+1,2" }))
+                .expect_err("a line without an end in the midst");
+            assert!(
+                told.starts_with(&format!("line {number} of the patch says that a line has no end")),
+                "{told}"
+            );
+        }
+        // The other form does not say: there the file's own way stays.
+        let section = format!("*** Begin Patch\n*** Update File: x\n{ended}*** End Patch\n");
+        assert_eq!(patched("a\nb", &section).as_deref(), Ok("a\nc"));
+        assert_eq!(patched("a\nb\n", &section).as_deref(), Ok("a\nc\n"));
+    }
+
+    #[test]
+    fn lines_above_a_hunk_narrow_its_place_one_by_one() {
+        let of = |lines: &str| patched(TEXT, &format!("*** Begin Patch\n*** Update File: a.cs\n{lines}*** End Patch"));
+        let made = TEXT.replace(
+            "int Y;\r\n}\r\nclass B\r\n{\r\n    int X",
+            "int Y;\r\n}\r\nclass B\r\n{\r\n    int Z",
+        );
+        assert_eq!(of("@@ class B\n@@ {\n-    int X;\n+    int Z;\n"), Ok(made));
+        insta::assert_snapshot!(
+            of("@@ class B\n@@ class A\n-    int X;\n+    int Z;\n").unwrap_err(),
+            @"the hunk at line 3 of the patch: `class A` stands nowhere below"
+        );
+        insta::assert_snapshot!(of("@@ class B\n@@ {\n").unwrap_err(), @"the patch has no lines for a.cs");
+    }
+
+    #[test]
+    fn hunks_out_of_order_say_so() {
+        let patch = "--- a/x\n+++ b/x\n@@ -5 +5 @@\n-e\n+E\n@@ -1 +1 @@\n-a\n+A\n";
+        insta::assert_snapshot!(
+            patched("a\nb\nc\nd\ne\n", patch).unwrap_err(),
+            @"the hunk at line 6 of the patch fits nowhere: its lines stand at line 1, above line 6, from which on they are looked for: hunks follow each other as in the file"
+        );
+        insta::assert_snapshot!(
+            patched("z\nb\nc\nd\ne\n", patch).unwrap_err(),
+            @"the hunk at line 6 of the patch fits nowhere: the file has no line below line 5"
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) fn seen(text: &str) -> String {
 }
 
 /// In which such characters two texts differ that look equal, in a sentence's end.
-pub(super) fn told(file: &str, wanted: &str) -> String {
+pub(super) fn told(held: &str, file: &str, wanted: &str) -> String {
     let odd = |text: &str| -> BTreeSet<char> {
         let is_odd = |c: &char| is_unseen(*c) || is_space(*c) || is_combining_mark(*c) || std::iter::once(*c).nfd().count() > 1;
         text.chars().filter(is_odd).collect()
@@ -36,9 +36,9 @@ pub(super) fn told(file: &str, wanted: &str) -> String {
     };
     match (list(&in_file, &in_wanted).as_str(), list(&in_wanted, &in_file).as_str()) {
         ("", "") => "they stand there in another order or number".to_owned(),
-        (file, "") => format!("the file has {file}, and old_text has not"),
-        ("", wanted) => format!("old_text has {wanted}, and the file has not"),
-        (file, wanted) => format!("the file has {file}, old_text has {wanted}"),
+        (file, "") => format!("{held} has {file}, and old_text has not"),
+        ("", wanted) => format!("old_text has {wanted}, and {held} has not"),
+        (file, wanted) => format!("{held} has {file}, old_text has {wanted}"),
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
             ("a\u{a0} b", "a \u{a0}b", "they stand there in another order or number"),
         ] {
             assert_eq!(seen(file), seen(wanted));
-            assert_eq!(told(file, wanted), said);
+            assert_eq!(told("the file", file, wanted), said);
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::declared::Declared;
 use super::symbol::Refused;
 use crate::symbols::matching::{best, written};
-use crate::symbols::overloads::{Overload, fitting};
+use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
 use std::collections::BTreeSet;
 
@@ -96,7 +96,11 @@ fn members<'d>(all: &'d [Declared], owner: &str, name: &str, parameters: Option<
             ..Overload::default()
         })
         .collect();
-    let fitting: BTreeSet<String> = fitting(&rows, name, parameters).into_iter().map(|one| one.key).collect();
+    let keys = |name: &str| -> BTreeSet<String> { fitting(&rows, name, parameters).into_iter().map(|one| one.key).collect() };
+    let mut fitting = keys(name);
+    if let Some(name) = named_as_type(owner, name).filter(|_| fitting.is_empty()) {
+        fitting = keys(name);
+    }
     own.into_iter().filter(|one| fitting.contains(&key(one))).collect()
 }
 
@@ -114,7 +118,7 @@ mod tests {
     use producers::csharp::parse;
     use std::collections::BTreeSet;
 
-    const TEXT: &str = "namespace N.M;\nclass LruCache<TKey, TValue> {\n    LruCache(int size) { }\n    void Clear() { }\n    TValue Get(TKey key) => 1;\n    void Map<T>(T by) { }\n    void IFoo.Run() { }\n    int this[int at] => 1;\n    class Inner { int X; }\n    class Inner<T> { int Y; }\n}\nclass Solo { int X; int x; void Over(int a) { } void Over(string a) { } }\n";
+    const TEXT: &str = "namespace N.M;\nclass LruCache<TKey, TValue> {\n    LruCache(int size) { }\n    ~LruCache() { }\n    void Clear() { }\n    TValue Get(TKey key) => 1;\n    void Map<T>(T by) { }\n    void IFoo.Run() { }\n    int this[int at] => 1;\n    class Inner { int X; }\n    class Inner<T> { int Y; }\n}\nclass Solo { int X; int x; void Over(int a) { } void Over(string a) { } }\n";
 
     fn names(wanted: &str) -> Vec<String> {
         let all = declared(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0);
@@ -148,6 +152,11 @@ mod tests {
             ("LruCache+Inner#X", "+Inner#X"),
             ("Inner.X", "+Inner#X"),
             ("Clear", "#Clear()"),
+            ("LruCache#LruCache(int)", "#.ctor(int)"),
+            ("LruCache<K, V>.LruCache(int)", "#.ctor(int)"),
+            ("N.M.LruCache.LruCache", "#.ctor(int)"),
+            ("LruCache#~LruCache", "#Finalize()"),
+            ("LruCache.~LruCache()", "#Finalize()"),
         ] {
             let found = names(wanted);
             // Where two differ in their arguments alone both are listed.
@@ -168,6 +177,8 @@ mod tests {
             "Lru*",
             "Cache",
             "LruCache#Get(int)",
+            "LruCache#LruCache(string)",
+            "LruCache#~Inner",
             "",
             "A<",
         ] {

@@ -27,13 +27,13 @@ pub struct Miss {
     pub near: Vec<String>,
 }
 
-/// What stands in a text that is nearly the needle, which is not in it.
-pub fn explain(text: &str, needle: &str) -> Miss {
+/// What stands in a text that is nearly the needle, which is not in it. `held` is what the text is called: the file, or the buffer.
+pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     if needle.is_empty() {
         return told("old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one");
     }
     if text.is_empty() {
-        return told("the file is empty");
+        return told(&format!("{held} is empty"));
     }
     let ends = Ends::of(text);
     let fitted = fit(needle, "\n");
@@ -42,7 +42,7 @@ pub fn explain(text: &str, needle: &str) -> Miss {
     if let Some(at) = places.at.first() {
         let line = 1 + plain[..*at].matches('\n').count();
         let why = format!(
-            "only the line ends differ: the file has {ends}, old_text has {} (line {line}); write the file's ends, or ask for them",
+            "only the line ends differ: {held} has {ends}, old_text has {} (line {line}); write the file's ends, or ask for them",
             Ends::of(needle)
         );
         return with(why, text, line, split(needle).count());
@@ -58,13 +58,15 @@ pub fn explain(text: &str, needle: &str) -> Miss {
         );
     }
     if text.len() > LARGEST {
-        return told("it is nowhere in the file, which is too large to be looked through for what is alike");
+        return told(&format!(
+            "it is nowhere in {held}, which is too large to be looked through for what is alike"
+        ));
     }
-    alike_in_looks(text, &plain, &fitted).unwrap_or_else(|| near(text, needle))
+    alike_in_looks(held, text, &plain, &fitted).unwrap_or_else(|| near(held, text, needle))
 }
 
 /// What stands there and only looks like the needle. `plain` and `fitted` are both with LF.
-fn alike_in_looks(text: &str, plain: &str, fitted: &str) -> Option<Miss> {
+fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<Miss> {
     if plain.is_ascii() && fitted.is_ascii() {
         return None;
     }
@@ -75,7 +77,7 @@ fn alike_in_looks(text: &str, plain: &str, fitted: &str) -> Option<Miss> {
     let there: String = split(plain).skip(line - 1).take(count).collect();
     let why = format!(
         "only characters that look alike, or like nothing, differ at line {line}: {}",
-        lookalike::told(&there, fitted)
+        lookalike::told(held, &there, fitted)
     );
     Some(with(why, text, line, count))
 }
@@ -115,14 +117,14 @@ fn numbered(needle: &str) -> Option<(String, &'static str)> {
 }
 
 /// The window of lines that has most in common with the needle.
-fn near(text: &str, needle: &str) -> Miss {
+fn near(held: &str, text: &str, needle: &str) -> Miss {
     let wanted: Vec<&str> = split(needle).map(body).take(MOST_LINES).collect();
     let lines: Vec<&str> = split(text).map(body).collect();
     let start = aligned(&lines, &wanted, exactly)
         .or_else(|| aligned(&lines, &wanted, loosely))
         .or_else(|| alike(&lines, &wanted));
     let Some(start) = start else {
-        return told("it is nowhere in the file, and nothing there is like it");
+        return told(&format!("it is nowhere in {held}, and nothing there is like it"));
     };
     // A needle that begins or ends in the middle of a line is that line's part.
     let part = |at: usize, wanted_line: &str, line: &str| match (at == 0, at + 1 == wanted.len()) {
@@ -134,7 +136,7 @@ fn near(text: &str, needle: &str) -> Miss {
     let differs = (0..wanted.len()).find(|at| lines.get(start + at).is_none_or(|line| !part(*at, wanted[*at], line)));
     let Some(at) = differs else {
         return with(
-            format!("it is nowhere in the file as it is written; line {} is like it", start + 1),
+            format!("it is nowhere in {held} as it is written; line {} is like it", start + 1),
             text,
             start + 1,
             wanted.len(),
@@ -143,19 +145,19 @@ fn near(text: &str, needle: &str) -> Miss {
     let number = start + at + 1;
     let why = match lines.get(start + at) {
         None => format!(
-            "the file ends at line {} where old_text goes on with `{}`",
+            "{held} ends at line {} where old_text goes on with `{}`",
             lines.len(),
             visible(wanted[at])
         ),
         Some(line) => {
-            let what = difference(line, wanted[at]);
+            let what = difference(held, line, wanted[at]);
             let place = match at {
                 0 => String::new(),
                 1 => "; the line before it fits".to_owned(),
                 _ => format!("; the {at} lines before it fit"),
             };
             format!(
-                "line {number} differs{what}: the file has `{}`, old_text has `{}`{place}",
+                "line {number} differs{what}: {held} has `{}`, old_text has `{}`{place}",
                 visible(line),
                 visible(wanted[at])
             )
@@ -165,9 +167,9 @@ fn near(text: &str, needle: &str) -> Miss {
 }
 
 /// In what two lines differ, if that can be said in a word.
-fn difference(line: &str, wanted: &str) -> Cow<'static, str> {
+fn difference(held: &str, line: &str, wanted: &str) -> Cow<'static, str> {
     if line != wanted && lookalike::seen(line) == lookalike::seen(wanted) {
-        return format!(" in characters that look alike ({})", lookalike::told(line, wanted)).into();
+        return format!(" in characters that look alike ({})", lookalike::told(held, line, wanted)).into();
     }
     difference_of_words(line, wanted).into()
 }
@@ -306,7 +308,7 @@ mod tests {
 
     fn why(text: &str, needle: &str) -> String {
         assert_eq!(find(text, needle, 0, 1).count, 0);
-        explain(text, needle).why
+        explain("the file", text, needle).why
     }
 
     #[test]
@@ -367,7 +369,7 @@ mod tests {
 
     #[test]
     fn the_nearest_lines_are_shown_with_their_numbers() {
-        let miss = explain(TEXT, "\tint Get(int id)\n\t{\n\t\treturn item[id];\n");
+        let miss = explain("the file", TEXT, "\tint Get(int id)\n\t{\n\t\treturn item[id];\n");
         assert_eq!(miss.near, ["3: →int Get(int id)", "4: →{", "5: →→return items[id];"]);
         assert_eq!(visible(&"x".repeat(200)).chars().count(), SHOWN + 1);
     }

@@ -13,6 +13,7 @@ pub mod encoding;
 pub mod files;
 mod fitting;
 pub mod flags;
+mod held;
 mod keeping;
 #[cfg(test)]
 mod killed_tests;

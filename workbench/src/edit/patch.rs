@@ -43,14 +43,16 @@ pub struct Hunk {
     pub at: usize,
     /// The line at which it begins in the old file, from 1, where the patch tells it.
     pub line: Option<usize>,
-    /// A line above, from which on it is looked for.
-    pub below: Option<String>,
+    /// Lines above, each below the one before it; from the last one on it is looked for.
+    pub below: Vec<String>,
     /// Its lines: ` `, `-` or `+`, and the text.
     pub lines: Vec<(char, String)>,
     /// How each of its lines ends in the patch; empty where the patch ends.
     pub ends: Vec<String>,
     /// Whether it stands at the end of the file.
     pub last: bool,
+    /// Whether the last old line has no end.
+    pub was_open: bool,
     /// Whether the last new line has no end.
     pub open: bool,
     /// How its new lines end in a file that has no line end yet, where the patch tells it.
@@ -102,15 +104,36 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, String> {
         false => split(text).collect(),
     };
     let lines: Vec<&str> = whole.iter().map(|line| body(line)).collect();
-    let first = lines.iter().position(|line| !line.trim().is_empty()).ok_or("the patch is empty")?;
-    let files = match lines[first].trim() == "*** Begin Patch" {
-        true => sections(&lines, &whole, first + 1)?,
-        false => unified::read(&lines, &whole)?,
+    let mut said = (0..lines.len()).filter(|at| !lines[*at].trim().is_empty());
+    let first = said.next().ok_or("the patch is empty")?;
+    let is_begin = |at: &usize| lines[*at].trim() == "*** Begin Patch";
+    let files = match closing(lines[first]).zip(said.next().filter(is_begin)) {
+        Some((closing, begin)) => {
+            let last = said
+                .next_back()
+                .filter(|last| lines[*last].trim() == closing)
+                .unwrap_or(lines.len());
+            sections(&lines[..last], &whole, begin + 1)?
+        }
+        None if is_begin(&first) => sections(&lines, &whole, first + 1)?,
+        None => unified::read(&lines, &whole)?,
     };
     if files.is_empty() {
         return Err("the patch has no file: begin with `*** Begin Patch`, or with `--- a/path` and `+++ b/path`".to_owned());
     }
     Ok(files)
+}
+
+/// The line that ends what a line begins around a patch: a fence, or the text that a shell gives to a command.
+fn closing(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let mark = line
+        .strip_prefix("apply_patch")
+        .and_then(|rest| rest.trim_start().strip_prefix("<<"));
+    match mark {
+        Some(mark) => Some(mark.trim_start_matches('-').trim_matches(['\'', '"', ' '])),
+        None => line.starts_with("```").then_some("```"),
+    }
 }
 
 fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch>, String> {
@@ -165,7 +188,7 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
     }
     for file in &mut files {
         if let Kind::Update(hunks) = &mut file.kind {
-            hunks.retain(|hunk| !hunk.lines.is_empty() || hunk.below.is_some());
+            hunks.retain(|hunk| !(hunk.lines.is_empty() && hunk.below.is_empty()));
             if hunks.iter().any(|hunk| hunk.lines.is_empty()) || hunks.is_empty() && file.to.is_none() {
                 return Err(format!("the patch has no lines for {}", file.path));
             }
@@ -175,11 +198,6 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
 }
 
 fn update(hunks: &mut Vec<Hunk>, line: &str, ended: &str, number: usize) -> Result<(), String> {
-    let fresh = |below: Option<String>| Hunk {
-        at: number,
-        below,
-        ..Hunk::default()
-    };
     if line.trim_end() == "*** End of File" {
         if let Some(hunk) = hunks.last_mut() {
             hunk.last = true;
@@ -189,19 +207,29 @@ fn update(hunks: &mut Vec<Hunk>, line: &str, ended: &str, number: usize) -> Resu
     if let Some(below) = line.strip_prefix("@@") {
         let below = below.trim();
         let below = below.strip_suffix("@@").unwrap_or(below).trim();
-        hunks.push(fresh((!below.is_empty()).then(|| below.to_owned())));
+        begun(hunks, number, |last| last.lines.is_empty())
+            .below
+            .extend((!below.is_empty()).then(|| below.to_owned()));
         return Ok(());
     }
-    if hunks.is_empty() {
-        hunks.push(fresh(None));
-    }
-    let hunk = hunks.last_mut().expect("invariant: one was just made");
+    let hunk = begun(hunks, number, |_| true);
     match line.chars().next() {
         None => hunk.push(' ', "", ended),
         Some(sign @ (' ' | '-' | '+')) => hunk.push(sign, &line[1..], ended),
         Some(_) => return Err(format!("line {number} of the patch begins with none of space, - and +")),
     }
     Ok(())
+}
+
+/// The last hunk, if it goes on, or else one that begins at a line of the patch.
+fn begun(hunks: &mut Vec<Hunk>, number: usize, goes_on: impl Fn(&Hunk) -> bool) -> &mut Hunk {
+    if !hunks.last().is_some_and(goes_on) {
+        hunks.push(Hunk {
+            at: number,
+            ..Hunk::default()
+        });
+    }
+    hunks.last_mut().expect("invariant: one was just made")
 }
 
 #[cfg(test)]
@@ -222,6 +250,22 @@ mod tests {
             (&files[0].kind, files[2].to.as_deref()),
             (&Kind::Add("a\n\n".to_owned()), Some("q.cs"))
         );
+    }
+
+    #[test]
+    fn what_stands_around_a_patch_is_no_part_of_it() {
+        let patch = "*** Begin Patch\n*** Delete File: o.cs\n*** End Patch";
+        for (begin, end) in [
+            ("apply_patch <<'EOF'", "EOF"),
+            ("apply_patch << \"END\"", "END\n\n"),
+            ("```diff", "```\n"),
+            ("```", "```"),
+        ] {
+            assert_eq!(parse(&format!("\n{begin}\n{patch}\n{end}")), parse(patch), "{begin}");
+        }
+        for (begin, end) in [("apply_patch <<'EOF'", "END"), ("apply_patch", "EOF"), ("```", "~~~")] {
+            assert!(parse(&format!("{begin}\n{patch}\n{end}")).is_err(), "{begin}");
+        }
     }
 
     #[test]

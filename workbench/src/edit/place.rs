@@ -79,6 +79,10 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
     if given.len() > LONGEST || given.chars().any(char::is_control) {
         return Err(Refused::Odd);
     }
+    // A name that ends so is a folder's, whether that is there or not.
+    if given.ends_with('/') || given.ends_with("/.") {
+        return Err(Refused::NoFile(given.to_owned()));
+    }
     let real = real(&root.join(given), given)?;
     let below = real.strip_prefix(root).map_err(|_| Refused::Outside(given.to_owned()))?;
     if below.as_os_str().is_empty() {
@@ -237,6 +241,9 @@ mod tests {
             ("store/new", "store"),
             ("src", "no file"),
             (".", "no file"),
+            ("src/", "no file"),
+            ("new/", "no file"),
+            ("new/.", "no file"),
             ("src/a.cs/b", "below file"),
             ("a\nb", "odd"),
             ("src/loop", "system"),

@@ -506,7 +506,10 @@ pub(super) fn taken(path: &str) -> Trouble {
 }
 
 pub(super) fn unread(path: &str, error: &io::Error) -> Trouble {
-    let hint = "mend the file or its permissions";
+    let hint = match error.kind() {
+        io::ErrorKind::FileTooLarge => "edit it with another tool, or keep in it what is to be edited in files of its own",
+        _ => "mend the file or its permissions",
+    };
     Trouble::new(format!("{path} cannot be read: {error}"), hint).at(path)
 }
 

@@ -5,6 +5,7 @@
 use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
 use super::fitting::fitted;
+use super::held::Held;
 use super::patch::{FilePatch, Hunk, Kind};
 use super::run::{Run, Trouble, taken};
 use super::state::Status;
@@ -223,8 +224,8 @@ type Texts = BTreeMap<String, Option<Written>>;
 fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Option<Written>, Trouble> {
     let path = &step.path;
     let after = |hunks: &[Hunk]| match now.get(path) {
-        Some(Some(known)) => changed(&known.text, known.encoding, hunks, path),
-        Some(None) | None => changed(&run.text(path)?, run.document(path)?.now.encoding, hunks, path),
+        Some(Some(known)) => changed(&known.text, known.encoding, hunks, path, run.held(path)),
+        Some(None) | None => changed(&run.text(path)?, run.document(path)?.now.encoding, hunks, path, run.held(path)),
     };
     match &step.part.kind {
         Kind::Add(text) => {
@@ -245,12 +246,12 @@ fn text<F: Files>(run: &Run<'_, F>, now: &Texts, step: &Step<'_>) -> Result<Opti
 }
 
 /// A text after hunks. Those of git tell the byte order mark with the line behind it; then it stays, comes or goes as they say.
-fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str) -> Result<Written, Trouble> {
+fn changed(text: &str, encoding: Encoding, hunks: &[Hunk], path: &str, held: Held) -> Result<Written, Trouble> {
     let tells = hunks.iter().any(|hunk| hunk.old().any(|(line, _)| line.starts_with(MARK)));
     if !(encoding.mark && tells) {
-        return Ok(Written::of(fitted(text, hunks, path)?, Some(text), encoding));
+        return Ok(Written::of(fitted(text, hunks, path, held)?, Some(text), encoding));
     }
-    let made = fitted(&format!("{MARK}{text}"), hunks, path)?;
+    let made = fitted(&format!("{MARK}{text}"), hunks, path, held)?;
     let rest = made.strip_prefix(MARK);
     Ok(Written {
         encoding: Encoding {

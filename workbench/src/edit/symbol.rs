@@ -71,17 +71,31 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
     if asked.at != Where::Replace {
         stands_alone(asked)?;
     }
-    let (made, what, place) = match &asked.defines {
+    let Made { made, what, place } = match &asked.defines {
         Some(defines) => compiled(text, asked, defines)?,
         None => whatever(text, asked, |defines| compiled(text, asked, defines))?,
     };
     let defines = asked.defines.clone().unwrap_or_default();
-    only_declares(&made, &place.new, &asked.new, &defines)?;
+    only_declares(text, &made, &place, &asked.new, &defines)?;
     Ok((made, what))
 }
 
+/// An edit of what is compiled under some symbols: the text after it, what was done in words, and where.
+#[derive(PartialEq)]
+struct Made {
+    made: String,
+    what: String,
+    place: Place,
+}
+
+impl AsRef<str> for Made {
+    fn as_ref(&self) -> &str {
+        &self.made
+    }
+}
+
 /// The edit of what is compiled under these symbols, and its place.
-fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(String, String, Place), Refused> {
+fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Made, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
@@ -120,7 +134,7 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<(St
         Where::Before => format!("put the text before {}", found.is.name),
         Where::After => format!("put the text behind {}", found.is.name),
     };
-    Ok((made, what, place))
+    Ok(Made { made, what, place })
 }
 
 /// An insertion is no part of the symbol that it stands beside, and takes none of it.

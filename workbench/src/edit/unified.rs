@@ -317,9 +317,9 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
         let (sign, rest) = match text.chars().next() {
             None => (' ', ""),
             Some(sign @ (' ' | '-' | '+')) => (sign, &text[1..]),
-            // It is about the old text: the new one goes on.
+            // It is about one of the two texts: the other one goes on.
             Some('\\') => {
-                hunk.last = true;
+                opened(&mut hunk, next + 1, olds, news)?;
                 next += 1;
                 continue;
             }
@@ -341,9 +341,24 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
         next += 1;
     }
     if lines.get(next).is_some_and(|line| line.starts_with('\\')) {
-        hunk.last = true;
-        hunk.open = hunk.lines.last().is_some_and(|(sign, _)| *sign != '-');
+        opened(&mut hunk, next + 1, olds, news)?;
         next += 1;
     }
     Ok((hunk, next))
+}
+
+/// A line of the patch says that the one before it has no end: so it is the last one of the old text, of the new one, or of both, of which so many lines
+/// are still to come.
+fn opened(hunk: &mut Hunk, number: usize, olds: usize, news: usize) -> Result<(), String> {
+    let sign = hunk.lines.last().map(|(sign, _)| *sign);
+    let (is_old, is_new) = (matches!(sign, Some(' ' | '-')), matches!(sign, Some(' ' | '+')));
+    if !(is_old || is_new) || is_old && olds > 0 || is_new && news > 0 {
+        return Err(format!(
+            "line {number} of the patch says that a line has no end, which only the last one of a file can be without"
+        ));
+    }
+    hunk.last = true;
+    hunk.was_open |= is_old;
+    hunk.open |= is_new;
+    Ok(())
 }

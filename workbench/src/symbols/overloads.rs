@@ -1,5 +1,6 @@
 //! The members of types, told apart by their parameters: what `//types/T:members` says.
 
+use super::index::simple_name;
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::path::{Glob, is_wild};
 use engine::planning::symbol::name_of;
@@ -129,6 +130,15 @@ pub fn fitting(members: &[Overload], name: &str, parameters: Option<&[String]>) 
         }
     }
     Vec::new()
+}
+
+/// The member that C# writes with the name of its type, given the type's key: a constructor, or behind `~` the finalizer.
+pub fn named_as_type(key: &str, name: &str) -> Option<&'static str> {
+    let own = simple_name(key);
+    match name.strip_prefix('~') {
+        Some(name) => same_case(own, name).then_some("Finalize"),
+        None => same_case(own, name).then_some(".ctor"),
+    }
 }
 
 /// What a member may be called: its key, the name in it with its arity mark, and without.

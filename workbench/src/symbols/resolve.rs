@@ -363,10 +363,16 @@ impl<O: Outputs> Asking<'_, O> {
         let mut found = Vec::new();
         let own = overloads::of(self.outputs, &keys)?;
         for (&at, rows) in types.iter().zip(own) {
-            let mut fitting: Vec<Found> = overloads::fitting(&rows, name, wanted)
-                .into_iter()
-                .map(|member| of_member(at, member))
-                .collect();
+            let of = |name: &str| {
+                overloads::fitting(&rows, name, wanted)
+                    .into_iter()
+                    .map(|member| of_member(at, member))
+                    .collect()
+            };
+            let mut fitting: Vec<Found> = of(name);
+            if let Some(name) = overloads::named_as_type(self.symbols.key(at), name).filter(|_| fitting.is_empty()) {
+                fitting = of(name);
+            }
             if fitting.is_empty() && !is_wild(name) && !name.starts_with('.') {
                 fitting = self.inherited(at, name)?;
             }

@@ -78,6 +78,8 @@ fn what_paths_mean() {
         ("Store.System.IDisposable.Dispose", "suffix! Box.Store#System.IDisposable.Dispose()"),
         ("Box.Store#Get(string?,int)", "exact! Box.Store#Get(string?,int)"),
         ("Box.Store..ctor", "exact! Box.Store#.ctor(int)"),
+        ("Box.Store.Store(int)", "exact! Box.Store#.ctor(int)"),
+        ("Box.Store#Store", "exact! Box.Store#.ctor(int)"),
         ("BigStore.Get(int)", "suffix! Box.Store#Get(int) (Box.BigStore)"),
         ("BigStore.Cache", "fuzzy Box.Store#Cache"),
         ("Twice", "suffix! Box.BigStore#Twice()"),

@@ -1,0 +1,80 @@
+//! What a text is in which something was looked for in vain: the file, or the buffer with edits that the file has not. Whoever reads the file again
+//! would look for it in the wrong text.
+
+use super::files::Files;
+use super::run::Run;
+
+/// Which text it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Held {
+    /// That of the file, which the buffer is.
+    File,
+    /// That of the buffer, which is not saved.
+    Buffer,
+}
+
+impl Held {
+    /// In a sentence.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::File => "the file",
+            Self::Buffer => "the buffer",
+        }
+    }
+
+    /// Where something is not, as a sentence has it first.
+    pub(super) fn of(self, path: &str) -> String {
+        match self {
+            Self::File => path.to_owned(),
+            Self::Buffer => format!("the buffer of {path}, which has edits that are not saved"),
+        }
+    }
+
+    /// What leads to what is there.
+    pub(super) fn way(self) -> &'static str {
+        match self {
+            Self::File => "read the place again and give old_text exactly as it stands there",
+            Self::Buffer => {
+                "see with `diff` what the buffer has and the file has not, and give old_text exactly as it stands in the buffer"
+            }
+        }
+    }
+}
+
+impl<F: Files> Run<'_, F> {
+    /// Which text of a document is edited.
+    pub(super) fn held(&self, path: &str) -> Held {
+        match self.session.documents.get(path).is_some_and(|document| document.is_edited()) {
+            true => Held::Buffer,
+            false => Held::File,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::Order;
+    use super::super::session_tests::Coder;
+    use super::super::state::Mode;
+
+    #[test]
+    fn a_miss_in_a_buffer_that_is_not_saved_speaks_of_the_buffer() {
+        let mut coder = Coder::opened("one\ntwo\n", Mode::Manual);
+        let of_file = coder.replace("nowhere", "b");
+        assert_eq!(
+            of_file.summary,
+            "no match in a.cs: it is nowhere in the file, and nothing there is like it"
+        );
+        coder.replace("two", "three");
+        let of_buffer = coder.replace("two", "four");
+        let begin = "no match in the buffer of a.cs, which has edits that are not saved: it is nowhere in the buffer";
+        assert!(of_buffer.summary.starts_with(begin), "{}", of_buffer.summary);
+        assert!(of_buffer.guidance.is_some_and(|way| way.starts_with("see with `diff`")));
+        let patch = "*** Begin Patch\n*** Update File: a.cs\n-two\n+four\n*** End Patch";
+        let of_patch = coder.ask(Order::Patch(patch.to_owned())).summary;
+        assert!(
+            of_patch.starts_with("the buffer of a.cs, which has edits that are not saved: the hunk"),
+            "{of_patch}"
+        );
+    }
+}
