@@ -129,6 +129,8 @@ impl Told<'_> {
             why: why.to_owned(),
         };
         let no_room = self.made.left_out.iter().map(|at| &self.choice.chosen[*at]);
+        // What is named is told however much it is.
+        let told = TOLD.max(named.len() + no_room.clone().filter(|chosen| chosen.mention.is_some()).count());
         let no_room = no_room.map(|chosen| left(chosen.at, chosen.score, NO_ROOM));
         let full = format!("the budget is for {most} types, and those were chosen before it");
         let others = self.choice.others.iter().map(|(at, score, passed)| {
@@ -139,7 +141,7 @@ impl Told<'_> {
             };
             left(*at, *score, why)
         });
-        (named.into_iter().chain(no_room).chain(others).take(TOLD).collect(), total)
+        (named.into_iter().chain(no_room).chain(others).take(told).collect(), total)
     }
 
     /// What the query names and the text does not show, and why.

@@ -443,6 +443,29 @@ fn what_is_named_comes_before_others_and_says_what_has_no_room() {
 }
 
 #[test]
+fn all_types_that_are_named_are_shown_or_left_out_for_their_true_reason() {
+    let bench = Bench::memotree();
+    let named = "FileBlobStorage FindCommand FlagPredicate IBlobStorage ICommand ILodPolicy INodeExporter INodePredicate INodeStore IRepository \
+        JsonExporter KindPredicate LodView MarkdownExporter MarkdownImporter MemoryBlobStorage NodeChange NodeCodec NodeContent NodeExtensions \
+        NodeFlags NodeQuery NodeStore NodeStoreOptions NodeVisitor";
+    for budget in ["100", "400", "1500"] {
+        let answer = built(&bench, &["--query", named, "--budget", budget]);
+        let shown = paths(&answer);
+        let left = answer["leftOut"].as_array().expect("a list");
+        let mentions = answer["mentions"].as_array().expect("mentions");
+        assert_eq!(mentions.len(), 25, "{answer}");
+        for path in mentions.iter().flat_map(|one| one["types"].as_array().expect("types")) {
+            let reason = left.iter().find(|left| left["path"] == *path).map(|left| &left["why"]);
+            let is_shown = shown.iter().any(|shown| path.as_str().is_some_and(|path| path.ends_with(shown)));
+            assert!(
+                is_shown || reason.is_some_and(|why| why == "there is no room for it in the budget"),
+                "{budget}: {path}: {answer}"
+            );
+        }
+    }
+}
+
+#[test]
 fn rounds_tell_their_threshold_and_handles_are_what_they_are() {
     let bench = Bench::memotree();
     let first = built(&bench, &["--query", "NodeCodec", "--conversation", "new"]);

@@ -67,11 +67,13 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
         }
         let Wanted::File(lines) = mention.wanted else { return true };
         let (written, _) = written::place(&mention.text);
-        let written = written.replace('\\', "/");
+        // An address may be of anything: only one of a file that is here means it.
+        let is_address = written.contains("://");
+        let written = written::local(written).replace('\\', "/");
         let plain = paths(&written, place, &sources);
         let decoded = || paths(&written::decoded(&written)?, place, &sources).ok();
         match plain.or_else(|why| decoded().ok_or(why)) {
-            Err(why) => mention.not_shown = why,
+            Err(why) => mention.not_shown = why.filter(|_| !is_address),
             Ok(paths) => {
                 for path in paths {
                     take(mention, read(&written, &path, lines, place), &mut found);
@@ -146,11 +148,12 @@ fn paths(
     }))
 }
 
-/// A path, and what is left of it without its first folders: it may be one of another machine, or of a diff, where `a/` stands before it.
+/// A path, and what is left of it without its first folders: it may be one of another machine, or of a diff, where `a/` stands before it, or begin at
+/// the root of the repository, as `/README.md` of a link does.
 pub fn tails(path: &str) -> impl Iterator<Item = &str> {
-    let is_of_diff = path.starts_with("a/") || path.starts_with("b/");
+    let is_of_root = ["a/", "b/", "/"].iter().any(|root| path.starts_with(root));
     let cut = path.match_indices('/').map(|(at, _)| &path[at + 1..]).enumerate();
-    let cut = cut.filter(move |(at, tail)| tail.contains('/') || *at == 0 && is_of_diff);
+    let cut = cut.filter(move |(at, tail)| tail.contains('/') || *at == 0 && is_of_root);
     std::iter::once(path).chain(cut.map(|(_, tail)| tail))
 }
 
@@ -198,32 +201,42 @@ impl Attached {
 
     /// All its lines, or as many from the first on as `most` tokens hold; `None` when not even one fits.
     pub fn fitted(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
-        let ends: Vec<usize> = self.text.split_inclusive('\n').map(str::len).collect();
-        let ends: Vec<usize> = ends
-            .into_iter()
-            .scan(0, |end, length| {
-                *end += length;
-                Some(*end)
-            })
-            .collect();
-        let made = |lines: usize| -> Option<Fitted> {
-            let text = self.section(&self.text[..ends[lines - 1]], lines, ends.len());
-            // A token is hardly ever more than 16 bytes: what is longer need not be counted.
-            let tokens = (text.len() / 16 <= most).then(|| count(&text)).filter(|tokens| *tokens <= most)?;
-            let left_out = (lines < ends.len()).then(|| (self.first + lines, self.first + ends.len() - 1));
-            Some(Fitted { text, tokens, left_out })
-        };
+        let ends = self.ends();
         let (mut best, mut over) = (None, ends.len() + 1);
         let mut least = 0;
         let mut next = ends.len();
         while least + 1 < over && next > 0 {
-            match made(next) {
+            match self.of_lines(next, &ends, most, count) {
                 Some(fits) => (best, least) = (Some(fits), next),
                 None => over = next,
             }
             next = usize::midpoint(least, over);
         }
         best
+    }
+
+    /// Its first line alone, if that fits.
+    pub fn least(&self, most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
+        let ends = self.ends();
+        ends.first().and_then(|_| self.of_lines(1, &ends, most, count))
+    }
+
+    /// The byte behind each line.
+    fn ends(&self) -> Vec<usize> {
+        let lines = self.text.split_inclusive('\n');
+        let ends = lines.scan(0, |end, line| {
+            *end += line.len();
+            Some(*end)
+        });
+        ends.collect()
+    }
+
+    fn of_lines(&self, lines: usize, ends: &[usize], most: usize, count: &dyn Fn(&str) -> usize) -> Option<Fitted> {
+        let text = self.section(&self.text[..ends[lines - 1]], lines, ends.len());
+        // A token is hardly ever more than 16 bytes: what is longer need not be counted.
+        let tokens = (text.len() / 16 <= most).then(|| count(&text)).filter(|tokens| *tokens <= most)?;
+        let left_out = (lines < ends.len()).then(|| (self.first + lines, self.first + ends.len() - 1));
+        Some(Fitted { text, tokens, left_out })
     }
 
     fn section(&self, text: &str, lines: usize, all: usize) -> String {
@@ -304,6 +317,7 @@ mod tests {
         for (text, expected) in [
             ("README.md", "README.md:1-2"),
             ("README.md:2", "README.md:2-2"),
+            ("/README.md:1", "README.md:1-1"),
             ("docs/a/my%20guide.md:1", "docs/a/my guide.md:1-1"),
             ("my guide.md", "docs/a/my guide.md:1-1"),
             (
@@ -317,6 +331,9 @@ mod tests {
             ("other/README.md", "there is no such file in the workspace"),
             ("/ci/1/docs/a/only.md", "docs/a/only.md:1-1"),
             ("/elsewhere/docs/a/guide.md", "docs/a/guide.md:1-1"),
+            ("https://github.com/o/r/blob/main/docs/a/only.md#L1", "docs/a/only.md:1-1"),
+            ("file:///ci/1/docs/a/only.md", "docs/a/only.md:1-1"),
+            ("https://example.com/docs/gone.md", "no mention"),
             ("docs/.env", "docs/.env is kept from models by **/.env"),
             ("own/x.txt", "own/x.txt is kept from models by own/**"),
             (".git/config", ".git/config belongs to git"),

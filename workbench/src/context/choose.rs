@@ -106,21 +106,15 @@ impl Candidate {
     }
 }
 
-/// Chooses at most `most` types. `whole` is the size up to which one can be shown whole; of what was not chosen `told` are named.
+/// Chooses at most `most` types, but of each thing that the query names as many, however much it names. `whole` is the size up to which one can be
+/// shown whole; of what was not chosen `told` are named.
 pub fn choose(question: &Question<'_>, most: usize, whole: usize, told: usize) -> Choice {
     let mut choice = Choice::default();
     let mut open = candidates(question, &mut choice.withheld);
     // What the query names comes first, in its order.
-    let named: Vec<usize> = question
-        .mentions
-        .iter()
-        .flat_map(|one| &one.types)
-        .filter_map(|key| question.index.find(key))
-        .collect();
-    for at in named {
-        if choice.chosen.len() < most
-            && let Some(candidate) = open.remove(&at)
-        {
+    let named = question.mentions.iter().flat_map(|one| one.types.iter().take(most));
+    for at in named.filter_map(|key| question.index.find(key)) {
+        if let Some(candidate) = open.remove(&at) {
             take(question, candidate, &mut open, &mut choice);
         }
     }
@@ -347,6 +341,32 @@ mod tests {
     }
 
     #[test]
+    fn all_that_is_named_is_chosen_and_of_many_in_one_file_as_many_as_are_wanted() {
+        let (index, choice) = plain("`Button`, `Window`, `Log` and `Delay`: retry", 1);
+        assert_eq!(keys(&index, &choice), ["Ui.Button", "Ui.Window", "Net.Log", "Net.Delay"]);
+        let index = self::index();
+        let words = distinct("Net.cs");
+        let file = Mention {
+            text: "Net.cs".to_owned(),
+            types: ["Net.Log", "Net.Delay", "Net.Client"].map(str::to_owned).into(),
+            ..Mention::default()
+        };
+        let question = Question {
+            index: &index,
+            secrets: &Secrets::default(),
+            words: &words,
+            mentions: &[file],
+            packages: &[],
+            log: &Log::default(),
+            inheritance: &Inheritance::default(),
+            weights: &WEIGHTS,
+        };
+        let choice = choose(&question, 2, 1000, 3);
+        assert_eq!(keys(&index, &choice), ["Net.Log", "Net.Delay"]);
+        assert_eq!(choice.others[0].2, Passed::Full);
+    }
+
+    #[test]
     fn what_is_not_chosen_says_why() {
         let index = index();
         let passed = |most, weights: &Factors| -> Vec<Passed> {
@@ -421,7 +441,8 @@ mod tests {
         fn choices_are_sound(query in "[a-zA-Z.` ]{0,40}", most in 0_usize..8) {
             let (index, choice) = plain(&query, most);
             let all: BTreeSet<usize> = choice.chosen.iter().map(|one| one.at).collect();
-            prop_assert!(all.len() == choice.chosen.len() && all.len() <= most);
+            let named = choice.chosen.iter().filter(|one| one.mention.is_some()).count();
+            prop_assert!(all.len() == choice.chosen.len() && all.len() <= most.max(named));
             for one in &choice.chosen {
                 prop_assert!(one.factors.all().iter().all(|factor| (0.0..=1.0).contains(factor)), "{:?}", one);
                 prop_assert!(one.beside.iter().all(|at| all.contains(at)));

@@ -2,8 +2,8 @@
 //!
 //! Every chosen type has a share of the budget: 0.6 by how well it fits, 0.2 by its nearness to the others, 0.1 if it can be shown whole, 0.1 by how
 //! often it was used. It is shown in the fullest form that its share holds: its code, its outline, or in brief the lines of its outline that say a
-//! word of the query. What the query names comes before all shares: its members in full, then its types, each in brief, as outlines if they fit, as
-//! code if that does. Files that it names and that no type stands in have a quarter of the budget. What is left over makes forms fuller, the most
+//! word of the query. What the query names comes before all shares: its members in full, then its types, each by its name alone, in brief if that
+//! fits, as outlines if they do, as code if that does. Files that it names and that no type stands in have a quarter of the budget. What is left over makes forms fuller, the most
 //! important first, and then files; what fits in no form is left out and named.
 
 use super::attached::{Attached, Fitted};
@@ -90,7 +90,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     let room = budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1));
     let sizes: Vec<usize> = texts.iter().map(|text| text.size).collect();
     let shares = shares(chosen, &sizes, budget);
-    let saying = |asked: &BTreeSet<String>, text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
+    let saying = |asked: Option<&BTreeSet<String>>, text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
         let named: Vec<&Stretch> = members.iter().map(|at| &text.named[*at]).collect();
         let section = section(text, form, &named, asked)?;
         // A token is hardly ever more than 16 bytes: what is longer need not be counted.
@@ -104,9 +104,8 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
             tokens,
         })
     };
-    let made = |text: &Texts, form: Form, members: &[usize], most: usize| saying(&asked, text, form, members, most);
-    // Members that are named come before all else, also before others of their types that say a word of the query.
-    let nothing = BTreeSet::new();
+    let made = |text: &Texts, form: Form, members: &[usize], most: usize| saying(Some(&asked), text, form, members, most);
+    // Members that are named come before all else, also before what else is known of their types.
     let mut used = 0;
     let mut sections: Vec<Option<Section>> = Vec::with_capacity(chosen.len());
     for text in texts {
@@ -114,7 +113,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
         for at in 0..text.named.len() {
             let (mut members, own) = kept.as_ref().map_or((Vec::new(), 0), |kept| (kept.members.clone(), kept.tokens));
             members.push(at);
-            if let Some(with) = saying(&nothing, text, Form::Brief, &members, room - used + own) {
+            if let Some(with) = saying(None, text, Form::Brief, &members, room - used + own) {
                 used = used - own + with.tokens;
                 kept = Some(with);
             }
@@ -122,9 +121,9 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
         sections.push(kept);
     }
     let for_files = if chosen.is_empty() { room } else { room / FOR_FILES };
-    let mut attached = fitted(files, for_files.min(room - used), count);
-    let of_files = |attached: &[Option<Fitted>]| attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
-    used += of_files(&attached);
+    let mut attached = vec![None; files.len()];
+    give(files, &mut attached, for_files.min(room - used), count);
+    used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
     let is_named = |one: &Chosen, text: &Texts| one.mention.is_some() || !text.named.is_empty();
     let raise = |sections: &mut [Option<Section>], used: &mut usize, form: Form, named: bool| {
         for ((one, text), shown) in chosen.iter().zip(texts).zip(sections) {
@@ -143,6 +142,17 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
             }
         }
     };
+    // Nothing else takes the room for the name of a named type, nor that for the first line of a named file.
+    for ((one, text), shown) in chosen.iter().zip(texts).zip(&mut sections) {
+        if shown.is_none() && is_named(one, text) {
+            *shown = saying(None, text, Form::Brief, &[], room - used);
+            used += shown.as_ref().map_or(0, |shown| shown.tokens);
+        }
+    }
+    for (file, shown) in files.iter().zip(&mut attached).filter(|(_, shown)| shown.is_none()) {
+        *shown = file.least(room - used, count);
+        used += shown.as_ref().map_or(0, |shown| shown.tokens);
+    }
     for form in [Form::Brief, Form::Outline, Form::Code] {
         raise(&mut sections, &mut used, form, true);
     }
@@ -175,23 +185,21 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     for form in [Form::Outline, Form::Code] {
         raise(&mut sections, &mut used, form, false);
     }
-    let own = of_files(&attached);
-    attached = fitted(files, own + (room - used), count);
+    give(files, &mut attached, room - used, count);
     joined(&heading, sections, attached, material, budget, count)
 }
 
-/// Files within so many tokens: each within an equal share of them, and what short ones leave over goes to longer ones.
-fn fitted(files: &[Attached], most: usize, count: &dyn Fn(&str) -> usize) -> Vec<Option<Fitted>> {
+/// Gives files so many more tokens: each an equal share of them, and what short ones leave over goes to longer ones.
+fn give(files: &[Attached], shown: &mut [Option<Fitted>], mut free: usize, count: &dyn Fn(&str) -> usize) {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_key(|at| files[*at].size());
-    let mut left = most;
-    let mut all = vec![None; files.len()];
     for (before, at) in order.into_iter().enumerate() {
-        let fitted = files[at].fitted(left / (files.len() - before), count);
-        left -= fitted.as_ref().map_or(0, |fitted| fitted.tokens);
-        all[at] = fitted;
+        let own = shown[at].as_ref().map_or(0, |shown| shown.tokens);
+        if let Some(more) = files[at].fitted(own + free / (files.len() - before), count) {
+            free = free + own - more.tokens;
+            shown[at] = Some(more);
+        }
     }
-    all
 }
 
 /// Puts it together. Pieces may take a token more together than apart, so the least important go until it fits: types, and then files.
@@ -449,6 +457,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_is_named_comes_by_name_alone_where_no_more_has_room() {
+        let mut types: Vec<Texts> = ["A", "B", "C"].map(|key| texts(key, 30)).into();
+        let lines = (0..4).map(|at| format!("  + void Pour{at}() pours much of it and says so in many words\n"));
+        types[1].outline.extend(lines);
+        let mut order: Vec<Chosen> = (0..3).map(|at| chosen(at, 0.9)).collect();
+        (order[0].mention, order[1].mention) = (Some("A".to_owned()), Some("B".to_owned()));
+        let made = composed("pour much of it", &order, &types, &[], 60);
+        let shown: Vec<usize> = made.placed.iter().map(|one| one.at).collect();
+        assert!(shown.starts_with(&[0, 1]), "{}", made.text);
+        assert!(made.text.contains("## B\nsrc/B.cs:1-30\n\n"), "{}", made.text);
+        let made = composed("pour much of it", &order, &types, &[], 90);
+        assert!(made.text.contains("Pour3"), "{}", made.text);
+    }
+
     fn member(key: &str, words: usize) -> Stretch {
         Stretch {
             path: format!("{key}#Fill()"),
@@ -518,6 +541,8 @@ mod tests {
         assert!(of_files(&left_over) > 300, "{}", left_over.text);
         assert!(of_files(&made(&[], &[], 600)) > 500);
         assert_eq!(made(&order, &types, 4_000).files[0].1.left_out, None);
+        // A quarter of this budget is for no line of the two.
+        assert_eq!(made(&order, &types, 60).files.len(), 2);
     }
 
     proptest! {

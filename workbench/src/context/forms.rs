@@ -40,8 +40,9 @@ pub struct Texts {
     pub size: usize,
 }
 
-/// A type in a form, with the sources of `members` of it unless all of its source is shown; `None` when there is nothing to show it by.
-pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: &BTreeSet<String>) -> Option<String> {
+/// A type in a form, with the sources of `members` of it unless all of its source is shown; `None` when there is nothing to show it by. In brief it
+/// comes with the lines that say a word of what is `asked`; its shortest form, without anything asked, is its name and place.
+pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BTreeSet<String>>) -> Option<String> {
     let places = text.places.join(", ");
     let mut head = format!("## {}\n{places}\n", text.key);
     if form != Form::Code {
@@ -60,7 +61,10 @@ pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: &BTreeSet<
             Some(format!("{head}{}\n\n", body.trim_end()))
         }
         Form::File => None,
-        Form::Brief => Some(format!("{head}{}\n", brief(&text.key, &text.outline, asked))),
+        Form::Brief => {
+            let lines = asked.map(|asked| brief(&text.key, &text.outline, asked));
+            Some(format!("{head}{}\n", lines.unwrap_or_default()))
+        }
     }
 }
 

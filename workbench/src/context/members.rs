@@ -2,11 +2,11 @@
 
 use super::index::Index;
 use super::mentioned::{Mention, Wanted};
-use super::written::{Lines, is_of_name};
+use super::spelled::spellings;
+use super::written::Lines;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
-use crate::symbols::path::SymbolPath;
 use crate::symbols::resolve::{Options, resolve};
 use crate::symbols::source::sources;
 use engine::values::label::halves;
@@ -59,35 +59,6 @@ fn by_name<O: Outputs>(outputs: &mut O, symbols: &Symbols, name: &str, mention: 
 
 fn is_meant(found: &Resolution, one: &Candidate) -> bool {
     matches!(found.how, Some(How::Exact | How::Suffix)) && one.member().is_some()
-}
-
-/// A name of a member as it was written, with the types of its parameters where a stack trace or a declaration has their names too, without
-/// parameters, and as the property or event that it reads or changes.
-fn spellings(name: &str) -> Vec<String> {
-    let mut all = vec![name.to_owned()];
-    let path = SymbolPath::parse(name).ok();
-    if let (Some(parameters), Some(open)) = (path.and_then(|path| path.parameters), name.find('(')) {
-        let types: Vec<&str> = parameters.iter().map(|one| kind(one)).collect();
-        all.push(format!("{}({})", &name[..open], types.join(",")));
-        all.push(name[..open].to_owned());
-    }
-    let plain = all.last().cloned().unwrap_or_default();
-    let (owner, member) = plain.split_at(plain.rfind(['.', '#']).map_or(0, |at| at + 1));
-    let accessed = ["get_", "set_", "add_", "remove_"]
-        .iter()
-        .find_map(|kind| member.strip_prefix(kind));
-    all.extend(accessed.map(|member| format!("{owner}{member}")));
-    all
-}
-
-/// The type of a parameter that may be written with its name and a default value.
-fn kind(parameter: &str) -> &str {
-    let parameter = parameter.split('=').next().unwrap_or(parameter).trim_end();
-    let kind = parameter.trim_end_matches(is_of_name);
-    match kind.ends_with([' ', '>', ']', '?', '*', '&']) {
-        true => kind.trim_end(),
-        false => parameter,
-    }
 }
 
 /// The members that stand in lines, the types of those first, and then the innermost that stands there; and the lines in which none stands.
@@ -204,7 +175,10 @@ mod tests {
     use crate::symbols::samples::Sample;
 
     fn named(query: &str) -> (Vec<Mention>, Vec<Stretch>) {
-        let mut sample = Sample::default();
+        named_in(Sample::default(), query)
+    }
+
+    fn named_in(mut sample: Sample, query: &str) -> (Vec<Mention>, Vec<Stretch>) {
         let symbols = sample.names();
         let index = Index::read(&mut sample, &symbols, None).expect("an index");
         let mut mentions = mentions(query, &index);
@@ -268,20 +242,25 @@ mod tests {
     }
 
     #[test]
-    fn parameters_have_types_names_and_defaults() {
-        for (parameter, expected) in [
-            ("int", "int"),
-            ("int id", "int"),
-            ("int most=3", "int"),
-            ("Action<T,int>callback", "Action<T,int>"),
-            ("Action<T,int>", "Action<T,int>"),
-            ("string?name", "string?"),
-            ("object[]", "object[]"),
-            ("object[]all", "object[]"),
-            ("System.Int32 id", "System.Int32"),
-            ("System.Int32", "System.Int32"),
+    fn members_without_names_of_their_own_are_named_as_source_and_stack_traces_do() {
+        let source = "namespace My.Core;\npublic interface IThing { void Do(); }\npublic class Thing<T> : IThing\n{\n    public int this[int at] => at;\n    ~Thing() { }\n    public static Thing<T> operator +(Thing<T> a, int b) => a;\n    public static bool operator ==(Thing<T> a, int b) => true;\n    void IThing.Do() { }\n}\n";
+        for (query, expected) in [
+            ("`Thing.this[int]` fails", "My.Core.Thing`1#this[](int)"),
+            ("Thing.this[int], Thing<T>", "My.Core.Thing`1#this[](int)"),
+            ("Thing.Item", "My.Core.Thing`1#this[](int)"),
+            ("at My.Core.Thing`1.get_Item(Int32 i)", "My.Core.Thing`1#this[](int)"),
+            ("Thing.~Thing", "My.Core.Thing`1#Finalize()"),
+            ("(see Thing.operator +)", "My.Core.Thing`1#op_Addition(Thing<T>,int)"),
+            (
+                "Thing.operator ==(Thing<T> a, int b) is",
+                "My.Core.Thing`1#op_Equality(Thing<T>,int)",
+            ),
+            ("Thing.IThing.Do", "My.Core.Thing`1#IThing.Do()"),
+            ("at My.Core.Thing`1.My.Core.IThing.Do()", "My.Core.Thing`1#IThing.Do()"),
         ] {
-            assert_eq!(kind(parameter), expected, "{parameter}");
+            let (mentions, stretches) = named_in(Sample::of(&[("src/Thing.cs", source)]), query);
+            let paths: Vec<&str> = stretches.iter().map(|one| one.path.as_str()).collect();
+            assert_eq!(paths, [expected], "{query}: {mentions:?}");
         }
     }
 

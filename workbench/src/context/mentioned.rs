@@ -6,13 +6,13 @@
 
 use super::index::Index;
 use super::spaced;
-use super::words::distinct;
+use super::spelled::declared;
+use super::words::{distinct, is_wide};
 use super::written::{self, Lines, Word};
 use crate::symbols::path::SymbolPath;
 use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,9 +79,12 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
     let mut found: Vec<Mention> = Vec::new();
     for word in written::words(text, &spaced::stretches(text, there)) {
         let whole = meant(word, index, &files);
-        let parts = written::inside(word).filter(|_| whole.is_none());
+        // Chinese stands around names without spaces: what of it belongs to one is known only of files that there are.
+        let is_open =
+            !word.is_file && word.text.contains(is_wide) && whole.as_ref().is_some_and(|one| matches!(one.wanted, Wanted::File(_)));
+        let parts = written::inside(word).filter(|part| whole.is_none() || is_open && !is_rest(part.text));
         let parts: Vec<Mention> = parts.filter_map(|part| meant(part, index, &files)).collect();
-        for mention in whole.into_iter().chain(parts) {
+        for mention in whole.filter(|_| parts.is_empty()).into_iter().chain(parts) {
             if found.iter().any(|known| known.text == mention.text) {
                 continue;
             }
@@ -110,6 +113,12 @@ fn meant<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>, impl 
     named(word, index).or_else(|| file(word, path, lines))
 }
 
+/// Whether a part of a word is but the beginning or the end of a path.
+fn is_rest(part: &str) -> bool {
+    let is_whole = part.starts_with("./") || part.starts_with("../");
+    part.ends_with('/') || part.starts_with(['/', '.']) && !is_whole
+}
+
 /// The words of a query, each once, without those of paths that it names: a path means its file and says nothing about others.
 pub fn asked(query: &str, mentions: &[Mention]) -> Vec<String> {
     let is_file = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || is_path(written::place(&mention.text).0);
@@ -130,7 +139,8 @@ fn file(word: Word<'_>, path: &str, lines: Option<Lines>) -> Option<Mention> {
         None => false,
     };
     let is_written_so = || word.quoted || is_path(path) || is_written_so();
-    let may_be = word.is_file || !path.contains("//") && !path.contains(['(', '<', '*']) && is_written_so();
+    let is_apart = |path: &str| !path.contains("//") && !path.contains(['(', '<', '*']);
+    let may_be = word.is_file || is_apart(written::local(path)) && is_written_so();
     may_be.then(|| Mention {
         text: word.text.to_owned(),
         wanted: Wanted::File(lines),
@@ -202,21 +212,6 @@ pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
     found.unwrap_or_default()
 }
 
-/// A name as source has it: without the kind that documentation comments write before it (`M:Store.Get`), and of what the compiler makes of a
-/// method, as stack traces tell it (`Store.<>c.<Get>b__3_0`, `Store.<Get>d__7.MoveNext`, `Store.<Get>g__Local|5_0`), that of the method.
-fn declared(text: &str) -> Cow<'_, str> {
-    let plain = match text.split_once(':') {
-        Some(("T" | "M" | "P" | "F" | "E", name)) => name,
-        _ => text,
-    };
-    let Some((owner, made)) = plain.split_once(".<").filter(|(_, made)| made.contains("__")) else {
-        return Cow::Borrowed(plain);
-    };
-    let is_name = |part: &&str| !part.is_empty() && part.chars().all(written::is_of_name);
-    let method = made.split(['<', '>']).find(is_name);
-    method.map_or(Cow::Borrowed(plain), |method| Cow::Owned(format!("{owner}.{method}")))
-}
-
 /// What the name of a type or a member means.
 fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
     let text = declared(word.text.trim_start_matches('.'));
@@ -233,11 +228,17 @@ fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
     }
     let names: Vec<(&str, Option<usize>)> = path.segments.iter().map(|one| arity(&one.name, one.arguments)).collect();
     // The type itself, or one whose member stands behind the dot.
-    let ends: &[(usize, bool)] = match path.member {
-        Some(_) => &[(names.len(), true)],
-        None => &[(names.len(), false), (names.len() - 1, true)],
+    let mut ends = match path.member {
+        Some(_) => vec![(names.len(), true)],
+        None => vec![(names.len(), false), (names.len() - 1, true)],
     };
-    for &(end, of_member) in ends {
+    if path.member.is_none()
+        && let [.., (interface, _), _] = names.as_slice()
+        && is_interface(interface)
+    {
+        ends.extend((1..names.len() - 1).rev().map(|end| (end, true)));
+    }
+    for (end, of_member) in ends {
         let Some(((simple, arguments), around)) = names.get(..end).and_then(<[_]>::split_last) else {
             continue;
         };
@@ -266,12 +267,40 @@ fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
                 text: word.text.to_owned(),
                 files: files.into_iter().cloned().collect(),
                 types: types.into_iter().map(|at| index.key(at).to_owned()).collect(),
-                wanted: if of_member { Wanted::Member(text.to_owned()) } else { Wanted::All },
+                wanted: if of_member {
+                    Wanted::Member(member(text, end))
+                } else {
+                    Wanted::All
+                },
                 ..Mention::default()
             });
         }
     }
     None
+}
+
+/// Whether a name is an interface's, as C# writes them: members that implement one explicitly bear it.
+fn is_interface(name: &str) -> bool {
+    name.strip_prefix('I').is_some_and(|rest| rest.starts_with(char::is_uppercase))
+}
+
+/// A name of a member, of which the first so many names are its type's: with `#` behind those where the member's own name is of several.
+fn member(text: &str, of_type: usize) -> String {
+    let open = text.find('(').unwrap_or(text.len());
+    let mut depth = 0_usize;
+    let dots = text[..open].char_indices().filter(|(_, c)| {
+        depth = match c {
+            '<' => depth + 1,
+            '>' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        depth == 0 && matches!(c, '.' | '+')
+    });
+    let dots: Vec<usize> = dots.map(|(at, _)| at).collect();
+    match dots.get(of_type - 1) {
+        Some(at) if of_type < dots.len() && !text.contains('#') => format!("{}#{}", &text[..*at], &text[at + 1..]),
+        _ => text.to_owned(),
+    }
 }
 
 /// A name without its mark of arity, and how many type arguments it has by that or as it was written.
@@ -408,6 +437,32 @@ mod tests {
                 ],
             ),
             ("修复NodeStore。", vec!["NodeStore = Memo.Core.NodeStore"]),
+            (
+                "请看docs/a.md的内容、docs/b.md的，「docs/c.md」，见README.md。看src/Memo/Core/NodeStore.cs:14的代码",
+                vec![
+                    "docs/a.md = a file",
+                    "docs/b.md = a file",
+                    "docs/c.md = a file",
+                    "README.md = a file",
+                    "src/Memo/Core/NodeStore.cs:14 = Memo.Core.NodeStore lines 14-14",
+                ],
+            ),
+            ("文档/没有.md, 看/a.md", vec!["文档/没有.md = a file", "看/a.md = a file"]),
+            (
+                "“NodeStore” or __Memo.Core.NodeStore__",
+                vec!["NodeStore = Memo.Core.NodeStore", "Memo.Core.NodeStore = Memo.Core.NodeStore"],
+            ),
+            (
+                "~~NodeStore~~ #Core.NodeStore",
+                vec!["NodeStore = Memo.Core.NodeStore", "Core.NodeStore = Memo.Core.NodeStore"],
+            ),
+            (
+                "https://github.com/o/r/blob/main/docs/a.md#L2 and file:///x/docs/a.md",
+                vec![
+                    "https://github.com/o/r/blob/main/docs/a.md#L2 = a file, lines 2-2",
+                    "file:///x/docs/a.md = a file",
+                ],
+            ),
             ("many `Item`s", vec!["Item = 5 types are called so; write more of its name"]),
             ("修复 NodeStore。", vec!["NodeStore = Memo.Core.NodeStore"]),
         ] {

@@ -8,11 +8,24 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Quotes that stand around names, the first and the last.
-const QUOTES: [(char, char); 6] = [('"', '"'), ('\'', '\''), ('`', '`'), ('<', '>'), ('“', '”'), ('«', '»')];
+const QUOTES: [(char, char); 10] = [
+    ('"', '"'),
+    ('\'', '\''),
+    ('`', '`'),
+    ('<', '>'),
+    ('“', '”'),
+    ('‘', '’'),
+    ('«', '»'),
+    ('「', '」'),
+    ('『', '』'),
+    ('【', '】'),
+];
 /// Bytes of a name.
 const LONGEST: usize = 1024;
 /// Words of a name that stands in no quotes, before its last.
 const WORDS: usize = 8;
+/// Letters that Chinese writes without spaces before a name, with those that the name begins with.
+const LETTERS: usize = 32;
 
 /// Where such names of files stand in a text, whole or by the ends of their paths, in its order. Of those that begin at one place the longest is
 /// meant.
@@ -45,23 +58,38 @@ fn named(text: &str, path: &str) -> impl Iterator<Item = Range<usize>> {
     ends.filter_map(move |end| Some(begin(text, end, path)?..end))
 }
 
-/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do;
-/// as it is written, and as links mean it.
+/// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do, or up
+/// to where Chinese goes on behind such an end, also from each letter on that Chinese begins with; as it is written, and as links mean it.
 pub fn possible(text: &str) -> BTreeSet<Cow<'_, str>> {
     let words = words(text, &[]);
     let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
-    let ends = words.iter().enumerate().filter_map(|(last, word)| {
+    let ends = words.iter().enumerate().flat_map(|(last, word)| {
         let (path, _) = place(word.text);
-        ending(path).map(|_| (last, at(path) + path.len()))
+        let wide = path.char_indices().filter(|(_, c)| is_wide(*c)).map(|(end, _)| end);
+        let ends = wide.chain([path.len()]).filter(|end| ending(&path[..*end]).is_some());
+        ends.map(move |end| (last, at(path) + end)).collect::<Vec<_>>()
     });
     let runs = ends.flat_map(|(last, end)| {
         let first = &words[last.saturating_sub(WORDS)..=last];
-        first.iter().map(move |word| &text[at(word.text)..end])
+        let starts = first
+            .iter()
+            .flat_map(|word| starts(word.text).map(move |start| at(word.text) + start));
+        starts
+            .filter(|start| *start < end)
+            .map(|start| &text[start..end])
+            .collect::<Vec<_>>()
     });
     let names = quoted(text).into_iter().chain(runs);
     let names = names.filter(|name| name.len() <= LONGEST && !name.contains(['\n', '\r']));
     let both = names.flat_map(|name| [Some(Cow::Borrowed(name)), decoded(name).map(Cow::Owned)]);
     both.flatten().filter(|name| is_parted(name)).collect()
+}
+
+/// Where a name may begin in a word: with it, or within the Chinese that it begins with.
+fn starts(word: &str) -> impl Iterator<Item = usize> {
+    let wide: Vec<usize> = word.char_indices().take_while(|(_, c)| is_wide(*c)).map(|(at, _)| at).collect();
+    let within = wide[wide.len().saturating_sub(LETTERS)..].to_vec();
+    std::iter::once(0).chain(within)
 }
 
 /// What stands between quotes in one line of a text.
@@ -157,6 +185,7 @@ mod tests {
                 vec!["app/[id]/page (old).tsx", "page (old).tsx"],
             ),
             ("参见文档/说明.md。", vec!["文档/说明.md"]),
+            ("看文档/说明.md的内容，「说明.md」", vec!["文档/说明.md", "说明.md"]),
             ("the license mit, the 'LICENSE MIT'", vec!["LICENSE MIT"]),
             ("a b/c d.md", vec!["a b/c d.md"]),
             (
@@ -182,6 +211,8 @@ mod tests {
         assert_eq!(Vec::from_iter(possible(text)), ["a b", "d (e)", "h i", "j k"]);
         let told = Vec::from_iter(possible("see a\nmy b (1).md:7, x"));
         assert_eq!(told, ["1).md", "b (1).md", "my b (1).md"]);
+        let told = Vec::from_iter(possible("看文/a.md的x"));
+        assert_eq!(told, ["文/a.md", "看文/a.md"]);
         let told = Vec::from_iter(possible("see\n[a](%5Bb%5D,c.md)"));
         assert_eq!(told, ["%5Bb%5D,c.md", "[b],c.md", "a](%5Bb%5D,c.md", "a]([b],c.md"]);
     }

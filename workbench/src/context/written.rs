@@ -109,8 +109,9 @@ pub(super) fn is_of_name(c: char) -> bool {
 /// Whether a bracket behind a name may belong to it; behind type arguments those of parameters do.
 fn may_open(word: &str, bracket: char) -> bool {
     match bracket {
-        '(' => word.ends_with(|c| is_of_name(c) || c == '>'),
+        '(' => word.ends_with(|c| is_of_name(c) || c == '>') || operator(word).is_some(),
         '<' => word.ends_with(is_of_name),
+        '[' => true,
         _ => false,
     }
 }
@@ -140,15 +141,53 @@ pub(super) fn separates(c: char) -> bool {
                 | '》'
                 | '？'
                 | '！'
+                | '“'
+                | '”'
+                | '„'
+                | '‘'
+                | '’'
+                | '‚'
+                | '«'
+                | '»'
+                | '‹'
+                | '›'
+                | '「'
+                | '」'
+                | '『'
+                | '』'
+                | '【'
+                | '】'
         )
 }
 
-/// `Store.cs:line 12`, as .NET writes the places of a stack trace.
+/// What operators are written with.
+const OPERATORS: [char; 13] = ['+', '-', '!', '~', '*', '/', '%', '&', '|', '^', '<', '>', '='];
+
+/// The type of an operator, `Store.operator +`, and what stands behind the word.
+pub(super) fn operator(name: &str) -> Option<(&str, &str)> {
+    let (owner, behind) = name.split_once("operator ")?;
+    Some((owner.strip_suffix(['.', '#'])?, behind)).filter(|(owner, _)| owner.ends_with(|c| is_of_name(c) || c == '>'))
+}
+
+/// Whether a word goes on behind what parts others: `Store.cs:line 12`, as .NET writes the places of a stack trace, `Store.this[int]` and
+/// `Store.operator ==`.
 fn goes_on(word: &str, rest: &str) -> bool {
-    word.ends_with(":line")
-        && rest
-            .strip_prefix(' ')
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    let behind = rest.strip_prefix(' ');
+    let is_line = word.ends_with(":line") && behind.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let is_indexer = (word.ends_with(".this") || word.ends_with("#this")) && rest.starts_with('[') && brackets(rest).is_some();
+    let is_operator = match operator(word) {
+        Some((_, symbol)) => symbol.chars().all(|c| OPERATORS.contains(&c)) && rest.starts_with(OPERATORS),
+        None => behind.is_some_and(|behind| behind.starts_with(OPERATORS)) && operator(&format!("{word} ")).is_some(),
+    };
+    is_line || is_indexer || is_operator
+}
+
+/// Where a word ends that is an operator, with its parameters.
+fn end_of_operator(word: &str) -> Option<usize> {
+    let (_, behind) = operator(word)?;
+    let parameters = behind.trim_start_matches(OPERATORS);
+    let length = if parameters.starts_with('(') { brackets(parameters) } else { None };
+    Some(word.len() - parameters.len() + length.unwrap_or_default())
 }
 
 /// How long the brackets are that a text begins with, if they are closed soon and hold what may stand in those of a name.
@@ -169,7 +208,7 @@ fn brackets(text: &str) -> Option<usize> {
     None
 }
 
-/// A word without the marks of a sentence around it. What a path begins with stays: `./a`, `../a`, `.editorconfig`.
+/// A word without the marks of a sentence and of emphasis around it. What a path begins with stays: `./a`, `../a`, `.editorconfig`.
 fn bare(word: &str) -> &str {
     let marks = |c: char| matches!(c, ':' | '!' | '?' | '*' | '-' | '@');
     let ends =
@@ -177,7 +216,13 @@ fn bare(word: &str) -> &str {
     let mut word = word;
     loop {
         let before = word;
-        word = word.trim_start_matches(marks);
+        word = word.trim_start_matches(marks).trim_start_matches('#');
+        word = word.strip_prefix("~~").unwrap_or(word);
+        if let Some(end) = end_of_operator(word) {
+            return word[..end].trim_start_matches(['(', '<']);
+        }
+        word = word.strip_suffix("~~").unwrap_or(word);
+        word = word.strip_prefix('_').and_then(|word| word.strip_suffix('_')).unwrap_or(word);
         while !is_open(word) && word.ends_with(|c| marks(c) || c == '.') {
             word = &word[..word.len() - 1];
         }
@@ -243,6 +288,11 @@ pub fn place(word: &str) -> (&str, Option<Lines>) {
         (path, lines) = (front, Some((from.min(to), from.max(to))));
     }
     (path, lines)
+}
+
+/// What of an address is a path on some machine: `github.com/o/r/blob/main/a.md` of one of the web.
+pub fn local(path: &str) -> &str {
+    path.split_once("://").map_or(path, |(_, path)| path)
 }
 
 /// A path as links write it, `My%20Notes.md`, decoded; `None` when nothing of it is encoded.
@@ -320,6 +370,14 @@ mod tests {
                 "Log.Write<T>(Level level, T value) | of | Task<B>(x)",
             ),
             ("B.cs:12- and B.cs:12-. A-: b-", "B.cs:12- | and | B.cs:12- | A | b"),
+            ("“A.B”‘C’「d/e.md」『F』【G】«H»", "A.B | C | d/e.md | F | G | H"),
+            ("_A_, __B.C__ ~~D~~ #E, _f _ ~/g F#", "A | B.C | D | E | _f | _ | ~/g | F#"),
+            ("A.this[int] and A.this [x, A.this[", "A.this[int] | and | A.this | x | A.this"),
+            (
+                "(A.operator +) A.operator ==(A a, A b). `A.operator -`, the operator + and A.operator",
+                "A.operator + | A.operator ==(A a, A b) | `A.operator -` | the | operator | + | and | A.operator",
+            ),
+            ("A.~A()", "A.~A()"),
             ("-- ** ()", ""),
             (&format!("a {}b", "B.".repeat(LONGEST)), "a"),
         ] {
