@@ -141,7 +141,7 @@ fn a_named_member_stands_first_in_full() {
         assert!(answer["tokens"].as_u64() <= Some(300));
     }
     let text = bench
-        .run(&["context", "build", "--query", "NodeStore.Nope, NodeStore.Get", "--budget", "120"])
+        .run(&["context", "build", "--query", "NodeStore.Nope, NodeStore.Get", "--budget", "60"])
         .out;
     assert!(
         text.contains("left out 0.00 NodeStore.Nope: its type has no such member\n"),
