@@ -244,6 +244,9 @@ impl Method for Diff {
             (true, true) => text = format!("session {} has nothing that is not saved\n", answer.name),
         }
         text.push_str(&answer.diff);
+        if printable(&text) != text {
+            text.push_str("(signs that steer terminals are shown as \\u{…}; with --json the diff is exact)\n");
+        }
         if let Some(targets) = &answer.targets {
             text.push_str(&told(targets));
         }

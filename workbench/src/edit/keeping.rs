@@ -27,10 +27,20 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
     let mut done = match status {
         Status::Success => Done::of(status, format!("saved {}", edited.join(", "))),
         Status::ExternalConflict => Done::of(status, "not saved: the file was changed by somebody else where it is edited here"),
-        _ => Done {
-            guidance: Some("mend what stands in the way, then `commit` again; `persist_as` saves elsewhere".to_owned()),
-            ..Done::of(status, "nothing was saved, the edits are in the buffer")
-        },
+        _ => {
+            let waits = edited.iter().filter(|path| run.document(path).is_ok_and(Document::is_edited));
+            let waits: Vec<&str> = waits.map(String::as_str).collect();
+            let (what, guidance) = match (waits.len() == edited.len(), waits.is_empty()) {
+                (true, _) => ("nothing was saved, the edits are in the buffer".to_owned(), true),
+                (_, true) => ("the files hold the edits; that they last could not be made sure".to_owned(), false),
+                _ => (format!("not saved, with the edits in the buffer: {}", waits.join(", ")), true),
+            };
+            let guidance = guidance.then(|| "mend what stands in the way, then `commit` again; `persist_as` saves elsewhere".to_owned());
+            Done {
+                guidance,
+                ..Done::of(status, what)
+            }
+        }
     };
     done.paths = edited;
     Ok(done)

@@ -315,3 +315,31 @@ fn a_step_that_fails_is_told_as_it_is() {
     }
     assert_eq!(seen, [true, true]);
 }
+
+/// What was written in place may be torn by taking it back, too.
+#[test]
+fn what_was_torn_while_it_was_taken_back_is_made_whole() {
+    let mut seen = 0;
+    for steps in 0..40 {
+        let files = Real::new();
+        files.write("a", "h\ni\nj\n");
+        files.link("a", "b");
+        let asked = |order: Order| Asked {
+            order,
+            session: None,
+            path: Some("a".to_owned()),
+            mode: None,
+            fit: false,
+        };
+        kill::after(Some(steps));
+        perform(&files.disk, &asked(Order::Write("h\nIIII\nj\n".to_owned())), 1);
+        kill::after(None);
+        if files.kept("saving") == 1 && files.text("b") != "h\nIIII\nj\n" {
+            files.write("a", "h\ni\nj\n\nj\n");
+            let told = perform(&files.disk, &asked(Order::List), 1);
+            assert_eq!(files.text("b"), "h\nIIII\nj\n", "{told:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 3, "{seen}");
+}

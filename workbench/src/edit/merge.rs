@@ -174,6 +174,15 @@ fn put(text: &mut String, lines: &str) -> Option<()> {
 
 /// A unified diff with three lines around each change. Line ends that differ are told.
 pub fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
+    unified_by(old, new, old_name, new_name, |text| split(text).collect())
+}
+
+/// The same for programs that know lines as git does: LF alone ends one.
+pub fn unified_for_git(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
+    unified_by(old, new, old_name, new_name, |text| text.split_inclusive('\n').collect())
+}
+
+fn unified_by(old: &str, new: &str, old_name: &str, new_name: &str, lines: fn(&str) -> Vec<&str>) -> String {
     if old == new {
         return String::new();
     }
@@ -186,9 +195,9 @@ pub fn unified(old: &str, new: &str, old_name: &str, new_name: &str) -> String {
         around(new, &(first.new.start..last.new.end)),
     );
     // Before the first change both are the same, so that the line numbers of what is shown are shifted by as much.
-    let skipped = split(&old[..a.start]).count();
-    let (left, right) = (&old[a], &new[b]);
-    let diff = TextDiff::from_lines(left, right);
+    let skipped = lines(&old[..a.start]).len();
+    let (left, right) = (lines(&old[a]), lines(&new[b]));
+    let diff = TextDiff::configure().newline_terminated(true).diff_slices(&left, &right);
     let text = diff.unified_diff().context_radius(CONTEXT).header(old_name, new_name).to_string();
     text.split_inclusive('\n')
         .map(|line| match line.strip_prefix("@@ ").and_then(|line| line.split_once(" @@")) {

@@ -125,7 +125,8 @@ impl<F: Files> Run<'_, F> {
             Ok(found) if found == *from => Half::Waits,
             Ok(_) if !in_place => Half::Lost,
             Ok(found) => match [&found, from, to].map(|content| self.bytes(path, content)) {
-                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => Half::Torn,
+                // Saving it was cut short, or taking that back was.
+                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) || is_torn(&found, &to, &from) => Half::Torn,
                 _ => Half::Lost,
             },
             Err(_) => Half::Lost,
@@ -269,7 +270,8 @@ impl<F: Files> Run<'_, F> {
                     }
                     self.notes.push(format!("{} is half written, its text is in the buffer", one.path));
                 }
-                Half::Waits | Half::Since | Half::Lost => {}
+                Half::Lost | Half::Since => self.notes.push(format!("{} is something else: look at it", one.path)),
+                Half::Waits => {}
             }
         }
         if whole > 0 {

@@ -6,7 +6,7 @@ use super::record::seen;
 use super::texts;
 use crate::edit::encoding::{Form, Unreadable, decode};
 use crate::edit::files::Files;
-use crate::edit::merge::unified;
+use crate::edit::merge::unified_for_git;
 use engine::values::digest::Digest;
 
 /// A document compared.
@@ -85,7 +85,7 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
         compared.push(Compared {
             path: path.clone(),
             kind,
-            diff: differing(path, base.as_deref(), is.as_deref()),
+            diff: differing(path, document.mode, base.as_deref(), is.as_deref()),
             since,
             blocked: theirs.err(),
         });
@@ -93,8 +93,8 @@ pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared
     Ok(compared)
 }
 
-/// A diff as git has it: a byte order mark is a character of the first line.
-fn differing(path: &str, base: Option<&[u8]>, is: Option<&[u8]>) -> String {
+/// A diff as git has it: a byte order mark is a character of the first line, and of an empty file only its coming and going is told.
+fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8]>) -> String {
     let text = |bytes: Option<&[u8]>| {
         let (text, encoding) = decode(bytes.unwrap_or_default())?;
         let mark = if encoding.mark && encoding.form == Form::Utf8 {
@@ -104,17 +104,34 @@ fn differing(path: &str, base: Option<&[u8]>, is: Option<&[u8]>) -> String {
         };
         Ok::<_, Unreadable>((format!("{mark}{text}"), encoding.form))
     };
-    let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| format!("{side}/{path}"));
-    match (text(base), text(is)) {
-        (Ok((old, was)), Ok((new, form))) => {
-            let told = unified(&old, &new, &name(base, "a"), &name(is, "b"));
-            let changes = base.is_some_and(|base| !base.is_empty()) && is.is_some_and(|is| !is.is_empty()) && was != form;
-            match (changes, told.is_empty() && base != is) {
-                (true, _) => format!("{path}: it was {was}, and is {form}\n{told}"),
-                (false, true) => format!("{path}: only its byte order mark differs, or it is empty\n"),
-                (false, false) => told,
-            }
+    let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| named(&format!("{side}/{path}")));
+    let (Ok((old, was)), Ok((new, form))) = (text(base), text(is)) else {
+        return format!("{path}: what it was made of is no text\n");
+    };
+    let told = unified_for_git(&old, &new, &name(base, "a"), &name(is, "b"));
+    let empty = match (base, is) {
+        (None, Some(_)) => "new file mode",
+        (Some(_), None) => "deleted file mode",
+        _ => "",
+    };
+    let has_both = !base.unwrap_or_default().is_empty() && !is.unwrap_or_default().is_empty();
+    match (told.is_empty(), empty.is_empty()) {
+        (false, _) if has_both && was != form => format!("{path}: it was {was}, and is {form}\n{told}"),
+        (true, false) => {
+            let mode = mode.unwrap_or(0o644) & 0o111;
+            let mode = if mode == 0 { "100644" } else { "100755" };
+            let [one, other] = ["a", "b"].map(|side| named(&format!("{side}/{path}")));
+            format!("diff --git {one} {other}\n{empty} {mode}\n")
         }
-        _ => format!("{path}: what it was made of is no text\n"),
+        (true, true) if base != is => format!("{path}: it was {was}, and is {form}, with the same text\n"),
+        _ => told,
+    }
+}
+
+/// A name as git writes it: in quotes where it has signs that need them.
+fn named(name: &str) -> String {
+    match name.contains(['"', '\\']) {
+        true => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => name.to_owned(),
     }
 }

@@ -73,7 +73,8 @@ impl Asked {
     /// # Errors
     /// When something is there, or the path leads somewhere, that is not shown.
     pub fn place(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
-        let path = place::resolve(root, &self.path, &shown(store))?;
+        // Of a folder that is not there a file may be meant.
+        let path = place::resolve(root, self.path.trim_end_matches('/'), &shown(store))?;
         let is_there = place::size(root, &path).is_some();
         Ok((path, is_there))
     }
