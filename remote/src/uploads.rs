@@ -119,10 +119,10 @@ fn send(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
     let counted = waits
         .offers
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offers| offers.checked_sub(count));
-    inner.account.count(|summary| {
-        summary.stored += stored;
-        if counted.is_ok() {
+    if counted.is_ok() {
+        inner.account.count(|summary| {
+            summary.stored += stored;
             summary.not_stored += count - stored;
-        }
-    });
+        });
+    }
 }
