@@ -73,8 +73,13 @@ pub enum SaveError {
     },
 }
 
-/// Whether bytes are those of a file that is being written in place: the beginning of what is to stand there, and behind it what stood there.
+/// Whether bytes are those of a file that was being written in place, or taken back so.
 pub(crate) fn is_torn(found: &[u8], from: &[u8], to: &[u8]) -> bool {
+    begins_anew(found, from, to) || begins_anew(found, to, from)
+}
+
+/// The beginning of what is to stand there, and behind it what stood there.
+fn begins_anew(found: &[u8], from: &[u8], to: &[u8]) -> bool {
     let written = found.iter().zip(to).take_while(|(one, other)| one == other).count();
     let rest = found
         .iter()

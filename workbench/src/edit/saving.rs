@@ -61,11 +61,11 @@ impl<F: Files> Run<'_, F> {
         if !stand.iter().any(|half| matches!(half, Half::Saved | Half::Torn | Half::Since)) {
             return;
         }
-        let of = |wanted: &dyn Fn(Half) -> bool| -> Vec<Saving> {
-            let wanted = all.iter().zip(&stand).filter(|(_, half)| wanted(**half));
-            wanted.map(|(saving, _)| saving.clone()).collect()
-        };
-        let rest = of(&|half| !matches!(half, Half::Saved | Half::Since));
+        let rest = all
+            .iter()
+            .zip(&stand)
+            .filter(|(_, half)| !matches!(half, Half::Saved | Half::Since));
+        let rest: Vec<Saving> = rest.map(|(saving, _)| saving.clone()).collect();
         if !rest.is_empty() {
             let paths: Vec<&str> = all.iter().map(|saving| saving.path.as_str()).collect();
             let what = format!(
@@ -125,8 +125,7 @@ impl<F: Files> Run<'_, F> {
             Ok(found) if found == *from => Half::Waits,
             Ok(_) if !in_place => Half::Lost,
             Ok(found) => match [&found, from, to].map(|content| self.bytes(path, content)) {
-                // Saving it was cut short, or taking that back was.
-                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) || is_torn(&found, &to, &from) => Half::Torn,
+                [Ok(Some(found)), Ok(Some(from)), Ok(Some(to))] if is_torn(&found, &from, &to) => Half::Torn,
                 _ => Half::Lost,
             },
             Err(_) => Half::Lost,

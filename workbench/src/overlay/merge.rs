@@ -233,7 +233,7 @@ fn back<F: Files>(files: &F, saves: &[Planned], error: &SaveError) -> bool {
         let Ok(found) = files.read(&save.path) else { return false };
         let (is, was) = (found.as_ref().map(|found| &found.bytes), before.as_ref().map(|(bytes, _)| bytes));
         let to = save.bytes.as_deref();
-        let is_ours = is == to || matches!((is, was, to), (Some(is), Some(was), Some(to)) if is_torn(is, was, to) || is_torn(is, to, was));
+        let is_ours = is == to || matches!((is, was, to), (Some(is), Some(was), Some(to)) if is_torn(is, was, to));
         is_known &= is == was || is_ours;
         if is != was && is_ours {
             undone.push(Save {
