@@ -118,6 +118,7 @@ impl<'t> Reader<'_, 't> {
             if self.skip {
                 return Ok(false);
             }
+            self.scope.note_unset(arguments);
             let argument = unescape(&self.scope.expand(arguments.trim().trim_matches('\'')));
             return match name.to_ascii_lowercase().as_str() {
                 "exists" => Ok(argument.split(';').any(|path| self.scope.exists(path))),
@@ -193,6 +194,7 @@ impl<'t> Reader<'_, 't> {
         if written.contains("@(") || written.contains("%(") {
             return Err(format!("'{}' stands for items", written.chars().take(40).collect::<String>()));
         }
+        self.scope.note_unset(written);
         Ok(unescape(&self.scope.expand(written)))
     }
 }

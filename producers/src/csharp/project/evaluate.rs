@@ -1,12 +1,13 @@
 //! The first pass over a project: properties in document order, imports inline, the groups of items noted for the second pass.
 //!
-//! The order is MSBuild's: `Directory.Build.props`, the SDK's defaults, `Directory.Packages.props`, the project with its imports, what
+//! The order is MSBuild's: `Directory.Build.props`, `Directory.Packages.props`, the SDK's defaults, the project with its imports, what
 //! the SDK infers, `Directory.Build.targets`. An SDK-less project imports these itself, under the names it always had.
 
 use super::condition;
 use super::expression::{Properties, Scope, unescape};
 use super::glob::{Glob, is_glob};
-use super::path::{ROOT, absolute, file_name, folder, in_workspace, rooted, stem_and_extension};
+use super::msbuild::{self, BUILD_PROPS, BUILD_TARGETS, Directory, PACKAGES_PROPS};
+use super::path::{absolute, file_name, folder, in_workspace, rooted};
 use super::report::{Report, Spot};
 use super::sdk::{self, Kind};
 use super::tree::Tree;
@@ -81,7 +82,7 @@ pub fn evaluate<'a>(project: &'a str, files: &'a Files<'a>, tree: &Tree<'_>, set
             ..Evaluation::default()
         },
     };
-    pass.reserved();
+    msbuild::set_reserved(&mut pass.found.properties, project, settings);
     pass.run();
     pass.found
 }
@@ -107,49 +108,6 @@ struct Pass<'a, 'x> {
 }
 
 impl<'a> Pass<'a, '_> {
-    /// Properties that MSBuild itself sets.
-    fn reserved(&mut self) {
-        let path = rooted(self.project);
-        let home = folder(&path).to_owned();
-        let (name, extension) = stem_and_extension(&path);
-        let (name, extension) = (name.to_owned(), extension.to_owned());
-        let solution = self.settings.solution.as_deref().map(rooted);
-        let windows = self.settings.os == "windows";
-        let properties = &mut self.found.properties;
-        for (property, value) in [
-            ("MSBuildProjectDirectory", home.as_str()),
-            ("MSBuildStartupDirectory", ROOT),
-            ("MSBuildProjectDirectoryNoRoot", home.trim_start_matches('/')),
-            ("MSBuildProjectFile", file_name(&path)),
-            ("MSBuildProjectFullPath", path.as_str()),
-            ("MSBuildProjectName", name.as_str()),
-            ("MSBuildProjectExtension", extension.as_str()),
-            ("MSBuildToolsVersion", "Current"),
-            ("MSBuildRuntimeType", "Core"),
-            ("MSBuildVersion", "17.14.0"),
-            ("MSBuildAssemblyVersion", "15.1"),
-            ("VisualStudioVersion", "17.0"),
-            ("BundledNETCoreAppTargetFrameworkVersion", "10.0"),
-            ("NETCoreAppMaximumVersion", "10.0"),
-            ("OS", if windows { "Windows_NT" } else { "Unix" }),
-        ] {
-            properties.set(property, value);
-        }
-        match solution {
-            Some(solution) => {
-                properties.set("SolutionPath", solution.as_str());
-                properties.set("SolutionDir", format!("{}/", folder(&solution)));
-                properties.set("SolutionName", stem_and_extension(&solution).0);
-                properties.set("SolutionFileName", file_name(&solution));
-                properties.set("SolutionExt", stem_and_extension(&solution).1);
-            }
-            None => properties.set("SolutionDir", "*Undefined*"),
-        }
-        for (name, value) in &self.settings.globals {
-            properties.set(name, value.as_str());
-        }
-    }
-
     fn run(&mut self) {
         let Some((&path, &root)) = self.files.get_key_value(self.project) else {
             // The project is no XML: the SDK's defaults are what is left.
@@ -223,34 +181,50 @@ impl<'a> Pass<'a, '_> {
 
     /// What stands before the project's own text.
     fn before(&mut self) {
-        self.nearest("Directory.Build.props", "ImportDirectoryBuildProps", "DirectoryBuildPropsPath");
+        sdk::properties_of_name(&mut self.found.properties, &self.sdks);
+        self.common_props();
         sdk::properties_before(&mut self.found.properties);
         self.again_global();
         self.found.groups.push(Group::Sdk);
-        self.nearest(
-            "Directory.Packages.props",
-            "ImportDirectoryPackagesProps",
-            "DirectoryPackagesPropsPath",
-        );
+    }
+
+    /// `Microsoft.Common.props`.
+    fn common_props(&mut self) {
+        self.nearest(BUILD_PROPS);
+        msbuild::set_between_props(&mut self.found.properties);
+        self.again_global();
+        self.nearest(PACKAGES_PROPS);
     }
 
     /// What stands behind it.
     fn after(&mut self) {
         let web = self.sdks.iter().any(|sdk| sdk.eq_ignore_ascii_case("Microsoft.NET.Sdk.Web"));
         sdk::properties_after(&mut self.found.properties, web);
-        self.nearest(
-            "Directory.Build.targets",
-            "ImportDirectoryBuildTargets",
-            "DirectoryBuildTargetsPath",
-        );
+        self.common_targets();
+    }
+
+    /// `Microsoft.Common.targets`.
+    fn common_targets(&mut self) {
+        msbuild::set_before_targets(&mut self.found.properties);
+        self.again_global();
+        self.nearest(BUILD_TARGETS);
     }
 
     /// Defaults of a project without SDK.
     fn old_style(&mut self) {
         let properties = &mut self.found.properties;
         let name = properties.get("MSBuildProjectName").to_owned();
-        properties.default_to("AssemblyName", &name);
-        properties.default_to("RootNamespace", &name);
+        for (property, value) in [
+            ("AssemblyName", name.as_str()),
+            ("RootNamespace", &name),
+            ("Configuration", "Debug"),
+            ("Platform", "AnyCPU"),
+            ("OutputType", "Library"),
+            ("Language", "C#"),
+            ("DefaultLanguageSourceExtension", ".cs"),
+        ] {
+            properties.default_to(property, value);
+        }
         let version = properties.get("TargetFrameworkVersion").trim_start_matches('v').replace('.', "");
         if !version.is_empty() && properties.get("TargetFrameworkIdentifier").is_empty() {
             properties.default_to("TargetFramework", &format!("net{version}"));
@@ -264,22 +238,37 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    /// Imports the nearest file of that name at or above the project, unless a property switches it off or names another.
-    fn nearest(&mut self, name: &str, switch: &str, other: &str) {
-        if self.found.properties.get(switch).trim().eq_ignore_ascii_case("false") {
-            return;
-        }
+    /// Imports a file that is looked for at and above the project, unless a property switches it off or names another.
+    fn nearest(&mut self, directory: Directory) {
         let home = rooted(folder(self.project));
-        let named = self.found.properties.get(other);
-        let path = if named.is_empty() {
-            self.tree.folder_of_file_above(&home, name).map(|folder| format!("{folder}/{name}"))
-        } else {
-            Some(absolute(&home, named))
-        };
-        if let Some(found) = path.and_then(|path| self.tree.file(&path)) {
-            self.found.properties.set(other, rooted(found));
+        let found = directory.locate(&mut self.found.properties, &home, self.tree);
+        if directory.surrounded {
+            self.custom(&directory.custom("Before"));
+        }
+        if let Some(file) = found.and_then(|path| self.tree.file(&path)) {
             self.import(
-                found,
+                file,
+                Spot {
+                    file: self.project,
+                    line: 1,
+                },
+            );
+        }
+        if directory.surrounded {
+            self.custom(&directory.custom("After"));
+        }
+    }
+
+    /// Imports the file that a property names.
+    fn custom(&mut self, property: &str) {
+        let named = self.found.properties.get(property);
+        if let Some(file) = self
+            .tree
+            .file(&absolute(&rooted(folder(self.project)), named))
+            .filter(|_| !named.is_empty())
+        {
+            self.import(
+                file,
                 Spot {
                     file: self.project,
                     line: 1,
@@ -374,6 +363,7 @@ impl<'a> Pass<'a, '_> {
             self.sdk_import(sdk, written, spot);
             return;
         }
+        self.scope(spot).note_unset(written);
         let path = unescape(&self.scope(spot).expand(written));
         for path in path.split(';').map(str::trim).filter(|path| !path.is_empty()) {
             self.import_path(path, written, import, spot);
@@ -396,16 +386,14 @@ impl<'a> Pass<'a, '_> {
             return;
         }
         match file_name(&target).to_ascii_lowercase().as_str() {
-            "microsoft.common.props" => {
-                return self.nearest("Directory.Build.props", "ImportDirectoryBuildProps", "DirectoryBuildPropsPath");
-            }
+            "microsoft.common.props" => return self.common_props(),
             "microsoft.csharp.targets" | "microsoft.common.targets" => {
+                // The common targets import the common props of a project that did not.
+                if !self.found.properties.is_true("MicrosoftCommonPropsHasBeenImported") {
+                    self.common_props();
+                }
                 self.old_style();
-                return self.nearest(
-                    "Directory.Build.targets",
-                    "ImportDirectoryBuildTargets",
-                    "DirectoryBuildTargetsPath",
-                );
+                return self.common_targets();
             }
             _ => {}
         }
@@ -437,6 +425,13 @@ impl<'a> Pass<'a, '_> {
     fn sdk_import(&mut self, sdk: &str, written: &str, spot: Spot<'_>) {
         let sdk = self.scope(spot).expand(sdk);
         self.adopt(&sdk, spot);
+        if written.eq_ignore_ascii_case("Sdk.props")
+            && let Some(versions) = sdk::properties_of_arcade(&sdk, &mut self.found.properties, self.tree)
+            && let Some(file) = self.tree.file(&versions)
+        {
+            self.again_global();
+            self.import(file, spot);
+        }
         if spot.file != self.project || sdk::kind(&sdk) == Kind::Addition {
             return;
         }

@@ -4,6 +4,7 @@
 //! bounded in length and nesting, so that no file can make them explode.
 
 use super::function;
+use super::msbuild::is_inner;
 use super::path::{file_name, folder, rooted, stem_and_extension};
 use super::report::{Report, Spot};
 use super::tree::Tree;
@@ -25,6 +26,11 @@ impl Properties {
     /// The value of a property, `""` when it is not set.
     pub fn get(&self, name: &str) -> &str {
         self.values.get(&name.to_ascii_lowercase()).map_or("", String::as_str)
+    }
+
+    /// Whether a property was ever set, be it to nothing.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.values.contains_key(&name.to_ascii_lowercase())
     }
 
     /// Sets a property.
@@ -108,6 +114,17 @@ impl Scope<'_> {
         }
         expanded.push_str(rest);
         expanded
+    }
+
+    /// Takes note of the properties of the build tools that a condition or an import asks for and nobody has set.
+    pub(super) fn note_unset(&self, text: &str) {
+        for part in text.split("$(").skip(1) {
+            let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(part.len());
+            let name = &part[..end];
+            if is_inner(name) && self.property(name).is_empty() && !self.properties.is_set(name) {
+                self.report.unset(name, self.spot, text);
+            }
+        }
     }
 
     fn value(&self, body: &str, depth: u32) -> String {

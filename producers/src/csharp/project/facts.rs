@@ -290,7 +290,7 @@ fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
         report.warn("CS-PROJECT-REFERENCE", Spot { file: project, line: 0 }, message, missing);
     }
     if items.cut {
-        let message = "the patterns of the project's items take too much work; some items are missing";
+        let message = "the project's items are too many, or their patterns take too much work; some items are missing";
         report.warn("CS-PROJECT-LIMIT", Spot { file: project, line: 0 }, message, "");
     }
     let all = |text: &str| {

@@ -64,6 +64,7 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
         rows.insert(path.to_owned(), row);
         report.merge(found);
     }
+    report.warn_of_unset(files);
     rows
 }
 

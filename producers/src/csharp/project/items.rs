@@ -91,11 +91,14 @@ struct List {
 }
 
 impl List {
-    fn add(&mut self, item: Item) {
-        if self.items.len() < MOST_ITEMS {
+    /// Adds an item; whether there was room for it.
+    fn add(&mut self, item: Item) -> bool {
+        let has_room = self.items.len() < MOST_ITEMS;
+        if has_room {
             self.by_text.entry(item.text.to_lowercase()).or_default().push(self.items.len());
             self.items.push(Some(item));
         }
+        has_room
     }
 
     fn live(&self) -> impl Iterator<Item = &Item> {
@@ -110,7 +113,7 @@ pub struct Run {
     looks: usize,
     /// Texts of `Include` that are no file of the tree.
     pub missing: BTreeSet<String>,
-    /// Whether the limit of pattern work was reached, so that items are missing.
+    /// Whether a limit was reached, of pattern work or of items, so that items are missing.
     pub cut: bool,
 }
 
@@ -228,7 +231,7 @@ fn include(run: &mut Run, operation: &Operation, tree: &Tree<'_>, files: bool) {
     for mut item in added {
         item.metadata
             .extend(metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
-        list.add(item);
+        run.cut |= !list.add(item);
     }
 }
 
@@ -257,5 +260,23 @@ fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn
                 change(&mut list.items[at], &operation.metadata);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_without_room_are_told() {
+        let include = |count: usize| Operation {
+            items: "compile".into(),
+            action: Action::Include,
+            specs: (0..count).map(|number| Spec::Text(number.to_string())).collect(),
+            exclude: Vec::new(),
+            metadata: Vec::new(),
+        };
+        let cut = |count| run(&[include(count)], &Tree::new([]), &[]).cut;
+        assert_eq!((cut(MOST_ITEMS), cut(MOST_ITEMS + 1)), (false, true));
     }
 }

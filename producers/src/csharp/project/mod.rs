@@ -6,7 +6,7 @@
 //! the set of source paths), `:project` (the facts that readers want), `:defines`; `//index:references` (what each sees);
 //! `//index:files` (which project owns each file, and which files none has).
 //!
-//! SDKs, packages and the machine are not looked at: what the SDKs set is written down in [`sdk`], everything else that would come from
+//! SDKs, packages and the machine are not looked at: what MSBuild and the SDKs set is written down in [`msbuild`] and [`sdk`], everything else that would come from
 //! outside the workspace is empty. What cannot be evaluated is a diagnostic with its place.
 
 pub mod condition;
@@ -19,6 +19,7 @@ pub mod function;
 pub mod glob;
 pub mod index;
 pub mod items;
+pub mod msbuild;
 pub mod operation;
 pub mod params;
 pub mod path;

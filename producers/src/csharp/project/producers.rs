@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Raised whenever the same project files may give other facts.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Adds the producers.
 pub fn register(registry: &mut Registry) {
@@ -179,7 +179,7 @@ impl Producer for Sources {
                 file: &evaluated.facts.path,
                 line: 0,
             };
-            let message = "the patterns of the project's Compile items take too much work; some files are missing";
+            let message = "the project's Compile items are too many, or their patterns take too much work; some files are missing";
             report.warn("CS-PROJECT-LIMIT", spot, message, "");
         }
         Ok(Output {

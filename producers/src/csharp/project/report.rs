@@ -1,6 +1,9 @@
 //! What evaluation could not do: one diagnostic per construct and place, and a limit to how many are kept.
 
+use super::evaluate::Files;
+use super::xml::Element;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use rustc_hash::FxHashSet;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -17,6 +20,16 @@ const QUOTED: usize = 160;
 #[derive(Debug, Default)]
 pub struct Report {
     found: RefCell<BTreeSet<Diagnostic>>,
+    unset: RefCell<BTreeSet<Unset>>,
+}
+
+/// A condition or an import that asked for a property of the build tools that was not set.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Unset {
+    file: String,
+    line: u32,
+    property: String,
+    construct: String,
 }
 
 /// A line of a file, for messages.
@@ -39,6 +52,39 @@ impl Report {
         self.add(Severity::Note, code, spot, message.into(), construct);
     }
 
+    /// Takes note of a property of the build tools that was asked for and is not set.
+    pub fn unset(&self, property: &str, spot: Spot<'_>, construct: &str) {
+        let mut unset = self.unset.borrow_mut();
+        if unset.len() < MOST {
+            unset.insert(Unset {
+                file: spot.file.to_owned(),
+                line: spot.line,
+                property: property.to_owned(),
+                construct: construct.to_owned(),
+            });
+        }
+    }
+
+    /// Warns of the noted properties that none of these files sets: their values come from build tools, and are missing here.
+    pub fn warn_of_unset(&self, files: &Files<'_>) {
+        let unset = self.unset.take();
+        let mut set = FxHashSet::default();
+        if !unset.is_empty() {
+            files.values().for_each(|file| properties_set(file, &mut set));
+        }
+        for one in unset.into_iter().filter(|one| !set.contains(&one.property.to_ascii_lowercase())) {
+            let message = format!(
+                "nothing in the workspace sets {}, and it is not known here; it counts as empty",
+                one.property
+            );
+            let spot = Spot {
+                file: &one.file,
+                line: one.line,
+            };
+            self.warn("CS-PROJECT-PROPERTY", spot, message, &one.construct);
+        }
+    }
+
     fn add(&self, severity: Severity, code: &str, spot: Spot<'_>, message: String, construct: &str) {
         let mut found = self.found.borrow_mut();
         if found.len() > MOST {
@@ -59,6 +105,7 @@ impl Report {
 
     /// Takes over the findings of another, those about shared files once, whatever they quote.
     pub fn merge(&self, other: Self) {
+        self.unset.borrow_mut().extend(other.unset.into_inner());
         let mut found = self.found.borrow_mut();
         for diagnostic in other.found.into_inner() {
             let same = |known: &Diagnostic| {
@@ -78,5 +125,16 @@ impl Report {
     /// All of them, sorted.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.found.into_inner().into_iter().collect()
+    }
+}
+
+/// The properties that a file sets anywhere, lower-cased.
+fn properties_set(element: &Element, found: &mut FxHashSet<String>) {
+    for child in &element.children {
+        if element.is("PropertyGroup") {
+            found.insert(child.name.to_ascii_lowercase());
+        } else {
+            properties_set(child, found);
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use super::expression::Properties;
 use super::framework::{Family, Framework};
+use super::path::ROOT;
+use super::tree::Tree;
 
 /// What an SDK makes of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +27,54 @@ pub fn kind(name: &str) -> Kind {
         | "microsoft.build.copyonwrite"
         | "microsoft.build.artifacts"
         | "microsoft.build.runvstest"
-        | "aspire.apphost.sdk" => Kind::Addition,
+        | "aspire.apphost.sdk"
+        | ARCADE => Kind::Addition,
         "mstest.sdk" | "godot.net.sdk" | "uno.sdk" | "msbuild.sdk.extras" | "microsoft.net.sdk" => Kind::Compiles,
         _ if name.starts_with("microsoft.net.sdk.") => Kind::Compiles,
         _ => Kind::Unknown,
     }
 }
 
+/// Properties by which SDKs say that they are used, which stand before everything else.
+pub fn properties_of_name(properties: &mut Properties, sdks: &[String]) {
+    properties.set("UsingMicrosoftNETSdk", "true");
+    for (sdk, mark) in [
+        ("Microsoft.NET.Sdk.Web", "UsingMicrosoftNETSdkWeb"),
+        ("Microsoft.NET.Sdk.Web", "UsingMicrosoftNETSdkRazor"),
+        ("Microsoft.NET.Sdk.Razor", "UsingMicrosoftNETSdkRazor"),
+        ("Microsoft.NET.Sdk.Worker", "UsingMicrosoftNETSdkWorker"),
+        ("Microsoft.NET.Sdk.BlazorWebAssembly", "UsingMicrosoftNETSdkBlazorWebAssembly"),
+        ("Microsoft.NET.Sdk.BlazorWebAssembly", "UsingMicrosoftNETSdkRazor"),
+        ("MSTest.Sdk", "UsingMSTestSdk"),
+    ] {
+        if sdks.iter().any(|used| used.eq_ignore_ascii_case(sdk)) {
+            properties.set(mark, "true");
+        }
+    }
+}
+
 /// Properties that stand before the project's own.
 pub fn properties_before(properties: &mut Properties) {
-    properties.set("UsingMicrosoftNETSdk", "true");
+    let name = properties.get("MSBuildProjectName").to_owned();
+    let debug = properties.get("Configuration").is_empty() || properties.get("Configuration").eq_ignore_ascii_case("Debug");
     for (name, value) in [
+        ("AssemblyName", name.as_str()),
+        ("RootNamespace", &name.replace(' ', "_")),
         ("OutputType", "Library"),
+        ("Configurations", "Debug;Release"),
+        ("Platforms", "AnyCPU"),
         ("Configuration", "Debug"),
         ("Platform", "AnyCPU"),
+        ("DebugSymbols", if debug { "true" } else { "false" }),
+        ("DebugType", "portable"),
+        ("Optimize", if debug { "false" } else { "true" }),
+        ("Deterministic", "true"),
+        ("AllowUnsafeBlocks", "false"),
+        ("TreatWarningsAsErrors", "false"),
+        ("SignAssembly", "false"),
+        ("GeneratePackageOnBuild", "false"),
+        ("CheckForOverflowUnderflow", "false"),
+        ("NoWarn", "1701;1702"),
         ("EnableDefaultItems", "true"),
         ("EnableDefaultCompileItems", "true"),
         ("DefaultLanguageSourceExtension", ".cs"),
@@ -91,6 +127,72 @@ fn framework_properties(properties: &mut Properties) {
     properties.default_to("TargetFrameworkVersion", &format!("v{}", framework.version_text()));
     properties.default_to("TargetPlatformIdentifier", &framework.platform);
     properties.default_to("TargetPlatformVersion", &framework.platform_version);
+    let version = properties.get("TargetFrameworkVersion").trim_start_matches(['v', 'V']).to_owned();
+    properties.set("_TargetFrameworkVersionWithoutV", version);
+    let platform = properties.get("TargetPlatformVersion").to_owned();
+    properties.set("EffectiveTargetPlatformVersion", platform);
+    if framework.family != Family::Framework {
+        properties.set("_IsNETCoreOrNETStandard", "true");
+    }
+}
+
+/// The SDK that repositories of .NET itself share.
+const ARCADE: &str = "microsoft.dotnet.arcade.sdk";
+
+/// What the shared SDK of .NET's own repositories sets where `Directory.Build.props` imports it: where the repository's parts lie and
+/// the frameworks of the day. It then reads `eng/Versions.props`, whose path is given back.
+pub fn properties_of_arcade(name: &str, properties: &mut Properties, tree: &Tree<'_>) -> Option<String> {
+    if !name.eq_ignore_ascii_case(ARCADE) {
+        return None;
+    }
+    // It looks for `global.json`, which is no project file; where that lies, the folder of `Versions.props` lies too.
+    let home = properties.get("MSBuildProjectDirectory").to_owned();
+    let root = tree
+        .folder_of_file_above(&home, "eng/Versions.props")
+        .unwrap_or_else(|| ROOT.to_owned());
+    properties.default_to("RepoRoot", &format!("{root}/"));
+    let root = properties.get("RepoRoot").to_owned();
+    let versions = format!("{root}eng/Versions.props");
+    let test = |ends: &[&str]| {
+        ends.iter()
+            .any(|end| properties.get("MSBuildProjectName").ends_with(end))
+            .to_string()
+    };
+    let (unit, integration, performance) = (
+        test(&[".UnitTests", ".Tests"]),
+        test(&[".IntegrationTests"]),
+        test(&[".PerformanceTests"]),
+    );
+    for (name, value) in [
+        ("Configuration", "Debug"),
+        ("Platform", "AnyCPU"),
+        ("PlatformName", "AnyCPU"),
+        ("RepositoryEngineeringDir", &format!("{root}eng/")),
+        ("RepositoryToolsDir", &format!("{root}.tools/")),
+        ("VersionsPropsPath", &versions),
+        ("ArtifactsDir", &format!("{root}artifacts/")),
+        ("ArtifactsObjDir", &format!("{root}artifacts/obj/")),
+        ("ArtifactsBinDir", &format!("{root}artifacts/bin/")),
+        ("Language", "C#"),
+        ("NetCurrent", "net10.0"),
+        ("NetPrevious", "net9.0"),
+        ("NetMinimum", "net8.0"),
+        ("NetToolCurrent", "net9.0"),
+        ("NetToolMinimum", "net8.0"),
+        ("NetFrameworkCurrent", "net481"),
+        ("NetFrameworkMinimum", "net462"),
+        ("NetFrameworkToolCurrent", "net472"),
+        ("IsUnitTestProject", &unit),
+        ("IsIntegrationTestProject", &integration),
+        ("IsPerformanceTestProject", &performance),
+    ] {
+        properties.default_to(name, value);
+    }
+    let test = ["IsUnitTestProject", "IsIntegrationTestProject", "IsPerformanceTestProject"]
+        .iter()
+        .any(|name| properties.is_true(name));
+    properties.default_to("IsTestProject", &test.to_string());
+    Some(versions)
 }
 
 fn append(properties: &mut Properties, name: &str, more: &str) {
