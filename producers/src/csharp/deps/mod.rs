@@ -11,6 +11,7 @@ pub mod flow;
 pub mod index;
 pub mod member_index;
 pub mod resolve;
+mod row;
 pub mod shape;
 pub mod signatures;
 #[cfg(test)]

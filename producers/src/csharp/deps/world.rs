@@ -1,9 +1,9 @@
 //! Types and members that code can reach: the rows of the member index that one type asked for, and .NET.
 
 use super::dotnet::{self, MemberLine};
-use super::member_index::TypeLine;
+use super::member_index::{TypeLine, simple_name};
+use super::row::Row;
 use super::shape::Shape;
-use crate::csharp::types::symbol_of;
 use engine::seams::producer::Failure;
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;
@@ -12,16 +12,6 @@ use std::rc::Rc;
 
 /// How many types a lookup goes through.
 const MOST_LEVELS: usize = 96;
-
-/// Lines of members by the key of the declaring type.
-type Lines<'a> = FxHashMap<&'a str, Vec<&'a str>>;
-
-/// One row, taken apart.
-#[derive(Default)]
-struct Row<'a> {
-    members: Lines<'a>,
-    constructors: Lines<'a>,
-}
 
 /// A member as found from a type: who declares it, with type arguments, and what it looks like there.
 #[derive(Clone, Debug)]
@@ -72,10 +62,18 @@ impl Candidate<'_> {
 /// Everything that can be reached.
 pub struct World<'a> {
     table: Table<'a>,
-    rows: RefCell<FxHashMap<String, Rc<Row<'a>>>>,
-    types: RefCell<FxHashMap<&'a str, &'a str>>,
-    lines: RefCell<FxHashMap<Rc<str>, Option<Rc<TypeLine>>>>,
+    rows: RefCell<FxHashMap<Box<str>, Row<'a>>>,
+    /// The rows looked at so far, in that order: a type whose own name was not asked for stands in one of them.
+    seen: RefCell<Vec<Row<'a>>>,
+    lines: RefCell<FxHashMap<Rc<str>, Known>>,
     levels: RefCell<FxHashMap<Rc<str>, Rc<[Shape]>>>,
+}
+
+/// What is known of a key.
+enum Known {
+    Type(Rc<TypeLine>),
+    /// It is not in the first so many of the rows that were looked at.
+    NotIn(usize),
 }
 
 impl<'a> World<'a> {
@@ -88,58 +86,48 @@ impl<'a> World<'a> {
         Ok(Self {
             table,
             rows: RefCell::default(),
-            types: RefCell::default(),
+            seen: RefCell::default(),
             lines: RefCell::default(),
             levels: RefCell::default(),
         })
     }
 
-    fn row(&self, name: &str) -> Rc<Row<'a>> {
+    fn row(&self, name: &str) -> Row<'a> {
         if let Some(row) = self.rows.borrow().get(name) {
-            return row.clone();
+            return *row;
         }
-        let mut row = Row::default();
-        let text = self.table.get(name).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or("");
-        let mut types = self.types.borrow_mut();
-        for line in text.lines() {
-            let (lines, line) = match line.as_bytes().first() {
-                Some(b'=') => {
-                    if let Some((key, rest)) = line[1..].split_once('\t') {
-                        types.insert(key, rest);
-                    }
-                    continue;
-                }
-                Some(b'.') => (&mut row.constructors, &line[1..]),
-                _ => (&mut row.members, line),
-            };
-            if let Some((key, rest)) = line.split_once('\t') {
-                lines.entry(key).or_default().push(rest);
-            }
+        let row = Row::of(self.table.get(name).unwrap_or_default());
+        self.rows.borrow_mut().insert(name.into(), row);
+        if !row.types.is_empty() {
+            self.seen.borrow_mut().push(row);
         }
-        let row = Rc::new(row);
-        self.rows.borrow_mut().insert(name.to_owned(), row.clone());
         row
     }
 
     /// Keys of the types that declare a member of that name, sorted.
     pub fn declaring(&self, name: &str) -> Vec<&'a str> {
-        let mut keys: Vec<&str> = self.row(name).members.keys().copied().collect();
+        let mut keys: Vec<&str> = self.row(name).members().map(|(key, _)| key).collect();
         keys.sort_unstable();
+        keys.dedup();
         keys
     }
 
     /// What is known of a type of the workspace.
     pub fn type_line(&self, key: &str) -> Option<Rc<TypeLine>> {
-        if let Some(line) = self.lines.borrow().get(key) {
-            return line.clone();
+        if key.starts_with(['~', '^']) {
+            return None;
         }
-        let symbol = symbol_of(key);
-        let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-        self.row(last.split('`').next().unwrap_or(last));
-        let found = self.types.borrow().get(key).map(|rest| Rc::new(TypeLine::read(rest)));
-        if found.is_some() {
-            self.lines.borrow_mut().insert(key.into(), found.clone());
-        }
+        let before = match self.lines.borrow().get(key) {
+            Some(Known::Type(line)) => return Some(line.clone()),
+            Some(Known::NotIn(rows)) => *rows,
+            None => 0,
+        };
+        let own = self.row(simple_name(key));
+        let seen = self.seen.borrow();
+        let mut rows = std::iter::once(&own).chain(seen[before..].iter().rev());
+        let found = rows.find_map(|row| row.type_line(key)).map(|rest| Rc::new(TypeLine::read(rest)));
+        let known = found.clone().map_or(Known::NotIn(seen.len()), Known::Type);
+        self.lines.borrow_mut().insert(key.into(), known);
         found
     }
 
@@ -230,16 +218,9 @@ impl<'a> World<'a> {
             }
             return;
         }
-        let row = if name == ".ctor" {
-            let symbol = symbol_of(key);
-            let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-            self.row(last.split('`').next().unwrap_or(last))
-        } else {
-            self.row(name)
-        };
-        let lines = if name == ".ctor" { &row.constructors } else { &row.members };
-        let found = lines.get(key).into_iter().flatten();
-        into.extend(found.filter_map(|line| {
+        let constructor = name == ".ctor";
+        let row = self.row(if constructor { simple_name(key) } else { name });
+        into.extend(row.members_of(key, constructor).filter_map(|line| {
             Some(Candidate {
                 owner: owner.clone(),
                 line: MemberLine::read(line)?,
@@ -287,19 +268,16 @@ impl<'a> World<'a> {
 
     /// Extension methods of a name that the workspace declares.
     pub fn extensions(&self, name: &str) -> Vec<Candidate<'a>> {
-        let row = self.row(name);
-        let mut found = Vec::new();
-        for (key, lines) in &row.members {
-            for line in lines.iter().filter(|line| line.starts_with('x')) {
-                if let Some(line) = MemberLine::read(line) {
-                    found.push(Candidate {
-                        owner: Shape::plain(key),
-                        line,
-                        outside: false,
-                    });
-                }
-            }
-        }
+        let extensions = self.row(name).extensions();
+        let mut found: Vec<Candidate<'_>> = extensions
+            .filter_map(|(key, line)| {
+                Some(Candidate {
+                    owner: Shape::plain(key),
+                    line: MemberLine::read(line)?,
+                    outside: false,
+                })
+            })
+            .collect();
         found.sort_by(|a, b| (a.owner.key(), a.line.parameters).cmp(&(b.owner.key(), b.line.parameters)));
         found
     }
