@@ -152,7 +152,7 @@ impl Context {
     pub fn tell(&self, words: &str) {
         match &self.voice {
             Voice::Terminal if self.json() => {}
-            Voice::Terminal => eprintln!("{}", self.err.dim(&printable(words))),
+            Voice::Terminal => note_line!("{}", self.err.dim(&printable(words))),
             Voice::Caller { tell, .. } => tell.iter().for_each(|tell| tell(words)),
         }
     }
@@ -340,6 +340,21 @@ impl Context {
 
     /// As [`Self::disk`]; `sets_aside`: a file that cannot be opened is set aside, and an empty store begun.
     pub fn disk_that(&self, purpose: &str, sets_aside: bool) -> Result<Option<DiskStore>, Failed> {
+        let Some(folder) = self.disk_folder(purpose)? else {
+            return Ok(None);
+        };
+        let options = DiskOptions {
+            gives_way: true,
+            sets_aside,
+            ..self.options(purpose)
+        };
+        let (disk, notices) = DiskStore::open(&folder, options)?;
+        self.say(&notices);
+        Ok(Some(disk))
+    }
+
+    /// The folder of the store that [`Self::disk`] opens.
+    pub fn disk_folder(&self, purpose: &str) -> Result<Option<PathBuf>, Failed> {
         if self.global.no_store {
             let why = Diagnostic::error(
                 "E_USAGE",
@@ -376,14 +391,7 @@ impl Context {
                 why.hint("name the folder that holds store.redb; `cortex status` prints a workspace's store"),
             ));
         }
-        let options = DiskOptions {
-            gives_way: true,
-            sets_aside,
-            ..self.options(purpose)
-        };
-        let (disk, notices) = DiskStore::open(&folder, options)?;
-        self.say(&notices);
-        Ok(Some(disk))
+        Ok(Some(folder))
     }
 
     /// How long other processes are waited for by the flags.
@@ -447,7 +455,7 @@ impl Context {
             },
             trust: self.trusting(),
             on_wait: match self.caller() {
-                None => Arc::new(move |words: &str| eprintln!("{}", style.dim(words))),
+                None => Arc::new(move |words: &str| note_line!("{}", style.dim(words))),
                 Some(_) => Arc::new(|_: &str| {}),
             },
             builds,
@@ -508,12 +516,12 @@ impl Context {
         }
         if self.json() {
             for one in diagnostics {
-                eprintln!("{}", diagnostic::json(one));
+                note_line!("{}", diagnostic::json(one));
             }
             return;
         }
         for text in diagnostic::texts(diagnostics, self.err) {
-            eprintln!("{text}");
+            note_line!("{text}");
         }
     }
 
@@ -559,7 +567,7 @@ fn told(what: &'static str, style: Style) -> OnWait {
         let mut before = before.lock().unwrap_or_else(PoisonError::into_inner);
         if *before != who {
             who.clone_into(&mut before);
-            eprintln!("{}", style.dim(&format!("{what} {holder}")));
+            note_line!("{}", style.dim(&format!("{what} {holder}")));
         }
     })
 }

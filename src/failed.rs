@@ -75,6 +75,11 @@ impl From<StoreError> for Failed {
             StoreError::Busy { .. } | StoreError::ViewBusy { .. } => {
                 (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout")
             }
+            StoreError::Collecting { .. } => (
+                Code::Busy,
+                "E_BUSY",
+                "one collection is enough for all checkouts that share the store",
+            ),
             StoreError::NoSpace { .. } => (
                 Code::Io,
                 "E_NO_SPACE",

@@ -1,5 +1,12 @@
 //! `cortex`: the command line. Parses flags, calls the workbench, prints. Nothing below this crate prints.
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+
+/// Says a line on standard error. A line that cannot be written (a full disk, a reader that went away) never ends the work it is about.
+macro_rules! note_line {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr().lock(), $($words)*);
+    }};
+}
 
 mod cli;
 mod commands;
@@ -16,26 +23,35 @@ mod worker;
 
 use clap::Parser;
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if let Some(code) = sandbox::enter(std::env::args_os()) {
         return code.into();
     }
-    exit::quiet_pipes();
+    exit::quiet_expected_panics();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
-        Ok(cli) => commands::run(cli),
+        // The panic has been told; what is left is an exit code that says so.
+        Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run(cli))).unwrap_or_else(|_| {
+            let why = failed::Failed::bug(&"the command ended in the middle, see above");
+            note_line!(
+                "{}",
+                render::diagnostic::text(&why.diagnostics[0], render::Style::stderr(cli::When::Auto))
+            );
+            why.code.into()
+        }),
         Err(error) => {
             // Help and version are answers, everything else is a mistake.
             let code = if error.use_stderr() { exit::Code::Usage } else { exit::Code::Ok };
             // No command at all is answered with the help, as other programs do.
             let bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && cli::wants_json(&arguments) {
-                eprintln!("{}", render::diagnostic::json(&cli::mistake(&error)));
+                note_line!("{}", render::diagnostic::json(&cli::mistake(&error)));
             } else if error.use_stderr() && !bare {
                 let style = render::Style::stderr(cli::When::Auto);
-                eprintln!("{}", render::diagnostic::text(&cli::mistake(&error), style));
+                note_line!("{}", render::diagnostic::text(&cli::mistake(&error), style));
             } else {
                 let _ = error.print();
             }

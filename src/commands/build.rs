@@ -1,6 +1,7 @@
 //! `cortex build`.
 
 use super::replaceable::replaceable;
+use super::show;
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -18,7 +19,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
 use engine::values::pattern::PatternSet;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::Instant;
 use workbench::workspace::Workspace;
 
@@ -95,16 +96,16 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         if let Some(used) = &used {
             document["remote"] = serde_json::json!(used.summary);
         }
-        println!("{document}");
+        show::written(writeln!(context.stdout(), "{document}"))?;
     } else if report.refused.is_empty() {
         conclude(context, &report, targets, args.dry_run, start);
         if let Some(line) = used.as_ref().and_then(|used| used.line(context.err)) {
-            eprintln!("{line}");
+            note_line!("{line}");
         }
         if request.options.price {
             let stands = |root: &&Root| root.output.is_some() && workbench::paid::is_paid(&session, &root.label);
             let standing = report.roots.iter().filter(stands).count();
-            eprintln!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
+            note_line!("{}", summary::prices(&report.plans, standing, currency.as_deref(), context.err));
         }
     }
     let code = code(&report);
@@ -186,11 +187,11 @@ pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: R
 /// The last lines of a build for people.
 fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
     if let Some(line) = summary::standing(report, context.err) {
-        eprintln!("{line}");
+        note_line!("{line}");
     }
     let head = summary::text(report, targets, dry_run, start.elapsed(), context.err);
     let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, context.err));
-    eprintln!("{head}{}", outlook.unwrap_or_default());
+    note_line!("{head}{}", outlook.unwrap_or_default());
 }
 
 pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
@@ -225,14 +226,14 @@ pub fn usual(patterns: &[String]) -> Result<Request, Failed> {
 }
 
 /// The last lines of a command that built something and does not print it.
-pub fn told(context: &Context, report: &Report, start: Instant) {
+pub fn told(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
     let targets = report.targets as u64;
     if context.json() {
-        context.let_go();
-        println!("{}", summary::json(report, targets, start.elapsed()));
+        show::written(writeln!(context.stdout(), "{}", summary::json(report, targets, start.elapsed())))?;
     } else if report.refused.is_empty() {
         conclude(context, report, targets, false, start);
     }
+    Ok(())
 }
 
 /// Threads for computing unless told otherwise.

@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
         ));
     }
     let last = session.last(&label)?.ok_or_else(nothing)?;
-    let old = session.engine.store.blob(&last.filed.output)?.ok_or_else(nothing)?;
+    let old = session.engine.store.output(&last.filed.output)?.ok_or_else(nothing)?;
     let old = String::from_utf8_lossy(&old).into_owned();
     // A person takes his time; the checkout stays ours, or the correction could be of an answer that is no more.
     session.engine.store.let_go();
@@ -93,7 +93,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
         (false, "") => "corrected".to_owned(),
         (false, sections) => format!("corrected; yours now: {}", sections.replace(',', ", ")),
     };
-    eprintln!("{label}: {what}");
+    note_line!("{label}: {what}");
     Ok(Code::Ok)
 }
 

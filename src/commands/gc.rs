@@ -21,6 +21,9 @@ use workbench::hold::Hold;
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     if !args.dry_run {
+        if let Some(folder) = context.disk_folder("gc")? {
+            DiskStore::refuse_second_collection(&folder)?;
+        }
         settle(context);
     }
     let Some(disk) = context.disk("gc")? else {
@@ -112,7 +115,7 @@ pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
                 let words = care::kept_within(&report, &options);
                 match context.json() {
                     true => context.say(&[Diagnostic::new(Severity::Note, "N_COLLECTED", words)]),
-                    false => eprintln!("{}", context.err.dim(&words)),
+                    false => note_line!("{}", context.err.dim(&words)),
                 }
                 continue;
             }

@@ -61,7 +61,7 @@ fn token(context: &Context, args: &McpArgs) -> Result<Token, Failed> {
     })?;
     let path = service.with_extension("token");
     let token = Token::at(&path).map_err(|error| untrusted(&path, &error))?;
-    eprintln!("clients need the token in {}", path.display());
+    note_line!("clients need the token in {}", path.display());
     Ok(token)
 }
 
@@ -71,8 +71,8 @@ fn untrusted(path: &Path, error: &std::io::Error) -> Failed {
 }
 
 fn began(at: SocketAddr) {
-    eprintln!("serving at http://{at}/mcp");
+    note_line!("serving at http://{at}/mcp");
     if !at.ip().is_loopback() {
-        eprintln!("others in the network can reach it, and nothing is encrypted: whoever listens there learns the token");
+        note_line!("others in the network can reach it, and nothing is encrypted: whoever listens there learns the token");
     }
 }

@@ -87,7 +87,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         return show::written(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
     }
     let plan = &priced.plan;
-    eprintln!(
+    note_line!(
         "{}",
         context
             .err

@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
         outputs: false,
     };
     let report = build::build(context, &mut session, &request)?;
-    build::told(context, &report, start);
+    build::told(context, &report, start)?;
     context.let_go();
     let used = sharing::finish(&workspace, Some(sharing::PATIENCE))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());

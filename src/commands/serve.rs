@@ -1,5 +1,6 @@
 //! `cortex serve`: the service of a checkout, from its beginning to its end.
 
+use super::show;
 use crate::cli::ServeArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -7,6 +8,7 @@ use crate::service::server::{self, Stop};
 use crate::service::{Host, client, noticing, watching};
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,11 +35,12 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     }
     let path = place(context)?;
     let socket = Socket::bind(&path).map_err(|error| taken(&path, error))?;
-    if context.json() {
-        println!("{}", serde_json::json!({"socket": path, "pid": std::process::id()}));
-    } else {
-        println!("serving at {}", path.display());
-    }
+    let begun = match context.json() {
+        true => serde_json::json!({"socket": path, "pid": std::process::id()}).to_string(),
+        false => format!("serving at {}", path.display()),
+    };
+    // Its clients are served whether or not anybody reads this.
+    let _ = writeln!(context.stdout(), "{begun}");
     ended(server::listen(host, &socket, &stop))
 }
 
@@ -86,23 +89,22 @@ fn status(context: &Context) -> Outcome {
         },
     };
     if context.json() {
-        println!("{about:#}");
-        return Ok(Code::Ok);
+        return show::written(writeln!(context.stdout(), "{about:#}"));
     }
     let uptime = Duration::from_secs(about["uptimeSec"].as_u64().unwrap_or_default());
-    println!(
-        "serving at {} since {}, pid {}",
+    let mut text = format!(
+        "serving at {} since {}, pid {}\n",
         path.display(),
         humantime::format_duration(uptime),
         about["pid"]
     );
     for (name, figures) in about["methods"].as_object().into_iter().flatten() {
-        println!(
-            "  {name:<16} {:>8} calls, {} known, {} failed, P50 {} ms, P95 {} ms",
+        text += &format!(
+            "  {name:<16} {:>8} calls, {} known, {} failed, P50 {} ms, P95 {} ms\n",
             figures["calls"], figures["warm"], figures["failed"], figures["p50Ms"], figures["p95Ms"]
         );
     }
-    Ok(Code::Ok)
+    show::written(write!(context.stdout(), "{text}"))
 }
 
 fn stop(context: &Context) -> Outcome {
@@ -118,7 +120,7 @@ fn stop(context: &Context) -> Outcome {
             None => {
                 context.say(&[Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout")]);
                 if context.json() {
-                    println!("{}", serde_json::json!({"stopped": null}));
+                    return show::written(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
                 }
                 return Ok(Code::Ok);
             }
@@ -131,9 +133,9 @@ fn stop(context: &Context) -> Outcome {
             why.hint("what it answers now may take a while; SIGKILL ends it at once, and loses nothing that is filed"),
         ));
     }
-    match context.json() {
-        true => println!("{}", serde_json::json!({"stopped": pid})),
-        false => println!("stopped pid {pid}"),
-    }
-    Ok(Code::Ok)
+    let text = match context.json() {
+        true => serde_json::json!({"stopped": pid}).to_string(),
+        false => format!("stopped pid {pid}"),
+    };
+    show::written(writeln!(context.stdout(), "{text}"))
 }

@@ -80,7 +80,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
     let last = session.last(label)?;
     let blob = last
         .as_ref()
-        .map(|last| session.engine.store.blob(&last.filed.output))
+        .map(|last| session.engine.store.output(&last.filed.output))
         .transpose()?
         .flatten();
     let standing = session.standing(label)?;

@@ -56,7 +56,7 @@ fn files(session: &Session, shown: &Shown) -> Result<BTreeMap<String, File>, Fai
         .tree(&shown.bytes)
         .map_err(|lack| match lack {
             Lack::Broken(error) => error.into(),
-            Lack::Tree => {
+            Lack::Piece => {
                 let why = Diagnostic::error("E_NO_OUTPUT", "a part of the output cannot be read from the store").label(&shown.label);
                 Failed::new(
                     Code::Io,

@@ -1,6 +1,6 @@
 //! `cortex warm`: builds targets and fills the remote cache with them and all they are made of.
 
-use super::{build, remote_cache};
+use super::{build, remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -12,6 +12,7 @@ use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use std::io::Write;
 use std::time::Instant;
 
 /// Runs it.
@@ -62,14 +63,14 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         document["verified"] = serde_json::json!(looked_at);
         document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
         context.let_go();
-        println!("{document}");
+        show::written(writeln!(context.stdout(), "{document}"))?;
     } else {
-        build::told(context, &report, start);
+        build::told(context, &report, start)?;
         if let Some((results, true)) = filed {
             context.tell(&format!("  filed    {} results for others", count(results as u64)));
         }
         if let Some(line) = used.line(context.err) {
-            eprintln!("{line}");
+            note_line!("{line}");
         }
     }
     let code = build::code(&report);

@@ -1,6 +1,7 @@
 //! `cortex watch`: tells what moves, answers other commands so that they need not look, and builds after each batch if asked to.
 
 use super::build::{default_jobs, patterns};
+use super::show;
 use crate::cli::{AskingArgs, WatchArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -14,6 +15,7 @@ use engine::values::digest::Digest;
 use engine::values::event::Silent;
 use engine::values::pattern::PatternSet;
 use engine::watch::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -69,6 +71,8 @@ struct Watching<'a> {
     taken: Vec<Moved>,
     /// Digest of the manifest's text as it was last seen.
     manifest: Option<Digest>,
+    /// Why nobody reads what is told; a watch without a reader ends.
+    unread: Option<std::io::Error>,
 }
 
 /// Runs it.
@@ -106,13 +110,14 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         trouble: None,
         taken: Vec::new(),
         manifest: Some(workspace.text_digest()),
+        unread: None,
     };
     // What moved before is told as one that moved now: the first batch.
     let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
     watching.told.news(&session);
     drop((session, workspace));
     context.close();
-    render::begun(context, directories);
+    watching.print(&render::begun(context, directories));
     if watching.patterns.is_some() {
         watching.batch(
             &watch,
@@ -126,9 +131,20 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
 }
 
 impl Watching<'_> {
+    /// Tells the reader, if there still is one.
+    fn print(&mut self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            self.unread = Some(error);
+        }
+    }
+
     fn go_on(&mut self, watch: &Watch) -> Outcome {
         let mut idle = true;
         loop {
+            if let Some(error) = self.unread.take() {
+                return show::written(Err(error));
+            }
             let batch = if self.args.ahead && idle {
                 watch.batches().recv_timeout(IDLE).map_err(|error| error.is_timeout())
             } else {
@@ -200,7 +216,7 @@ impl Watching<'_> {
         let stale = workbench::watch::stale_targets(&session);
         let members = if builds { self.members(&mut session, &news)? } else { Vec::new() };
         news.extend(taken);
-        render::moved(self.context, &news, &members, stale, batch.head);
+        self.print(&render::moved(self.context, &news, &members, stale, batch.head));
         if let Some(patterns) = self.patterns.clone() {
             if builds {
                 self.build(&mut session, &workspace, patterns)?;
@@ -246,11 +262,11 @@ impl Watching<'_> {
         self.context.say(&report.failures);
         self.context.say(&report.refused);
         let targets = report.targets as u64;
-        if self.context.json() {
-            render::line(&summary::json(&report, targets, start.elapsed()), "built");
-        } else {
-            println!("{}", summary::text(&report, targets, false, start.elapsed(), self.context.out));
-        }
+        let built = match self.context.json() {
+            true => render::line(&summary::json(&report, targets, start.elapsed()), "built"),
+            false => summary::text(&report, targets, false, start.elapsed(), self.context.out) + "\n",
+        };
+        self.print(&built);
         Ok(())
     }
 
@@ -286,7 +302,7 @@ impl Watching<'_> {
         }
         if ran > 0 {
             self.context.built();
-            render::ahead(self.context, ran, asked, start.elapsed());
+            self.print(&render::ahead(self.context, ran, asked, start.elapsed()));
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::service::client::{self, Told};
+use crate::service::client::{self, Reply, Told};
 use clap::{Arg, ArgMatches, Command, FromArgMatches, Subcommand};
 use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
@@ -154,7 +154,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         return Err(not_within());
     }
     let arguments = whole(call, entry)?;
-    let Answered { answer, code } = match asked(context, entry, &arguments) {
+    let Answered { answer, code } = match asked(context, entry, &arguments)? {
         Some(told) => {
             context.say(&told.said);
             told.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
@@ -189,7 +189,7 @@ pub fn not_within() -> Failed {
 }
 
 /// What the service answers. It has flags of its own, and takes the time it needs: whoever wants others, or sets a limit, is answered here.
-fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
+fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<Told>, Failed> {
     let global = &context.global;
     // What is about an overlay is in no memory of a service's.
     if global.overlay.is_some()
@@ -198,10 +198,10 @@ fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
         || global.no_wait
         || global.lock_timeout != USUAL_TIMEOUT
     {
-        return None;
+        return Ok(None);
     }
     let waits = || {
-        eprintln!(
+        note_line!(
             "{}",
             context
                 .err
@@ -209,5 +209,23 @@ fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Option<Told> {
         )
     };
     let hear = |words: &str| context.tell(words);
-    client::ask(&context.service()?, entry, arguments, waits, hear)
+    let Some(socket) = context.service() else {
+        return Ok(None);
+    };
+    match client::ask(&socket, entry, arguments, waits, hear) {
+        Reply::Told(told) => Ok(Some(told)),
+        Reply::Nobody => Ok(None),
+        Reply::Unanswering { pid, asked } => {
+            let who = pid.map_or_else(String::new, |pid| format!(", pid {pid},"));
+            let message = format!("the service of this checkout{who} does not answer; it is stopped, or hangs");
+            if asked {
+                let why = Diagnostic::error("E_BUSY", format!("{message}, and has this request: it may still carry it out"));
+                let hint = "let it go on (kill -CONT) or end it (kill -KILL), then look what was done before running this again";
+                return Err(Failed::new(Code::Busy, why.hint(hint)));
+            }
+            let why = Diagnostic::warning("W_SERVICE", message + "; this is answered without it");
+            context.say(&[why.hint("let it go on (kill -CONT), or end it with `cortex serve --stop`")]);
+            Ok(None)
+        }
+    }
 }

@@ -338,7 +338,7 @@ fn last_built<T: DeserializeOwned>(session: &mut Session, label: &str) -> Result
             is_stale: false,
         });
     };
-    let blob = session.engine.store.blob(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.filed.output)?;
     Ok(Last {
         value: blob.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
         is_stale: session.standing(label)? != Some(Standing::Current),

@@ -190,7 +190,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known,
             unasked.insert(key.clone());
             continue;
         };
-        if let Some(bytes) = session.engine.store.blob(&last.filed.output)? {
+        if let Some(bytes) = session.engine.store.output(&last.filed.output)? {
             if session.standing(&label)? != Some(Standing::Current) {
                 remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
             }

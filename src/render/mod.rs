@@ -18,6 +18,7 @@ pub mod versions;
 pub mod watch;
 
 use crate::cli::When;
+use engine::values::visible::is_invisible;
 use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -93,9 +94,9 @@ impl Style {
     }
 }
 
-/// Text from sources, stores or programs, safe to print: control characters but line ends and tabs are shown escaped.
+/// Text from sources, stores or programs, safe to print: what would not be seen but line ends and tabs is shown escaped.
 pub fn printable(text: &str) -> String {
-    let safe = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    let safe = |c: char| !is_invisible(c) || matches!(c, '\n' | '\t');
     if text.chars().all(safe) {
         return text.to_owned();
     }
@@ -185,6 +186,7 @@ mod tests {
     #[test]
     fn control_characters_are_shown_not_sent() {
         assert_eq!(printable("a\u{1b}[31mb\tc\n"), "a\\u{1b}[31mb\tc\n");
+        assert_eq!(printable("a\u{202e}b\u{200b}c\u{feff}é"), "a\\u{202e}b\\u{200b}c\\u{feff}é");
         assert_eq!(on_one_line("a\nb\tc\r"), "a\\nb\\tc\\r");
     }
 }

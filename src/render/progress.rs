@@ -51,7 +51,7 @@ impl Progress {
     }
 
     fn line(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| note_line!("{text}"));
     }
 
     /// What moved in the sources is told at once, what that leads to with the action it leads to.

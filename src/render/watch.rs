@@ -1,4 +1,4 @@
-//! What `cortex watch` prints: a line a batch for people, JSON lines for machines.
+//! What `cortex watch` prints, as text: a line a batch for people, JSON lines for machines.
 
 use super::{count, duration, printable};
 use crate::context::Context;
@@ -12,40 +12,35 @@ use workbench::watch::{Became, Moved};
 const SHOWN: usize = 8;
 
 /// One JSON line.
-pub fn line(value: &Value, event: &str) {
+pub fn line(value: &Value, event: &str) -> String {
     let mut line = json!({"event": event});
     if let (Some(line), Some(value)) = (line.as_object_mut(), value.as_object()) {
         line.extend(value.clone());
     }
-    println!("{line}");
+    format!("{line}\n")
 }
 
 /// It has begun.
-pub fn begun(context: &Context, directories: usize) {
+pub fn begun(context: &Context, directories: usize) -> String {
     if context.json() {
-        line(&json!({"directories": directories}), "watching");
-    } else {
-        let noun = if directories == 1 { "folder" } else { "folders" };
-        println!(
-            "{}",
-            context
-                .out
-                .dim(&format!("watching {} {noun}; Ctrl-C ends it", count(directories as u64)))
-        );
+        return line(&json!({"directories": directories}), "watching");
     }
+    let noun = if directories == 1 { "folder" } else { "folders" };
+    let text = format!("watching {} {noun}; Ctrl-C ends it", count(directories as u64));
+    context.out.dim(&text) + "\n"
 }
 
 /// What a batch moved.
-pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usize, head: bool) {
+pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usize, head: bool) -> String {
     if context.json() {
-        line(
+        return line(
             &json!({"files": files, "members": members, "stale": stale, "checkout": head}),
             "moved",
         );
-        return;
     }
+    let mut text = String::new();
     if files.is_empty() {
-        return;
+        return text;
     }
     let word = |change: Became| match change {
         Became::Added => "added",
@@ -62,10 +57,10 @@ pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usiz
             .map(|change| format!("{} {}", count(number(change)), word(change)));
         let what = if head { "checked out" } else { "moved" };
         let head = context.out.bold(&format!("{} files {what}:", count(files.len() as u64)));
-        println!("{head} {}", parts.collect::<Vec<_>>().join(", "));
+        text += &format!("{head} {}\n", parts.collect::<Vec<_>>().join(", "));
     } else {
         for file in files {
-            println!("{} {}", context.out.bold(&printable(&file.path)), word(file.change));
+            text += &format!("{} {}\n", context.out.bold(&printable(&file.path)), word(file.change));
         }
     }
     if !members.is_empty() {
@@ -73,13 +68,11 @@ pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usiz
         if members.len() > SHOWN {
             shown.push(format!("{} more", count((members.len() - SHOWN) as u64)));
         }
-        println!("  {}", shown.join(", "));
+        text += &format!("  {}\n", shown.join(", "));
     }
     let noun = if stale == 1 { "target" } else { "targets" };
-    println!(
-        "  {}",
-        context.out.dim(&format!("{} {noun} may be out of date", count(stale as u64)))
-    );
+    let stale = format!("{} {noun} may be out of date", count(stale as u64));
+    text + &format!("  {}\n", context.out.dim(&stale))
 }
 
 /// Another process has the checkout.
@@ -93,14 +86,13 @@ pub fn busy(context: &Context) {
 }
 
 /// What was built ahead.
-pub fn ahead(context: &Context, ran: usize, requests: usize, took: Duration) {
+pub fn ahead(context: &Context, ran: usize, requests: usize, took: Duration) -> String {
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if context.json() {
-        line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
-    } else {
-        let text = format!("built ahead: {} ran ({})", count(ran as u64), duration(took));
-        println!("{}", context.out.dim(&text));
+        return line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");
     }
+    let text = format!("built ahead: {} ran ({})", count(ran as u64), duration(took));
+    context.out.dim(&text) + "\n"
 }
 
 /// Why nothing is heard, or that it is again.

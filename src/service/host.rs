@@ -311,7 +311,7 @@ impl Host {
             "a bug of cortex in '{method}', trace {trace}: {}",
             words.unwrap_or("no reason given")
         );
-        eprintln!("{}", diagnostic::json(&Diagnostic::error("InternalError", why.as_str())));
+        note_line!("{}", diagnostic::json(&Diagnostic::error("InternalError", why.as_str())));
         let why = Diagnostic::error("InternalError", why).found(trace);
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }

@@ -120,3 +120,46 @@ fn a_service_that_is_full_tells_how_it_does_and_ends() {
     assert_eq!(stop.wait().expect("it ends").code(), Some(0));
     assert_eq!(service.child.wait().expect("it ends").code(), Some(0));
 }
+
+#[test]
+fn a_stopped_service_is_found_out_and_the_command_answers_by_itself() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    let wanted = bench.run(&["outline", "NodeId"]);
+    let service = Service::start(&bench);
+    let pid = service.child.id().to_string();
+    let signal = |name: &str| assert!(Command::new("kill").args([name, &pid]).status().expect("kill").success());
+    signal("-STOP");
+    let told = format!("the service of this checkout, pid {pid}, does not answer");
+    for args in [
+        &["resolve", "NodeId"][..],
+        &["outline", "NodeId"],
+        &["search", "Node"],
+        &["edit", "list"],
+    ] {
+        let start = std::time::Instant::now();
+        let ran = bench.run(args);
+        assert!(ran.code == 0 && ran.err.contains(&told), "{args:?} {ran:?}");
+        assert!(ran.out.trim() != "" && (args[0] != "outline" || ran.out == wanted.out), "{ran:?}");
+        // Twice the two seconds in which it is found out: the machine may be busy.
+        assert!(start.elapsed().as_secs() < 4 + 8, "{args:?} {:?}", start.elapsed());
+    }
+    // What changes files is done once, by whoever answers.
+    let edit = [
+        "edit",
+        "append",
+        "--path",
+        "src/MemoTree.Core/GlobalUsings.cs",
+        "--anchor",
+        "$",
+        "--new-text",
+        "// once\n",
+    ];
+    let edited = bench.run(&edit);
+    signal("-CONT");
+    let pinged = service.client().ask("ping", json!({}));
+    assert_eq!(pinged["result"], json!({}));
+    assert!(edited.code == 0 && edited.err.contains(&told), "{edited:?}");
+    let text = std::fs::read_to_string(bench.root().join("src/MemoTree.Core/GlobalUsings.cs")).expect("a file");
+    assert_eq!(text.matches("// once").count(), 1, "{text}");
+}

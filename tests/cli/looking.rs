@@ -575,7 +575,7 @@ fn a_removed_source_is_told_once() {
     insta::assert_snapshot!(bench.run(&["explain", "//files/docs/b.md:bytes"]).all(), @r"
     exit 0
     //files/docs/b.md:bytes source that is not there
-      failed     E_NO_FILE: there is no readable source file docs/b.md
+      failed     E_NO_FILE: the file docs/b.md is not there or cannot be read; the set //globs/docs|%2A.md:files would hold it
     ");
     // Its own targets are gone with the next build, and were there.
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);

@@ -419,6 +419,118 @@ fn a_flipped_bit_in_any_page_never_gives_wrong_bytes() {
     assert!(flips > 20, "{flips}");
 }
 
+/// What a page of the file may come to hold: another page, zeros, noise; or its file ends there.
+#[test]
+fn pages_that_are_swapped_zeroed_or_cut_off_leave_a_store_that_goes_on() {
+    let bench = noisy();
+    for name in ["a", "b"] {
+        let noise: String = (0..100_u8)
+            .map(|n| blake3::hash(&[n, name.as_bytes()[0]]).to_hex().to_string())
+            .collect();
+        bench.write(&format!("docs/{name}.md"), &noise);
+        assert_eq!(bench.run(&["build", "//docs/...", "//index:total"]).code, 0);
+    }
+    let total = || fs::read(bench.root().join(".cortex/out/total.txt")).expect("laid out");
+    let (right, path) = (total(), bench.store().join("store.redb"));
+    let whole = fs::read(&path).expect("store");
+    let pages = whole.len() / 4096;
+    let used: Vec<usize> = (0..pages)
+        .filter(|page| whole[page * 4096..][..4096].iter().any(|byte| *byte != 0))
+        .collect();
+    let page = |number: usize| number * 4096..(number + 1) * 4096;
+    let commands: [&[&str]; 4] = [
+        &["store", "verify"],
+        &["store", "verify", "--repair"],
+        &["gc", "--older-than", "0", "--keep-versions", "0"],
+        &["build", "//docs/...", "//index:total"],
+    ];
+    for case in 0..60_u64 {
+        let drawn = *blake3::hash(&case.to_be_bytes()).as_bytes();
+        let draw = |at: usize, end: usize| usize::from(u16::from_be_bytes([drawn[at], drawn[at + 1]])) % end;
+        let (one, other) = (used[draw(0, used.len())], used[draw(2, used.len())]);
+        let mut damaged = whole.clone();
+        match case % 4 {
+            0 | 1 => {
+                damaged[page(one)].copy_from_slice(&whole[page(other)]);
+                damaged[page(other)].copy_from_slice(&whole[page(one)]);
+            }
+            2 => damaged[page(one)].fill(if drawn[4].is_multiple_of(2) { 0 } else { drawn[5] }),
+            _ => damaged.truncate(one * 4096 + draw(4, 4096)),
+        }
+        fs::remove_dir_all(bench.store()).expect("removed");
+        fs::create_dir(bench.store()).expect("folder");
+        fs::write(&path, damaged).expect("store");
+        let what = format!("case {case}: pages {one} and {other} of {pages}");
+        // After any of them the next either works or names the one command that makes it work.
+        for args in [commands[draw(6, commands.len())], commands[draw(8, commands.len())]] {
+            let ran = bench.run(args);
+            assert!(
+                [0, 3].contains(&ran.code) && !ran.err.contains("panicked"),
+                "{what} {args:?} {ran:?}"
+            );
+            assert!(ran.code == 0 || ran.err.contains("help:"), "{what} {args:?} {ran:?}");
+        }
+        let build = || bench.run(&["build", "//docs/...", "//index:total"]);
+        let mut ran = build();
+        if ran.code == 3 {
+            assert!(ran.err.contains("help:"), "{what} {ran:?}");
+            ran = build();
+        }
+        assert!(ran.code == 0 && !ran.err.contains("panicked"), "{what} {ran:?}");
+        assert!(total() == right, "{what}");
+    }
+}
+
+/// Puts something else in the place of a file.
+type Swap = fn(&Path);
+
+/// Something else than a file where one of the store's files was.
+#[test]
+fn what_is_no_file_in_the_stores_folder_is_an_error_at_once() {
+    let swaps: [(&str, Swap); 4] = [
+        ("a named pipe", |path| {
+            assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+        }),
+        ("a device", |path| std::os::unix::fs::symlink("/dev/zero", path).expect("a link")),
+        ("a folder", |path| fs::create_dir(path).expect("a folder")),
+        ("a socket", |path| {
+            drop(std::os::unix::net::UnixListener::bind(path).expect("a socket"))
+        }),
+    ];
+    for (kind, swap) in swaps {
+        for name in [
+            "store.redb",
+            "store-id",
+            "store.lock",
+            "store.collector",
+            "store.waiting",
+            "store.condemned",
+            "store.redb.new",
+        ] {
+            let bench = built();
+            let path = bench.store().join(name);
+            let _ = fs::remove_file(&path);
+            swap(&path);
+            bench.write("docs/a.md", "one\n");
+            for args in [
+                &["status"][..],
+                &["build", "//index:total"],
+                &["gc"],
+                &["store", "verify", "--repair"],
+                &["show", "//index:total"],
+            ] {
+                let ran = bench.run(args);
+                assert!([0, 3, 5].contains(&ran.code), "{name} is {kind}: {args:?} {ran:?}");
+                if name == "store.redb" {
+                    assert_eq!(ran.code, 5, "{kind}: {args:?} {ran:?}");
+                    assert!(ran.err.contains(&format!("store.redb is {kind} and no file")), "{args:?} {ran:?}");
+                }
+                assert!(ran.code == 0 || ran.err.contains("help:"), "{name} is {kind}: {args:?} {ran:?}");
+            }
+        }
+    }
+}
+
 /// The row that tells a store's format, as the document of the store has it.
 fn format_row(format: u32, oldest_reader: u32) -> Vec<u8> {
     let body = [format.to_be_bytes(), oldest_reader.to_be_bytes()].concat();

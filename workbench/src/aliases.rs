@@ -192,7 +192,7 @@ fn moves(session: &Session, before: &Aliases) -> Result<Moves, StoreError> {
         digest: versions.last().map(|version| version.output.to_string()).unwrap_or_default(),
     };
     for version in &versions[told.unwrap_or(0)..] {
-        let now = store.blob(&version.output)?.map(|blob| types(&blob));
+        let now = store.output(&version.output)?.map(|blob| types(&blob));
         if let (Some(last), Some(now)) = (&moves.types, &now) {
             let (gone, come) = (changed(last, now), changed(now, last));
             if !gone.is_empty() && !come.is_empty() {
@@ -256,7 +256,7 @@ fn identities(
         let found: Option<&Digest> = first
             .or_else(|| versions.iter().rfind(|version| version.at <= at))
             .map(|version| &version.output);
-        found.map_or(Ok(None), |digest| session.engine.store.blob(digest))
+        found.map_or(Ok(None), |digest| session.engine.store.output(digest))
     };
     let alone = alone(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();
@@ -344,7 +344,7 @@ pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<Stri
 /// Identifiers of the types of now, by key.
 fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result);
-    let blob = now.map_or(Ok(None), |filed| session.engine.store.blob(&filed.output))?;
+    let blob = now.map_or(Ok(None), |filed| session.engine.store.output(&filed.output))?;
     let types = blob.map(|blob| types(&blob)).unwrap_or_default();
     Ok(types.into_iter().map(|(key, row)| (key, row.id)).collect())
 }

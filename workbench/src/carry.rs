@@ -49,7 +49,7 @@ fn put(session: &mut Session, label: &str, words: &Words) -> Result<bool, Workbe
         return Ok(false);
     }
     let Some(last) = session.last(label)? else { return Ok(false) };
-    let Some(blob) = session.engine.store.blob(&last.filed.output)? else {
+    let Some(blob) = session.engine.store.output(&last.filed.output)? else {
         return Ok(false);
     };
     let mut text = Sections::read(&String::from_utf8_lossy(&blob));

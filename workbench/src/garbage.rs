@@ -97,7 +97,11 @@ pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<O
         max_size: Some(max),
         ..Options::within(limits, now)
     };
-    Ok(Some((options, collect(disk, &options)?)))
+    match collect(disk, &options) {
+        // Somebody began since that was asked, and does the same.
+        Err(GarbageError::Store(StoreError::Collecting { .. })) => Ok(None),
+        done => Ok(Some((options, done?))),
+    }
 }
 
 /// Why nothing can be collected.

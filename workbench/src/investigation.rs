@@ -122,7 +122,7 @@ fn input(key: &str, label: &Arc<str>, bytes: Arc<[u8]>) -> Input {
 fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError> {
     let label = format!("//types/{}:semantic", escape(key));
     let Some(last) = session.last(&label)? else { return Ok(None) };
-    let blob = session.engine.store.blob(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.filed.output)?;
     Ok(blob.map(|bytes| input(key, &label.into(), bytes)))
 }
 
@@ -130,7 +130,7 @@ fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError
 fn secret(session: &Session, never_send: &[String]) -> Result<BTreeSet<String>, WorkbenchError> {
     let last = session.last("//index:types")?;
     let blob = last
-        .map(|last| session.engine.store.blob(&last.filed.output))
+        .map(|last| session.engine.store.output(&last.filed.output))
         .transpose()?
         .flatten();
     let Some(table) = blob.as_deref().and_then(Table::open) else {
@@ -151,7 +151,7 @@ fn references(session: &Session) -> Result<BTreeMap<String, u32>, WorkbenchError
     let Some(last) = session.last("//index:graph")? else {
         return Ok(BTreeMap::new());
     };
-    let blob = session.engine.store.blob(&last.filed.output)?;
+    let blob = session.engine.store.output(&last.filed.output)?;
     let Some(table) = blob.as_deref().and_then(Table::open) else {
         return Ok(BTreeMap::new());
     };

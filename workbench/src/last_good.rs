@@ -63,7 +63,7 @@ pub fn broken(session: &Session) -> Result<Broken, StoreError> {
 
 /// Whether all declarations of the syntax with that digest were read; not if the store has it no more.
 fn parses(session: &Session, digest: &Digest) -> Result<bool, StoreError> {
-    let blob = session.engine.store.blob(digest)?;
+    let blob = session.engine.store.output(digest)?;
     let syntax = blob.and_then(|blob| syntax::decode(&blob).ok());
     Ok(syntax.is_some_and(|syntax| !matches!(syntax.tier, Tier::Partial | Tier::Nothing)))
 }
@@ -78,7 +78,7 @@ fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
     let mut tables = Vec::new();
     for version in session.engine.store.history(session.engine.view, TYPES)?.iter().rev() {
         if seen.insert(version.output) {
-            tables.extend(session.engine.store.blob(&version.output)?);
+            tables.extend(session.engine.store.output(&version.output)?);
         }
     }
     Ok(tables)
@@ -151,7 +151,7 @@ pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
     let Some(newest) = session.engine.store.history(session.engine.view, TYPES)?.pop() else {
         return Ok(false);
     };
-    let table = session.engine.store.blob(&newest.output)?;
+    let table = session.engine.store.output(&newest.output)?;
     Ok(table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()))
 }
 
@@ -163,7 +163,7 @@ pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
 pub fn gone(session: &Session, key: &str) -> Result<Option<HistoryRecord>, StoreError> {
     let mut since = None;
     for version in session.engine.store.history(session.engine.view, TYPES)?.into_iter().rev() {
-        let table = session.engine.store.blob(&version.output)?;
+        let table = session.engine.store.output(&version.output)?;
         let Some(table) = table.as_deref().and_then(Table::open) else {
             break;
         };
@@ -199,7 +199,7 @@ pub fn gone_member(session: &Session, key: &str, name: &str) -> Result<Option<Go
         let told_by = label(key, target);
         let mut since: Option<HistoryRecord> = None;
         for version in store.history(session.engine.view, &told_by)?.into_iter().rev() {
-            let Some(blob) = store.blob(&version.output)? else { break };
+            let Some(blob) = store.output(&version.output)? else { break };
             let names = match Table::open(&blob) {
                 Some(table) => table.keys().map(str::to_owned).collect(),
                 None => signed(&blob),
@@ -241,7 +241,7 @@ fn signed(text: &[u8]) -> Vec<String> {
 pub fn meant_member(session: &Session, key: &str, name: &str) -> Result<Option<String>, StoreError> {
     let members = label(key, ":members");
     for version in session.engine.store.history(session.engine.view, &members)?.iter().rev() {
-        let blob = session.engine.store.blob(&version.output)?;
+        let blob = session.engine.store.output(&version.output)?;
         let table = blob.as_deref().and_then(Table::open);
         let keys: Vec<String> = table.iter().flat_map(|table| table.keys()).map(str::to_owned).collect();
         match resolve_inner(name, &keys) {
@@ -288,7 +288,7 @@ pub fn last_good(session: &Session, label: &str) -> Result<Option<LastGood>, Sto
         .map(|filed| filed.output);
     for version in session.engine.store.history(session.engine.view, label)?.iter().rev() {
         if lineage.version(version, MOST_STEPS)?
-            && let Some(bytes) = session.engine.store.blob(&version.output)?
+            && let Some(bytes) = session.engine.store.output(&version.output)?
         {
             return Ok(Some(LastGood {
                 at: version.at,
@@ -350,7 +350,7 @@ impl Lineage<'_> {
     /// Whether a digest is that of the member's row alone in a table.
     fn is_row_of(&self, table: &Digest, digest: &Digest) -> Result<bool, StoreError> {
         let Some(member) = &self.member else { return Ok(false) };
-        let blob = self.session.engine.store.blob(table)?;
+        let blob = self.session.engine.store.output(table)?;
         let row = blob.as_deref().and_then(Table::open).and_then(|table| table.get(member));
         Ok(row.is_some_and(|row| Digest::of(&write_table(&BTreeMap::from([(member.as_str(), row)]))) == *digest))
     }

@@ -8,7 +8,7 @@ use engine::graph::NodeId;
 use engine::store::{Inventory, Usage};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
-use engine::values::table::Table;
+use engine::values::pages;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,7 +136,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
 fn counted(session: &Session) -> Result<usize, WorkbenchError> {
     let Some(last) = session.last("//index:types")? else { return Ok(0) };
     let table = session.engine.store.blob(&last.filed.output)?;
-    Ok(table.as_deref().and_then(Table::open).map_or(0, |table| table.len()))
+    Ok(table.as_deref().and_then(pages::count).unwrap_or_default())
 }
 
 /// What producers said of what is current, and why what failed did.

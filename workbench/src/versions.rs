@@ -178,5 +178,5 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
 /// # Errors
 /// When the store cannot be read.
 pub fn blob(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
-    Ok(digest.map(|digest| session.engine.store.blob(digest)).transpose()?.flatten())
+    Ok(digest.map(|digest| session.engine.store.output(digest)).transpose()?.flatten())
 }

@@ -168,7 +168,7 @@ impl Members {
         for (label, table) in &mut tables {
             let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
             if let Some(filed) = filed {
-                *table = session.engine.store.blob(&filed.output)?;
+                *table = session.engine.store.output(&filed.output)?;
             }
         }
         Ok(Self { tables })
@@ -198,7 +198,7 @@ impl Members {
             // Without a table of before every member would be new.
             let Some(before) = before else { continue };
             let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
-            let after = filed.map(|filed| session.engine.store.blob(&filed.output)).transpose()?.flatten();
+            let after = filed.map(|filed| session.engine.store.output(&filed.output)).transpose()?.flatten();
             let rows = |blob: &Arc<[u8]>| -> BTreeMap<String, Vec<u8>> {
                 let table = Table::open(blob);
                 let rows = table.into_iter().flat_map(Table::rows);

@@ -54,7 +54,7 @@ impl Known {
     /// When the store cannot be read.
     pub fn of(session: &Session) -> Result<Self, EngineError> {
         let blob = match session.last("//index:graph")? {
-            Some(last) => session.engine.store.blob(&last.filed.output)?,
+            Some(last) => session.engine.store.output(&last.filed.output)?,
             None => None,
         };
         let table = blob.as_deref().and_then(Table::open);

@@ -102,7 +102,13 @@ impl Producer for CommandProducer {
         let heard = started
             .and_then(|started| run::hear(started, scratch.path(), &bounds, inputs.cancel))
             .map_err(|stop| stop.failure(&attempt))?;
-        let spoilt = spoilt::spoilt(scratch.path(), &ready.inputs, scratch.modes());
+        let spoilt = spoilt::spoilt(scratch.path(), &ready.inputs, scratch.modes()).map_err(|error| {
+            io(
+                &format!("what '{program}' did to its inputs cannot be seen"),
+                scratch.path(),
+                &error,
+            )
+        })?;
         let made = match heard.status.success() && spoilt.is_none() {
             true => made(&scratch, inputs.params, heard.stdout),
             false => Ok(Output::default()),

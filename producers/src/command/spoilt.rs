@@ -5,24 +5,44 @@ use super::stage::Staged;
 use engine::values::tree::File;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What was done to inputs, in words: `removed its input 'text'`. `None` when nothing was.
-pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Modes) -> Option<String> {
-    staged.iter().find_map(|(name, staged)| match staged {
-        Staged::File(bytes) => file(folder, name, modes.file, bytes),
-        Staged::Tree { files, folders } => tree(folder, name, files, folders, modes),
-    })
+///
+/// # Errors
+/// When an input that is still in its place cannot be looked at: nobody is to blame for that.
+pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Modes) -> io::Result<Option<String>> {
+    for (name, staged) in staged {
+        let why = match staged {
+            Staged::File(bytes) => file(folder, name, modes.file, bytes)?,
+            Staged::Tree { files, folders } => tree(folder, name, files, folders, modes)?,
+        };
+        if why.is_some() {
+            return Ok(why);
+        }
+    }
+    Ok(None)
 }
 
-fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> Option<String> {
+fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option<String>> {
     let path = folder.join(name);
-    let there = path.symlink_metadata().ok();
-    otherwise(name, there.as_ref(), Metadata::is_file, mode).or_else(|| {
-        let same = there.is_some_and(|there| there.len() == bytes.len() as u64) && std::fs::read(path).is_ok_and(|found| found == bytes);
-        (!same).then(|| format!("changed its input '{name}'"))
-    })
+    let there = look(&path)?;
+    if let Some(why) = otherwise(name, there.as_ref(), Metadata::is_file, mode) {
+        return Ok(Some(why));
+    }
+    let same = there.is_some_and(|there| there.len() == bytes.len() as u64) && std::fs::read(path)? == bytes;
+    Ok((!same).then(|| format!("changed its input '{name}'")))
+}
+
+/// What is there; `None` when nothing is.
+fn look(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(there) => Ok(Some(there)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// What is wrong with an entry apart from what it holds.
@@ -35,34 +55,36 @@ fn otherwise(name: &str, there: Option<&Metadata>, kind: fn(&Metadata) -> bool, 
     }
 }
 
-fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>, modes: Modes) -> Option<String> {
-    let is_folder = |inner: &str| {
-        let there = folder.join(inner).symlink_metadata().ok();
-        otherwise(inner, there.as_ref(), Metadata::is_dir, modes.folder)
-    };
+fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>, modes: Modes) -> io::Result<Option<String>> {
     let inner = |path: &str| format!("{name}/{path}");
     // A folder comes before what is in it: no link is followed.
-    std::iter::once(is_folder(name))
-        .chain(folders.iter().map(|path| is_folder(&inner(path))))
-        .find_map(|why| why)
-        .or_else(|| {
-            files.iter().find_map(|(path, is)| {
-                let mode = if is.program { modes.program } else { modes.file };
-                file(folder, &inner(path), mode, &is.bytes)
-            })
-        })
-        .or_else(|| {
-            let all = std::iter::once("").chain(folders.iter().copied());
-            all.into_iter().find_map(|path| added(folder, name, path, files, folders))
-        })
+    for place in std::iter::once(name.to_owned()).chain(folders.iter().map(|path| inner(path))) {
+        let there = look(&folder.join(&place))?;
+        if let Some(why) = otherwise(&place, there.as_ref(), Metadata::is_dir, modes.folder) {
+            return Ok(Some(why));
+        }
+    }
+    for (path, is) in files {
+        let mode = if is.program { modes.program } else { modes.file };
+        if let Some(why) = file(folder, &inner(path), mode, &is.bytes)? {
+            return Ok(Some(why));
+        }
+    }
+    for path in std::iter::once("").chain(folders.iter().copied()) {
+        if let Some(why) = added(folder, name, path, files, folders)? {
+            return Ok(Some(why));
+        }
+    }
+    Ok(None)
 }
 
 /// What is in a folder of a tree and was not staged.
-fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>) -> Option<String> {
+fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, folders: &BTreeSet<&str>) -> io::Result<Option<String>> {
     let at = folder.join(name).join(path);
-    let mut names: Vec<_> = std::fs::read_dir(at).ok()?.flatten().map(|entry| entry.file_name()).collect();
+    let names: io::Result<Vec<_>> = std::fs::read_dir(at)?.map(|entry| Ok(entry?.file_name())).collect();
+    let mut names = names?;
     names.sort();
-    names.into_iter().find_map(|own| {
+    Ok(names.into_iter().find_map(|own| {
         let shown = own.to_string_lossy();
         let inner = if path.is_empty() {
             shown.to_string()
@@ -71,7 +93,7 @@ fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, 
         };
         let known = own.to_str().is_some() && (files.contains_key(&inner) || folders.contains(&*inner));
         (!known).then(|| format!("added '{inner}' to its input '{name}'"))
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -106,7 +128,7 @@ mod tests {
         change(scratch.path());
         let told = spoilt(scratch.path(), &staged, scratch.modes());
         scratch.give_back();
-        told
+        told.expect("readable")
     }
 
     #[test]

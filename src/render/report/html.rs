@@ -4,6 +4,7 @@
 //! that turn the order of others around are written out (`\u{202e}`), so that what is read is what is there. Scripts and styles are only
 //! those that were compiled in; the page's policy names them by digest and allows nothing else.
 
+use engine::values::visible::is_invisible;
 use std::fmt::Write;
 
 /// A page, or a part of one, as it grows.
@@ -132,11 +133,7 @@ fn plain(name: &str) -> bool {
 
 /// Whether a character would not be seen, or would change how others are.
 fn unseen(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    is_invisible(c)
         // Noncharacters, which are no valid HTML.
         || (c as u32 & 0xfffe) == 0xfffe
         || ('\u{fdd0}'..='\u{fdef}').contains(&c)

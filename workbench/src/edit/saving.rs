@@ -28,7 +28,8 @@ pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
         trail::follow(&mut run.session, moves, &operation, &id, now);
         // Once the session is stored nobody comes to look any more.
         let meant = session.saving.iter().filter(|saving| !run.is_barred(&saving.path));
-        meant.for_each(|saving| files.unstage(&saving.path));
+        // The last one first: that an earlier one waits no more and a later one does says that it was saved.
+        meant.rev().for_each(|saving| files.unstage(&saving.path));
         run.session.store(files)?;
         told.append(&mut run.notes);
         session.end_saving(files)?;
@@ -54,9 +55,12 @@ enum Half {
 impl<F: Files> Run<'_, F> {
     /// What was being saved when a process was killed: what has its bytes is saved. Of several files the others follow, and so does what was only
     /// written in part; where somebody else wrote one of them before it was saved, all are put back. What somebody wrote afterwards is his. Where
-    /// nothing was saved yet the edits wait in the buffer.
+    /// nothing was saved yet the edits wait in the buffer. What was being taken back is taken back.
     fn recover(&mut self) {
         let all = std::mem::take(&mut self.session.saving);
+        if std::mem::take(&mut self.session.taking_back) {
+            return self.recover_taking_back(&all);
+        }
         let stand = self.stand(&all);
         if !stand.iter().any(|half| matches!(half, Half::Saved | Half::Torn | Half::Since)) {
             return;
@@ -67,23 +71,16 @@ impl<F: Files> Run<'_, F> {
             .filter(|(_, half)| !matches!(half, Half::Saved | Half::Since));
         let rest: Vec<Saving> = rest.map(|(saving, _)| saving.clone()).collect();
         if !rest.is_empty() {
-            let paths: Vec<&str> = all.iter().map(|saving| saving.path.as_str()).collect();
-            let what = format!(
-                "an operation that was cut short (session {}: {})",
-                self.session.id,
-                paths.join(", ")
-            );
+            let what = self.cut_short(&all);
             if !stand.contains(&Half::Lost) && self.put(&rest, |saving| &saving.to) {
                 self.notes.push(format!("{what} has been completed"));
             } else {
-                let written: Vec<Saving> = all
-                    .iter()
-                    .filter(|saving| matches!(self.half(saving), Half::Saved | Half::Torn))
-                    .cloned()
-                    .collect();
-                if !stand.contains(&Half::Since) && self.put(&written, |saving| &saving.from) {
-                    self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
-                    return;
+                if !stand.contains(&Half::Since) {
+                    self.note_taking_back(&all);
+                    if self.put_back(&all) {
+                        self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
+                        return;
+                    }
                 }
                 self.notes
                     .push(format!("{what} can neither be completed nor taken back: look at its files"));
@@ -96,8 +93,46 @@ impl<F: Files> Run<'_, F> {
         }
     }
 
+    /// The rest of taking back what a process began to take back.
+    fn recover_taking_back(&mut self, all: &[Saving]) {
+        let what = self.cut_short(all);
+        if self.put_back(all) {
+            self.notes.push(format!("{what} has been taken back, its edits wait in the buffer"));
+            return;
+        }
+        self.notes.push(format!("{what} cannot be taken back: look at its files"));
+        for saving in all {
+            if self.half(saving) == Half::Saved {
+                self.settle(saving);
+            }
+        }
+    }
+
+    fn cut_short(&self, all: &[Saving]) -> String {
+        let paths: Vec<&str> = all.iter().map(|saving| saving.path.as_str()).collect();
+        let id = &self.session.id;
+        format!("an operation that was cut short (session {id}: {})", paths.join(", "))
+    }
+
+    /// Gives those files that were saved what they held before; whether that could be done.
+    fn put_back(&mut self, all: &[Saving]) -> bool {
+        let is_written = |run: &mut Self, saving: &Saving| matches!(run.half(saving), Half::Saved | Half::Torn);
+        let written: Vec<Saving> = all.iter().filter(|saving| is_written(self, saving)).cloned().collect();
+        written.is_empty() || self.put(&written, |saving| &saving.from)
+    }
+
+    /// Writes down that what was being saved is taken back from here on, so that after a death it is told from what somebody else reverted. Where
+    /// that cannot be written the files are taken back all the same.
+    fn note_taking_back(&mut self, all: &[Saving]) {
+        self.session.saving = all.to_vec();
+        self.session.taking_back = true;
+        let _ = self.session.begin_saving(self.files);
+        self.session.saving.clear();
+        self.session.taking_back = false;
+    }
+
     /// How files stand that were being saved at once. They are made ready in their order, and saved in it: what waits no more, where a later one
-    /// does or any was saved, was saved; and so was all that stands before what was.
+    /// does or any was saved, was saved; and so was all that stands before what was. Where such a file is what it was before, somebody reverted it.
     fn stand(&mut self, all: &[Saving]) -> Vec<Half> {
         let mut stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
         let waits: Vec<bool> = all.iter().map(|saving| self.files.is_staged(&saving.path)).collect();
@@ -105,7 +140,7 @@ impl<F: Files> Run<'_, F> {
         let last_waits = waits.iter().rposition(|waits| *waits);
         for (at, half) in stand.iter_mut().enumerate() {
             let was_saved = last > Some(at) || !waits[at] && (last.is_some() || last_waits > Some(at));
-            if was_saved && *half == Half::Lost {
+            if was_saved && matches!(half, Half::Lost | Half::Waits) {
                 *half = Half::Since;
             }
         }
@@ -243,8 +278,11 @@ impl<F: Files> Run<'_, F> {
         let written = |run: &mut Self, one: &Saving| matches!(run.half_of(one, true), Half::Saved | Half::Torn);
         let written: Vec<Saving> = saving[..tried].iter().filter(|one| written(self, one)).cloned().collect();
         let status = self.all(&paths, Event::Unsaved);
+        if !written.is_empty() {
+            self.note_taking_back(saving);
+        }
         let is_back = written.is_empty() || self.put(&written, |saving| &saving.from);
-        saving.iter().for_each(|saving| self.files.unstage(&saving.path));
+        saving.iter().rev().for_each(|saving| self.files.unstage(&saving.path));
         if !is_back {
             self.settle_some(&written, saving.len());
         }

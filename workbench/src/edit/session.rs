@@ -174,6 +174,9 @@ pub struct Session {
     /// What is being saved just now: after a crash some of it may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saving: Vec<Saving>,
+    /// Whether that is being taken back: what of it holds again what it held was not reverted by somebody else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub taking_back: bool,
     /// What was noticed since the last answer, for the next one: sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<String>,
@@ -228,6 +231,7 @@ impl Session {
             failed: Vec::new(),
             trail: Vec::new(),
             saving: Vec::new(),
+            taking_back: false,
             news: Vec::new(),
         }
     }
