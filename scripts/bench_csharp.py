@@ -31,23 +31,27 @@ def sources(tree: Path) -> list[Path]:
     return found
 
 
+def first_body(text: str) -> int | None:
+    """The number of the first line that begins a block of a method and is a `return`."""
+    # Directives and multi-line strings could hide the line from the compiler.
+    if re.search(r'^\s*#if|@"|"""', text, re.M):
+        return None
+    lines = text.split("\n")
+    for i in range(2, len(lines) - 1):
+        opens = lines[i - 1].strip() == "{" and lines[i - 2].rstrip().endswith(")")
+        if opens and re.match(r"\s{8,}return\b.*;\s*$", lines[i]) and re.match(r"\s*(public|internal|private|protected)\b", lines[i - 2]):
+            return i
+    return None
+
+
 def body_line(files: list[Path]) -> tuple[Path, int]:
     """A mid-size file and the number of a line in it that begins a block and is followed by a `return`."""
     sized = sorted((f for f in files if 4_000 < f.stat().st_size < 40_000), key=lambda f: (f.stat().st_size, str(f)))
     middle = len(sized) // 2
     for file in sorted(sized, key=lambda f: abs(sized.index(f) - middle))[:500]:
-        try:
-            text = file.read_bytes().decode("utf-8")
-        except UnicodeDecodeError:
-            continue
-        # Directives and multi-line strings could hide the line from the compiler.
-        if re.search(r'^\s*#if|@"|"""', text, re.M):
-            continue
-        lines = text.split("\n")
-        for i in range(2, len(lines) - 1):
-            opens = lines[i - 1].strip() == "{" and lines[i - 2].rstrip().endswith(")")
-            if opens and re.match(r"\s{8,}return\b.*;\s*$", lines[i]) and re.match(r"\s*(public|internal|private|protected)\b", lines[i - 2]):
-                return file, i
+        line = first_body(file.read_bytes().decode(errors="replace"))
+        if line is not None:
+            return file, line
     raise RuntimeError("no method body with a return was found to edit")
 
 
@@ -114,10 +118,21 @@ def prepare(checkout: Path, scratch: Path) -> Path:
     """A copy of the checkout that is a clean git work tree, so that `git status` does on it what it does for everybody."""
     tree = scratch / "tree"
     shutil.copytree(checkout, tree, symlinks=True, ignore=shutil.ignore_patterns("bin", "obj", ".git", ".cortex"))
-    identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost", "-c", "core.autocrlf=false", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"]
-    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "as it was"]):
-        subprocess.run(["git", *identity, *arguments], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+    git(tree, "init", "-q")
+    commit(tree, "as it was")
     return tree
+
+
+def git(tree: Path, *arguments: str) -> None:
+    """Runs git in a way that no configuration of the user changes."""
+    settings = ["user.name=bench", "user.email=bench@localhost", "core.autocrlf=false", "gc.auto=0", "core.hooksPath=/dev/null"]
+    subprocess.run(["git", *(word for one in settings for word in ("-c", one)), *arguments], cwd=tree, check=True, stdout=subprocess.DEVNULL)
+
+
+def commit(tree: Path, message: str) -> None:
+    """Commits everything that is there."""
+    git(tree, "add", "-A")
+    git(tree, "commit", "-q", "-m", message)
 
 
 def last_line(run: Run) -> str:

@@ -16,6 +16,8 @@ from pathlib import Path
 
 # What this process ignores, its children must not.
 DEFAULT = [signal.SIGINT, signal.SIGPIPE]
+# Seconds that a command has to end after SIGTERM before it is killed.
+GRACE = 60
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Run:
     peak: float  # MB
     code: int
     said: str  # the end of what it printed
+    late: float | None = None  # seconds from SIGTERM to its end, when it was stopped at its limit
 
 
 class Runner:
@@ -52,13 +55,13 @@ class Runner:
             raise RuntimeError("the measuring process ended")
         return json.loads(answer)
 
-    def run(self, argv: list[str], cwd: Path, env: dict[str, str] | None = None) -> Run:
-        """Runs one command to its end."""
-        answer = self.ask({"argv": argv, "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "said": str(self.said)})
+    def run(self, argv: list[str], cwd: Path, env: dict[str, str] | None = None, limit: float = 0) -> Run:
+        """Runs one command to its end; after `limit` seconds, if that is not 0, it gets SIGTERM."""
+        answer = self.ask({"argv": argv, "cwd": str(cwd), "env": {**os.environ, **(env or {})}, "said": str(self.said), "limit": limit})
         with open(self.said, "rb") as file:
             file.seek(max(0, self.said.stat().st_size - 4000))
             said = file.read().decode(errors="replace")
-        return Run(answer["wall"], answer["cpu"], answer["peak"], answer["code"], said)
+        return Run(answer["wall"], answer["cpu"], answer["peak"], answer["code"], said, answer.get("late"))
 
     def spawn_all(self, commands: Path, cwd: Path, jobs: int) -> float:
         """Runs the lines of a file with `sh -c`, `jobs` at a time, nothing checked or remembered; seconds."""
@@ -81,7 +84,7 @@ def ms(seconds: float) -> str:
     return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
 
 
-def run_one(argv: list[str], env: dict[str, str], said: str) -> dict:
+def run_one(argv: list[str], env: dict[str, str], said: str, limit: float) -> dict:
     out = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
            (os.POSIX_SPAWN_OPEN, 1, said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644),
            (os.POSIX_SPAWN_DUP2, 1, 2)]
@@ -91,9 +94,20 @@ def run_one(argv: list[str], env: dict[str, str], said: str) -> dict:
     except OSError as error:
         Path(said).write_text(f"{argv[0]}: {error}\n")
         return {"wall": 0.0, "cpu": 0.0, "peak": 0.0, "code": 127}
+    told: list[float] = []
+
+    def stop(*_) -> None:
+        os.kill(pid, signal.SIGKILL if told else signal.SIGTERM)
+        told.append(time.perf_counter())
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, limit)
     _, status, usage = os.wait4(pid, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     wall = time.perf_counter() - begin
-    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "code": os.waitstatus_to_exitcode(status)}
+    late = {"late": begin + wall - told[0]} if told else {}
+    return {**late, "wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss / 1024, "code": os.waitstatus_to_exitcode(status)}
 
 
 def spawn_lines(path: str, jobs: int) -> float:
@@ -122,7 +136,7 @@ def serve() -> None:
         if "commands" in request:
             answer = {"wall": spawn_lines(request["commands"], request["jobs"])}
         else:
-            answer = run_one(request["argv"], request["env"], request["said"])
+            answer = run_one(request["argv"], request["env"], request["said"], request["limit"])
         print(json.dumps(answer), flush=True)
 
 

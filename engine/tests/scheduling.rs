@@ -443,5 +443,8 @@ inputs = { text = { each = "sources:docs", target = "//docs/{item}:copy" } }
     let again = bench.build(&["//..."]);
     assert_eq!((again.failures(), again.text("//index:all")), (vec![], first.text("//index:all")));
     let file = bench.build(&["//files/docs/p.txt:bytes"]);
-    assert_eq!(file.report.failures[0].message, "there is no readable source file docs/p.txt");
+    assert_eq!(
+        file.report.failures[0].message,
+        "the file docs/p.txt is not there or cannot be read; the set //sources/docs:files would hold it"
+    );
 }

@@ -233,7 +233,8 @@ impl Trip {
     }
 
     fn came(&self, job: &Job, made: Made, began: Instant) -> Instant {
-        let Made { mut output, took } = made;
+        let Made { output, took } = made;
+        let mut output = output.stored();
         output.notes.insert(MADE.0.to_owned(), MADE.1.to_owned());
         let digest = Digest::of(&output.bytes);
         let done = Done::Produced {

@@ -2,12 +2,16 @@
 //!
 //! Memory is bounded: outputs that are already durable (or cheap to make again) leave when the budget is spent, least recently used first.
 
+use crate::planning::expand;
 use crate::seams::producer::Cancel;
 use crate::store::records::ActionRecord;
 use crate::store::{Flight, Store, StoreError};
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::pages::PageError;
+use crate::values::pieces;
 use crate::values::tree::{self, File, TreeError};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -36,17 +40,23 @@ struct Recent {
     used: bool,
 }
 
-/// Why the files of a tree are not at hand.
+/// Why the pieces of an output are not at hand.
 pub enum Lack {
-    /// A part is nowhere, or what is there is no tree.
-    Tree,
+    /// One is nowhere, or what is there is none.
+    Piece,
     /// The store broke.
     Broken(StoreError),
 }
 
 impl From<TreeError> for Lack {
     fn from(_: TreeError) -> Self {
-        Self::Tree
+        Self::Piece
+    }
+}
+
+impl From<PageError> for Lack {
+    fn from(_: PageError) -> Self {
+        Self::Piece
     }
 }
 
@@ -83,20 +93,25 @@ impl Blobs {
         Ok(found)
     }
 
-    /// Whether the blob is at hand, and of a tree every part.
+    /// Whether the blob is at hand, and of an output in pieces every piece.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn has_whole(&self, digest: &Digest) -> Result<bool, StoreError> {
         let Some(blob) = self.get(digest)? else { return Ok(false) };
-        if !tree::is_tree(&blob) {
-            return Ok(true);
-        }
-        match self.tree(&blob) {
-            Ok(_) => Ok(true),
-            Err(Lack::Tree) => Ok(false),
+        match pieces::each_piece(&blob, |digest| self.get(digest).map_err(Lack::Broken), |_| {}) {
+            Ok(()) => Ok(true),
+            Err(Lack::Piece) => Ok(false),
             Err(Lack::Broken(error)) => Err(error),
         }
+    }
+
+    /// An output as its readers see it: a table in one page.
+    ///
+    /// # Errors
+    /// When a page is nowhere, or the store cannot be read.
+    pub fn readable(&self, blob: &Arc<[u8]>) -> Result<Arc<[u8]>, Lack> {
+        pieces::readable(blob, |digest| self.get(digest).map_err(Lack::Broken))
     }
 
     /// The files of the tree whose outermost folder a blob is.
@@ -181,5 +196,41 @@ impl Held {
                 self.recent.remove(&oldest);
             }
         }
+    }
+}
+
+/// The blobs of the nodes that decide an expansion, and the pages of those that are tables.
+pub struct Paged<'a> {
+    blobs: &'a Blobs,
+    roots: &'a BTreeMap<String, Arc<[u8]>>,
+    trouble: RefCell<Option<StoreError>>,
+}
+
+impl<'a> Paged<'a> {
+    /// Those of these roots, by label.
+    pub fn new(blobs: &'a Blobs, roots: &'a BTreeMap<String, Arc<[u8]>>) -> Self {
+        Self {
+            blobs,
+            roots,
+            trouble: RefCell::default(),
+        }
+    }
+
+    /// Why the store could not be read, if it could not.
+    pub fn trouble(self) -> Option<StoreError> {
+        self.trouble.into_inner()
+    }
+}
+
+impl expand::Blobs for Paged<'_> {
+    fn get(&self, label: &str) -> Option<Arc<[u8]>> {
+        self.roots.get(label).cloned()
+    }
+
+    fn page(&self, digest: &Digest) -> Option<Arc<[u8]>> {
+        self.blobs.get(digest).unwrap_or_else(|error| {
+            self.trouble.replace(Some(error));
+            None
+        })
     }
 }

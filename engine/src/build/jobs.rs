@@ -1,7 +1,7 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
 use super::answers;
-use super::blobs::{Blobs, Lack};
+use super::blobs::{Blobs, Lack, Paged};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
 use super::shard::{Errand, Shard};
@@ -17,7 +17,8 @@ use crate::store::records::ActionRecord;
 use crate::store::{Flight, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
-use crate::values::tree::{self, File, TreeError};
+use crate::values::pieces::{self, PieceError};
+use crate::values::tree::{self, File};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -223,7 +224,9 @@ impl Job {
         };
         match &self.task {
             Task::Expand if missing.is_empty() => {
-                Done::Expanded(expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &deciding))
+                let paged = Paged::new(&shared.blobs, &deciding);
+                let planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
+                self.expanded(planned, paged)
             }
             Task::Expand => Done::Missing(missing),
             Task::Produce {
@@ -296,6 +299,18 @@ impl Job {
         })
     }
 
+    /// What an expansion came to: tables of which a page is nowhere are made again first.
+    fn expanded(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: Paged<'_>) -> Done {
+        match (paged.trouble(), planned) {
+            (Some(error), _) => Done::Broken(error),
+            (None, Err(ExpandError::Lost { label })) => {
+                let lost = self.discovery.iter().filter(|node| *node.label == *label);
+                Done::Missing(lost.map(|node| node.id).collect())
+            }
+            (None, planned) => Done::Expanded(planned),
+        }
+    }
+
     fn load_discovery(&self, shared: &Shared, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
         let wanted = match &self.task {
             Task::Expand => true,
@@ -326,23 +341,26 @@ impl Job {
             let mut tree = None;
             let bytes: Arc<[u8]> = match &input.load {
                 Load::Nothing => Arc::from([]),
-                Load::Node(node) => match load(shared, node)?.map(|blob| load_tree(shared, node, &blob).map(|files| (blob, files))) {
+                Load::Node(node) => match load(shared, node)?.map(|blob| load_pieces(shared, node, blob)) {
                     Some(Ok((blob, files))) => {
                         tree = files;
                         blob
                     }
                     Some(Err(Lack::Broken(error))) => return Err(Done::Broken(error)),
-                    // A part of the tree is nowhere, or what is there is none.
-                    None | Some(Err(Lack::Tree)) => {
+                    // A piece is nowhere, or what is there is none.
+                    None | Some(Err(Lack::Piece)) => {
                         missing.push(node.id);
                         continue;
                     }
                 },
                 Load::Rows(spec) => match &rule.inputs[usize::from(*spec)].from {
-                    InputFrom::Slice { node, keys } if missing.is_empty() => match expand::slice(node, keys, &self.vars, deciding) {
-                        Ok(rows) => rows.into(),
-                        Err(error) => return Err(Done::Expanded(Err(error))),
-                    },
+                    InputFrom::Slice { node, keys } if missing.is_empty() => {
+                        let paged = Paged::new(&shared.blobs, deciding);
+                        match expand::slice(node, keys, &self.vars, &paged) {
+                            Ok(rows) => rows.into(),
+                            Err(error) => return Err(self.expanded(Err(error), paged)),
+                        }
+                    }
                     _ => continue,
                 },
             };
@@ -421,15 +439,18 @@ impl Job {
     }
 }
 
-/// The output, unless it says that it is a tree and is not: its readers would look for what nobody made.
+/// The output as it is stored, unless it says that it is in pieces and is not: its readers would look for what nobody made.
 fn whole(output: Output) -> Result<Output, Failure> {
-    if tree::is_tree(&output.bytes)
-        && let Err(error) = tree::files::<TreeError>(&output.bytes, |digest| Ok(output.parts.get(digest).cloned()))
-    {
-        let why = Diagnostic::error("E_OUTPUT", format!("the output begins as a tree does and is none: {error}"));
-        return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
+    if pieces::is_root(&output.bytes) {
+        let root: Arc<[u8]> = output.bytes.as_slice().into();
+        let all = pieces::each_piece::<PieceError>(&root, |digest| Ok(output.parts.get(digest).cloned()), |_| {});
+        if let Err(error) = all {
+            let what = if tree::is_tree(&root) { "a tree" } else { "a table in pages" };
+            let why = Diagnostic::error("E_OUTPUT", format!("the output begins as {what} does and is none: {error}"));
+            return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
+        }
     }
-    Ok(output)
+    Ok(output.stored())
 }
 
 pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send)) -> Diagnostic {
@@ -445,12 +466,16 @@ pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send))
 
 type Files = Arc<BTreeMap<String, File>>;
 
-/// The files of a node's tree; `None` when it is none. A source file that looks like one is none.
-fn load_tree(shared: &Shared, node: &Settled, blob: &[u8]) -> Result<Option<Files>, Lack> {
-    if !matches!(node.fetch, Fetch::Made) || !tree::is_tree(blob) {
-        return Ok(None);
+/// A node's blob as its readers see it: a table in one page; of a tree also the files. A source file that looks like either is none.
+fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
+    if !matches!(node.fetch, Fetch::Made) {
+        return Ok((blob, None));
     }
-    shared.blobs.tree(blob).map(|files| Some(Arc::new(files)))
+    if tree::is_tree(&blob) {
+        let files = shared.blobs.tree(&blob)?;
+        return Ok((blob, Some(Arc::new(files))));
+    }
+    Ok((shared.blobs.readable(&blob)?, None))
 }
 
 fn load(shared: &Shared, node: &Settled) -> Result<Option<Arc<[u8]>>, Done> {

@@ -128,6 +128,7 @@ impl Session {
         let ledger = spent
             .clone()
             .map(|spent| entry(spent, outcome(output.notes.get("mode").map(String::as_str))));
+        // Nothing but its asker reads a loose result, so a table stays in one page.
         let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());
         let record = ActionRecord {
             output: digest,

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod explain;
 mod jobs;
 pub mod layout;
+mod left_out;
 mod listing;
 pub mod loose;
 pub mod outlook;

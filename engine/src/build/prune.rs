@@ -1,13 +1,13 @@
 //! Pruning: which nodes no longer exist because their set lost them.
 
-use super::blobs::Blobs;
+use super::blobs::{Blobs, Paged};
 use super::run::{Leaves, file_path};
 use super::session::SessionLeaves;
 use super::state::State;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::{Template, Vars};
-use crate::planning::expand;
+use crate::planning::expand::{self, ExpandError};
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Refresh, Sources};
 use crate::store::records::HistoryRecord;
@@ -155,8 +155,9 @@ fn read(set: &SetSpec, graph: &Graph, leaves: &SessionLeaves<'_>, blobs: &Blobs)
         };
         deciding.insert(label.to_string(), blob);
     }
-    match expand::items(set, &nothing, &deciding) {
+    match expand::items(set, &nothing, &Paged::new(blobs, &deciding)) {
         Ok(items) => Members::Known(items.into_iter().collect()),
+        Err(ExpandError::Lost { .. }) => Members::Later,
         Err(_) => Members::Wrong,
     }
 }

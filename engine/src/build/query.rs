@@ -105,7 +105,9 @@ impl Session {
         self.dry(|run| {
             let mut survey = Survey::default();
             for (pattern, leaves) in patterns.iter().zip(leaves) {
-                let Roots { mut nodes, errors, open } = run.roots(&PatternSet::from(pattern.clone()))?;
+                let Roots {
+                    mut nodes, errors, open, ..
+                } = run.roots(&PatternSet::from(pattern.clone()))?;
                 let found = !leaves.is_empty();
                 nodes.extend(leaves.iter().map(|label| run.intern(label)));
                 nodes.sort_unstable();

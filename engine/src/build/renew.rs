@@ -36,7 +36,7 @@ impl Session {
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
                 continue;
             };
-            let Some(blob) = self.engine.store.blob(&filed.output)? else {
+            let Some(blob) = self.engine.store.output(&filed.output)? else {
                 continue;
             };
             let mut trouble = None;

@@ -168,6 +168,7 @@ impl Session {
             nodes: ids,
             errors: refused,
             open,
+            warnings: odd,
         } = match same {
             Some(nodes) => Roots { nodes, ..Roots::default() },
             None => run.roots(&request.patterns)?,
@@ -182,6 +183,9 @@ impl Session {
         };
         report.unknown = unknown.into_iter().chain(open.into_iter().map(so_far)).collect();
         report.refused = refused;
+        // Said anew by every build: a request with something to say is not taken from the rows of those that are known to be current.
+        let is_odd = !odd.is_empty();
+        report.diagnostics.extend(odd);
         report.targets = ids.len();
         observer.phase(&Phase::since("plan", began.1));
         let mut laid = Laid::default();
@@ -250,7 +254,7 @@ impl Session {
         }
         report.plans = std::mem::take(&mut leftover.plans);
         let put_off = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
-        let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !put_off;
+        let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !put_off && !is_odd;
         let known = whole.then(|| Known {
             generation: 0,
             targets: ids.len() as u64,

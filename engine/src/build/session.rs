@@ -1,6 +1,7 @@
 //! A session: the state of a view loaded and brought up to date with the sources, ready to build or to be asked.
 
 use super::engine::{Definition, Engine, EngineError, Look};
+use super::left_out::{LeftOut, left_out};
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
 use super::watched::Seen;
@@ -230,6 +231,10 @@ impl<'a> SessionLeaves<'a> {
 impl Leaves for SessionLeaves<'_> {
     fn file(&self, path: &str) -> Option<Digest> {
         self.sources.digest(path)
+    }
+
+    fn left_out(&self, path: &str) -> LeftOut {
+        left_out(self.sources, &self.state.set_defs(), path)
     }
 
     fn set(&self, label: &str) -> Option<Arc<[u8]>> {

@@ -13,7 +13,7 @@ use crate::seams::world::Refresh;
 use crate::store::records::{ActionRecord, NewResult};
 use crate::store::{Commit, Store, StoreError, ViewId, shared};
 use crate::values::digest::{ActionKey, Digest};
-use crate::values::tree::{self, TreeError};
+use crate::values::pieces::{self, PieceError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -276,18 +276,18 @@ impl Fresh {
     }
 }
 
-/// Whether a blob is no tree, or one of these parts and of no others.
-fn is_whole(blob: &[u8], parts: &[(Digest, Arc<[u8]>)]) -> bool {
+/// Whether a blob is in no pieces, or in these and no others.
+fn is_whole(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> bool {
     let parts: FxHashMap<Digest, &Arc<[u8]>> = parts.iter().map(|(digest, part)| (*digest, part)).collect();
     let mut used = FxHashSet::default();
-    if !tree::is_tree(blob) {
-        return parts.is_empty();
-    }
-    let files = tree::files::<TreeError>(blob, |digest| {
-        used.insert(*digest);
-        Ok(parts.get(digest).map(|part| (*part).clone()))
-    });
-    files.is_ok() && used.len() == parts.len()
+    let all = pieces::each_piece::<PieceError>(
+        blob,
+        |digest| Ok(parts.get(digest).map(|part| (*part).clone())),
+        |digest| {
+            used.insert(digest);
+        },
+    );
+    all.is_ok() && used.len() == parts.len()
 }
 
 /// The targets among `roots` and all they are made of.

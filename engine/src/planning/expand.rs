@@ -7,7 +7,8 @@ use crate::manifest::model::{InputFrom, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template, Vars};
 use crate::values::digest::Digest;
 use crate::values::label::{Label, escape, unescape};
-use crate::values::table::{Table, write_table};
+use crate::values::pages::{self, PageError, RowReader};
+use crate::values::table::{Table, TableWriter};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -52,6 +53,12 @@ pub enum ExpandError {
         label: String,
         /// What the rule wants of it.
         expected: String,
+    },
+    /// A page of a table is nowhere: the node must be made again first.
+    #[error("a page of the table {label} is missing")]
+    Lost {
+        /// The node.
+        label: String,
     },
 }
 
@@ -126,14 +133,47 @@ pub fn set_node(set: &SetSpec, vars: &Vars) -> Result<Option<Label>, ExpandError
 
 /// The blobs of the discovery nodes by label.
 pub trait Blobs {
-    /// The blob of a settled discovery node.
-    fn get(&self, label: &str) -> Option<&[u8]>;
+    /// The blob of a settled discovery node; of a table in pages the root.
+    fn get(&self, label: &str) -> Option<Arc<[u8]>>;
+
+    /// A page of a table.
+    fn page(&self, digest: &Digest) -> Option<Arc<[u8]>>;
 }
 
+/// Blobs none of which has pages.
 impl Blobs for BTreeMap<String, Arc<[u8]>> {
-    fn get(&self, label: &str) -> Option<&[u8]> {
-        BTreeMap::get(self, label).map(|blob| &**blob)
+    fn get(&self, label: &str) -> Option<Arc<[u8]>> {
+        BTreeMap::get(self, label).cloned()
     }
+
+    fn page(&self, _: &Digest) -> Option<Arc<[u8]>> {
+        None
+    }
+}
+
+/// Rows of one node's table.
+struct Rows<'a> {
+    label: &'a Label,
+    reader: RowReader,
+    blobs: &'a dyn Blobs,
+}
+
+impl<'a> Rows<'a> {
+    fn open(label: &'a Label, root: Option<Arc<[u8]>>, blobs: &'a dyn Blobs) -> Result<Self, ExpandError> {
+        let reader = root
+            .and_then(|root| RowReader::new(root).ok())
+            .ok_or_else(|| bad(label, "a table"))?;
+        Ok(Self { label, reader, blobs })
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
+        let found = self.reader.get::<PageError>(key, |digest| Ok(self.blobs.page(digest)));
+        found.map_err(|_| lost(self.label))
+    }
+}
+
+fn lost(label: &Label) -> ExpandError {
+    ExpandError::Lost { label: label.to_string() }
 }
 
 /// The inputs of a rule for given variables, in the order of its roles, lists sorted by item.
@@ -177,16 +217,15 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
 /// When the node's blob is not a table or the keys cannot be read.
 pub fn slice(node: &Template, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
     let label = fill_label(node, vars, None)?;
-    let table = blobs
-        .get(label.as_str())
-        .and_then(Table::open)
-        .ok_or_else(|| bad(&label, "a table"))?;
+    let mut table = Rows::open(&label, blobs.get(label.as_str()), blobs)?;
     let keys = items(keys, vars, blobs)?;
-    let rows: BTreeMap<&str, &[u8]> = keys
-        .iter()
-        .filter_map(|key| table.get(key).map(|value| (key.as_str(), value)))
-        .collect();
-    Ok(write_table(&rows))
+    let mut rows = TableWriter::default();
+    for key in &keys {
+        if let Some(value) = table.get(key)? {
+            rows.push(key, &value);
+        }
+    }
+    Ok(rows.finish())
 }
 
 /// The items of a set, sorted, without repeats.
@@ -216,15 +255,25 @@ pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String
 
 fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option<&str>) -> Result<Vec<String>, ExpandError> {
     let blob = blobs.get(label.as_str()).ok_or_else(|| bad(label, "a set (it has no output)"))?;
-    let part = match row {
-        None => blob,
-        Some(row) => {
-            let table = Table::open(blob).ok_or_else(|| bad(label, "a table"))?;
-            match table.get(row) {
-                Some(value) => value,
-                None => return Ok(Vec::new()),
-            }
+    let value;
+    let part: &[u8] = match row {
+        None if pages::is_branch(&blob) && field.is_none() => {
+            let mut keys = Vec::new();
+            let read = pages::each_leaf::<PageError>(
+                &blob,
+                |digest| Ok(blobs.page(digest)),
+                |leaf| keys.extend(leaf.keys().map(str::to_owned)),
+            );
+            return read.map(|()| keys).map_err(|_| lost(label));
         }
+        None => &blob,
+        Some(row) => match Rows::open(label, Some(blob), blobs)?.get(row)? {
+            Some(found) => {
+                value = found;
+                &value
+            }
+            None => return Ok(Vec::new()),
+        },
     };
     if let Some(field) = field {
         return pick(part, field).ok_or_else(|| bad(label, &format!("JSON with a list of texts under '{field}'")));
@@ -396,6 +445,7 @@ impl<'de> Visitor<'de> for Pick<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::values::table::write_table;
 
     fn blobs(entries: &[(&str, &[u8])]) -> BTreeMap<String, Arc<[u8]>> {
         entries

@@ -6,6 +6,7 @@
 use super::paid::{Correction, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::pieces;
 use crate::values::suggest::nearest;
 use crate::values::tree::{File, Pieces, TreeError, pieces};
 use serde::{Deserialize, Serialize};
@@ -197,7 +198,7 @@ pub struct Output {
     pub spent: Option<Spent>,
     /// How it came about. Kept with the result.
     pub notes: Notes,
-    /// For a tree, whose outermost folder is the blob: the other blobs of it.
+    /// For an output in pieces, whose root is the blob: the other blobs of it. The engine divides large tables by itself.
     pub parts: BTreeMap<Digest, Arc<[u8]>>,
 }
 
@@ -207,6 +208,16 @@ impl Output {
         Self {
             bytes: bytes.into(),
             ..Self::default()
+        }
+    }
+
+    /// As it is stored: a large table in pages.
+    pub fn stored(self) -> Self {
+        let Pieces { root, parts } = pieces::stored(self.bytes, self.parts);
+        Self {
+            bytes: root,
+            parts,
+            ..self
         }
     }
 

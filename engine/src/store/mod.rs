@@ -24,6 +24,8 @@ pub mod views;
 mod conformance;
 
 use crate::values::digest::{ActionKey, Digest};
+use crate::values::pages::PageError;
+use crate::values::pieces;
 use records::{ActionRecord, HistoryRecord, NewResult};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -138,6 +140,12 @@ pub enum StoreError {
         /// Who, as it wrote itself down.
         holder: String,
     },
+    /// Another process collects.
+    #[error("another collection of this store is running, {holder}")]
+    Collecting {
+        /// Who, as it wrote itself down.
+        holder: String,
+    },
     /// The disk is full; nothing was lost.
     #[error("no space left for the store at {path}")]
     NoSpace {
@@ -185,6 +193,18 @@ pub enum StoreError {
 /// An action that this process alone asks for; see [`Store::flight`].
 pub type Flight = Box<dyn std::any::Any + Send>;
 
+/// Why an output in pieces cannot be read.
+enum Unread {
+    Piece,
+    Store(StoreError),
+}
+
+impl From<PageError> for Unread {
+    fn from(_: PageError) -> Self {
+        Self::Piece
+    }
+}
+
 /// What a store does. One conformance suite runs over every backend.
 pub trait Store: Send + Sync {
     /// The blob of that digest, hashed again; damage is noted ([`Store::damage`]) and reads as absent.
@@ -192,6 +212,19 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// Only when the store as a whole cannot be read.
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError>;
+
+    /// An output as its readers see it: a table in one page. `None` where a piece of it is nowhere.
+    ///
+    /// # Errors
+    /// Only when the store as a whole cannot be read.
+    fn output(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        let Some(root) = self.blob(digest)? else { return Ok(None) };
+        match pieces::readable(&root, |page| self.blob(page).map_err(Unread::Store)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Unread::Piece) => Ok(None),
+            Err(Unread::Store(error)) => Err(error),
+        }
+    }
 
     /// Whether a blob of that digest is recorded (its bytes are not looked at).
     ///

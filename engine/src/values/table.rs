@@ -4,6 +4,7 @@
 //! of one row reaches only its readers. Layout, integers little-endian `u32`:
 //! `b"cortbl1\0"`, row count `n`, `n` × (key end, value end) measured from the start of the heap, then the heap: per row key bytes,
 //! then value bytes, rows sorted by key, keys unique. Text keys; values are any bytes, by convention a JSON object or array.
+//! Large tables are stored as trees of such pages: see [`super::pages`].
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -27,7 +28,11 @@ impl<'a> Table<'a> {
 
     /// Opens a blob; `None` when its header is not a table's.
     pub fn open(blob: &'a [u8]) -> Option<Self> {
-        let rest = blob.strip_prefix(MAGIC)?;
+        Self::open_body(blob.strip_prefix(MAGIC)?)
+    }
+
+    /// Opens what follows the first bytes of a blob that has a table's layout.
+    pub(super) fn open_body(rest: &'a [u8]) -> Option<Self> {
         let (count, rest) = rest.split_first_chunk::<4>()?;
         let index_len = (u32::from_le_bytes(*count) as usize).checked_mul(8)?;
         let (index, heap) = rest.split_at_checked(index_len)?;
@@ -47,6 +52,11 @@ impl<'a> Table<'a> {
     /// Whether there is no row.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
+    }
+
+    /// What follows the first bytes of a table's blob.
+    pub(super) fn body(blob: &[u8]) -> &[u8] {
+        &blob[MAGIC.len()..]
     }
 
     fn ends(&self, row: usize) -> (usize, usize) {
@@ -72,17 +82,25 @@ impl<'a> Table<'a> {
 
     /// The value under `key`.
     pub fn get(&self, key: &str) -> Option<&'a [u8]> {
+        let at = self.first_at_least(key);
+        (at < self.len())
+            .then(|| self.raw_row(at))
+            .filter(|(found, _)| *found == key.as_bytes())
+            .map(|(_, value)| value)
+    }
+
+    /// The number of the first row whose key is not below `key`; the number of rows when there is none.
+    pub(super) fn first_at_least(&self, key: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = usize::midpoint(low, high);
-            let (found, value) = self.raw_row(middle);
-            match found.cmp(key.as_bytes()) {
-                std::cmp::Ordering::Equal => return Some(value),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            if self.raw_row(middle).0 < key.as_bytes() {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
-        None
+        low
     }
 
     /// All rows in key order.
@@ -100,21 +118,39 @@ impl<'a> Table<'a> {
 pub fn write_table<K: AsRef<str> + Ord, V: AsRef<[u8]>>(rows: &BTreeMap<K, V>) -> Vec<u8> {
     let mut sorted: Vec<(&str, &[u8])> = rows.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
     sorted.sort_by_key(|(key, _)| *key);
-    let heap_len: usize = sorted.iter().map(|(key, value)| key.len() + value.len()).sum();
-    let mut blob = Vec::with_capacity(12 + sorted.len() * 8 + heap_len);
-    blob.extend_from_slice(MAGIC);
-    blob.extend_from_slice(&word(sorted.len()));
-    let mut end = 0;
-    for (key, value) in &sorted {
-        blob.extend_from_slice(&word(end + key.len()));
-        end += key.len() + value.len();
-        blob.extend_from_slice(&word(end));
+    let mut writer = TableWriter::default();
+    sorted.into_iter().for_each(|(key, value)| writer.push(key, value));
+    writer.finish()
+}
+
+/// A table that is being written, row by row in the order of the keys.
+#[derive(Default)]
+pub(crate) struct TableWriter {
+    ends: Vec<(usize, usize)>,
+    heap: Vec<u8>,
+}
+
+impl TableWriter {
+    /// Adds a row behind all others.
+    pub(crate) fn push(&mut self, key: &str, value: &[u8]) {
+        self.heap.extend_from_slice(key.as_bytes());
+        let key_end = self.heap.len();
+        self.heap.extend_from_slice(value);
+        self.ends.push((key_end, self.heap.len()));
     }
-    for (key, value) in sorted {
-        blob.extend_from_slice(key.as_bytes());
-        blob.extend_from_slice(value);
+
+    /// The table's bytes.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        let mut blob = Vec::with_capacity(MAGIC.len() + 4 + self.ends.len() * 8 + self.heap.len());
+        blob.extend_from_slice(MAGIC);
+        blob.extend_from_slice(&word(self.ends.len()));
+        for (key_end, value_end) in &self.ends {
+            blob.extend_from_slice(&word(*key_end));
+            blob.extend_from_slice(&word(*value_end));
+        }
+        blob.extend_from_slice(&self.heap);
+        blob
     }
-    blob
 }
 
 fn word(value: usize) -> [u8; 4] {

@@ -1,17 +1,39 @@
 //! Demand, planning and collection: from a label to settled inputs.
 
-use super::leaves::{Leaf, leaf};
+use super::leaves::{Leaf, Leaves, leaf};
 use super::{How, Run, RunError, Slot, Step, Work};
+use crate::build::blobs::{Lack, Paged};
 use crate::build::jobs::Task;
+use crate::build::left_out::LeftOut;
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
-use crate::values::table::Table;
+use crate::values::pages::RowReader;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
+
+/// Whether a node is in the set that its rule runs over.
+enum Member {
+    Yes,
+    No,
+    /// The bytes of the set are nowhere: this node must be made again first.
+    Lost(NodeId),
+    Unreadable(Box<Diagnostic>),
+}
+
+/// Whether a table has a row.
+enum Row {
+    Present,
+    Absent,
+    /// A page that would tell is nowhere.
+    Lost,
+    /// The output is no table.
+    NoTable,
+}
 
 impl Run<'_> {
     /// Idle → Settled (no change can reach it), Checking (one may) or Discovering (it is stale or new).
@@ -157,7 +179,7 @@ impl Run<'_> {
                 }
                 self.wake(id);
             }
-            None => self.fail(id, no_leaf(label, kind)),
+            None => self.fail(id, no_leaf(label, kind, self.leaves)),
         }
     }
 
@@ -259,26 +281,22 @@ impl Run<'_> {
             return Ok(());
         }
         if !self.is_still_member(id, &work) {
-            if let Some(node) = work.member_of
-                && let Some(digest) = self.output(node)
-                && leaf(&self.graph.node(node).label) != Some(Leaf::Set)
-                && self.shared.blobs.get(&digest)?.is_none()
-            {
-                *self.slot(id) = Slot::Expanding { work };
-                if self.options.dry_run {
-                    self.unknown(id, false);
-                } else {
-                    self.restore(id, &[node])?;
-                }
-                return Ok(());
-            }
-            match self.is_member(&work) {
-                Ok(true) => {}
-                Ok(false) => {
+            match self.is_member(&work)? {
+                Member::Yes => {}
+                Member::No => {
                     self.fail(id, self.not_a_member(id));
                     return Ok(());
                 }
-                Err(diagnostic) => {
+                Member::Lost(node) => {
+                    *self.slot(id) = Slot::Expanding { work };
+                    if self.options.dry_run {
+                        self.unknown(id, false);
+                    } else {
+                        self.restore(id, &[node])?;
+                    }
+                    return Ok(());
+                }
+                Member::Unreadable(diagnostic) => {
                     self.fail(id, *diagnostic);
                     return Ok(());
                 }
@@ -329,42 +347,74 @@ impl Run<'_> {
     }
 
     /// Whether the node is in its rule's set. The set node is settled.
-    fn is_member(&mut self, work: &Work) -> Result<bool, Box<Diagnostic>> {
+    fn is_member(&mut self, work: &Work) -> Result<Member, RunError> {
         let rules = self.rules;
         let Ok(Some((set, value))) = rules.own(work.rule, &work.vars) else {
-            return Ok(true);
+            return Ok(Member::Yes);
         };
+        let of = |holds| if holds { Member::Yes } else { Member::No };
         let Some(node) = work.member_of else {
-            return Ok(expand::items(&set, &work.vars, &BTreeMap::new()).is_ok_and(|items| items.iter().any(|item| **item == *value)));
+            let items = expand::items(&set, &work.vars, &BTreeMap::new());
+            return Ok(of(items.is_ok_and(|items| items.iter().any(|item| **item == *value))));
         };
         let label = self.graph.node(node).label.clone();
         if let Some(holds) = self.leaves.holds(&label, &value) {
-            return Ok(holds);
+            return Ok(of(holds));
         }
-        let unreadable = || Diagnostic::error("E_SET", format!("the set {label} cannot be read"));
-        let broken = |error: RunError| Box::new(unreadable().found(error.to_string()));
         if let SetSpec::Node {
             row: None, field: None, ..
         } = &*set
-            && let Some(holds) = self.has_row(node, &value).map_err(broken)?
         {
-            return Ok(holds);
+            match self.has_row(node, &value)? {
+                Row::Present => return Ok(Member::Yes),
+                Row::Absent => return Ok(Member::No),
+                Row::Lost => return Ok(Member::Lost(node)),
+                Row::NoTable => {}
+            }
         }
-        let items = self.read_set(node, &set).map_err(broken)?.ok_or_else(|| Box::new(unreadable()))?;
-        Ok(items.binary_search_by(|item| item.as_str().cmp(&*value)).is_ok())
+        Ok(match self.read_set(node, &set)? {
+            Some(items) => of(items.binary_search_by(|item| item.as_str().cmp(&*value)).is_ok()),
+            None if leaf(&label) != Some(Leaf::Set) && !self.is_at_hand(node)? => Member::Lost(node),
+            None => Member::Unreadable(Box::new(Diagnostic::error("E_SET", format!("the set {label} cannot be read")))),
+        })
     }
 
-    /// Whether the table that a settled node gives has a row of that key; `None` when it gives no table.
-    fn has_row(&mut self, node: NodeId, key: &str) -> Result<Option<bool>, RunError> {
-        let Some(digest) = self.output(node) else { return Ok(None) };
-        let blob = match self.tables.get(&digest) {
-            Some(blob) => blob,
-            None => match self.shared.blobs.get(&digest)? {
-                Some(blob) => self.tables.entry(digest).or_insert(blob),
-                None => return Ok(None),
+    /// Whether the whole output of a settled node is in memory or the store.
+    fn is_at_hand(&self, node: NodeId) -> Result<bool, RunError> {
+        match self.output(node) {
+            Some(digest) => Ok(self.shared.blobs.has_whole(&digest)?),
+            None => Ok(false),
+        }
+    }
+
+    /// An output as its readers see it; `None` when a blob of it is nowhere.
+    pub(super) fn readable(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, RunError> {
+        let blobs = &self.shared.blobs;
+        match blobs.get(digest)?.map(|blob| blobs.readable(&blob)).transpose() {
+            Ok(blob) => Ok(blob),
+            Err(Lack::Piece) => Ok(None),
+            Err(Lack::Broken(error)) => Err(error.into()),
+        }
+    }
+
+    /// Whether the table that a settled node gives has a row of that key.
+    fn has_row(&mut self, node: NodeId, key: &str) -> Result<Row, RunError> {
+        let Some(digest) = self.output(node) else { return Ok(Row::NoTable) };
+        let blobs = &self.shared.blobs;
+        let reader = match self.tables.entry(digest) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => match blobs.get(&digest)?.map(RowReader::new) {
+                Some(Ok(reader)) => place.insert(reader),
+                Some(Err(_)) => return Ok(Row::NoTable),
+                None => return Ok(Row::Lost),
             },
         };
-        Ok(Table::open(blob).map(|table| table.get(key).is_some()))
+        match reader.get(key, |page| blobs.get(page).map_err(Lack::Broken)) {
+            Ok(Some(_)) => Ok(Row::Present),
+            Ok(None) => Ok(Row::Absent),
+            Err(Lack::Piece) => Ok(Row::Lost),
+            Err(Lack::Broken(error)) => Err(error.into()),
+        }
     }
 
     /// The sorted items of a set whose node is settled (in a dry run: as last known); `None` when they cannot be read.
@@ -387,10 +437,13 @@ impl Run<'_> {
         else {
             return Ok(None);
         };
-        let blobs = BTreeMap::from([(label, blob)]);
-        let Ok(items) = expand::items(set, &Vars::new(), &blobs) else {
-            return Ok(None);
-        };
+        let roots = BTreeMap::from([(label, blob)]);
+        let paged = Paged::new(&self.shared.blobs, &roots);
+        let items = expand::items(set, &Vars::new(), &paged);
+        if let Some(error) = paged.trouble() {
+            return Err(error.into());
+        }
+        let Ok(items) = items else { return Ok(None) };
         let items = Arc::new(items);
         self.items.insert(known, items.clone());
         Ok(Some(items))
@@ -437,11 +490,14 @@ impl Run<'_> {
     }
 }
 
-fn no_leaf(label: &str, kind: &Leaf) -> Diagnostic {
+fn no_leaf(label: &str, kind: &Leaf, leaves: &dyn Leaves) -> Diagnostic {
     match kind {
-        Leaf::File(path) => Diagnostic::error("E_NO_FILE", format!("there is no readable source file {path}"))
-            .label(label)
-            .hint("check the path and its permissions; files that .gitignore excludes are no sources"),
+        Leaf::File(path) => {
+            let LeftOut { why, hint } = leaves.left_out(path);
+            Diagnostic::error("E_NO_FILE", format!("the file {path} {why}"))
+                .label(label)
+                .hint(hint)
+        }
         Leaf::Set => Diagnostic::error("E_NO_SET", "the manifest declares no such source set").label(label),
     }
 }

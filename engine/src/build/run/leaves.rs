@@ -1,6 +1,7 @@
 //! Leaves: nodes whose output is a fact of the source tree, not of a producer.
 
 use crate::build::jobs::Fetch;
+use crate::build::left_out::LeftOut;
 use crate::values::digest::Digest;
 use std::sync::Arc;
 
@@ -11,6 +12,9 @@ pub trait Leaves {
 
     /// The sorted paths of a source set or glob by its label, one a line; `None` when the manifest has no such set.
     fn set(&self, label: &str) -> Option<Arc<[u8]>>;
+
+    /// Why a path is no source.
+    fn left_out(&self, path: &str) -> LeftOut;
 
     /// Whether a source set or glob, by its label, holds a path; `None` when the manifest has no such set.
     fn holds(&self, label: &str, path: &str) -> Option<bool>;

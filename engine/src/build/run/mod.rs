@@ -40,6 +40,7 @@ use crate::store::{RowChange, Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
+use crate::values::pages::RowReader;
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -249,7 +250,7 @@ pub struct Run<'a> {
     costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
     /// Tables that membership was looked up in.
-    tables: FxHashMap<Digest, Arc<[u8]>>,
+    tables: FxHashMap<Digest, RowReader>,
     steps: Vec<Step>,
     pools: Pools,
     done: Receiver<Finished>,
@@ -481,7 +482,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The blob of a settled node; its producer runs again when the blob is nowhere.
+    /// The output of a settled node as its readers see it; its producer runs again when a blob of it is nowhere.
     ///
     /// # Errors
     /// When the store breaks.
@@ -497,7 +498,7 @@ impl<'a> Run<'a> {
                 .filter(|bytes| Digest::of(bytes) == digest)
                 .map(Into::into));
         }
-        if let Some(blob) = self.shared.blobs.get(&digest)? {
+        if let Some(blob) = self.readable(&digest)? {
             return Ok(Some(blob));
         }
         if leaves::leaf(&label).is_some() {
@@ -509,7 +510,7 @@ impl<'a> Run<'a> {
         self.begin_again(id)?;
         self.work()?;
         match self.output(id) {
-            Some(digest) => Ok(self.shared.blobs.get(&digest)?),
+            Some(digest) => self.readable(&digest),
             None => Ok(None),
         }
     }

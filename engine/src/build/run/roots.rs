@@ -39,6 +39,8 @@ pub(super) struct Meaning {
     pub(super) near: Vec<String>,
     /// Whether a set that gives such nodes is only known as of before.
     pub(super) is_open: bool,
+    /// Items of sets that can be no label.
+    pub(super) warnings: Vec<Diagnostic>,
 }
 
 /// What patterns came to mean.
@@ -50,6 +52,8 @@ pub struct Roots {
     pub errors: Vec<Diagnostic>,
     /// Such errors that rest on sets which a dry run only knows as of before.
     pub open: Vec<Diagnostic>,
+    /// What is odd about the sets that gave the nodes.
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// The code of the error that the targets over a set are not known because the set has no output.
@@ -110,6 +114,7 @@ impl Run<'_> {
             if meaning.nodes.is_empty() && meaning.errors.is_empty() {
                 meaning.errors.push(self.nothing(pattern, meaning.near)?);
             }
+            roots.warnings.extend(meaning.warnings);
             let open = meaning.is_open && meaning.nodes.is_empty();
             if open { &mut roots.open } else { &mut roots.errors }.extend(meaning.errors);
             meanings.push(meaning.nodes);
@@ -132,7 +137,7 @@ impl Run<'_> {
                 }
             }
         }
-        for errors in [&mut roots.errors, &mut roots.open] {
+        for errors in [&mut roots.errors, &mut roots.open, &mut roots.warnings] {
             errors.sort();
             errors.dedup();
         }
@@ -183,10 +188,18 @@ impl Run<'_> {
                 self.named(number, &package, &items, &mut meaning);
                 continue;
             }
-            for label in items.iter().filter_map(|item| rules.label(number, item)) {
-                if pattern.matches(label.package(), label.target()) {
-                    meaning.nodes.push(self.graph.intern(label.as_str()));
+            let mut unnamed = Vec::new();
+            for item in items.iter() {
+                match rules.label(number, item) {
+                    Some(label) if pattern.matches(label.package(), label.target()) => {
+                        meaning.nodes.push(self.graph.intern(label.as_str()));
+                    }
+                    Some(_) => {}
+                    None => unnamed.push(item.as_str()),
                 }
+            }
+            if !unnamed.is_empty() {
+                meaning.warnings.push(nameless(set, &rule_text(&rule.target), &unnamed));
             }
         }
         Ok(meaning)
@@ -388,12 +401,35 @@ pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnos
 }
 
 pub(super) fn unreadable(set: &SetSpec) -> Diagnostic {
-    let text = match set {
+    let text = set_text(set);
+    Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
+        .hint("see why it failed above, or build it by itself")
+}
+
+fn set_text(set: &SetSpec) -> String {
+    match set {
         SetSpec::Node { label, .. } => rule_text(label),
         SetSpec::Sources(name) => format!("sources:{name}"),
         SetSpec::Glob(pattern) => format!("glob:{pattern}"),
         SetSpec::List(_) => "a list".to_owned(),
-    };
-    Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
-        .hint("see why it failed above, or build it by itself")
+    }
+}
+
+/// Items that a warning quotes; the others are counted.
+const QUOTED_ITEMS: usize = 5;
+
+/// That items of a set name no target of a rule.
+fn nameless(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
+    let (count, set) = (items.len(), set_text(set));
+    let (plural, verb) = if count == 1 { ("", "gives") } else { ("s", "give") };
+    let mut shown: Vec<String> = items.iter().take(QUOTED_ITEMS).map(|item| format!("'{item}'")).collect();
+    if count > QUOTED_ITEMS {
+        shown.push(format!("and {} more", count - QUOTED_ITEMS));
+    }
+    Diagnostic::warning(
+        "W_ITEM",
+        format!("{count} item{plural} of the set {set} {verb} no label {target}, and no target"),
+    )
+    .found(shown.join(", "))
+    .hint("an item stands in a label as a path: it is not empty, and no part of it is empty, '.', '..' or '...'")
 }

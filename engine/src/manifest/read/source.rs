@@ -1,6 +1,7 @@
 //! A manifest's text as people see it: lines, columns, excerpts, with secrets masked. It knows no TOML.
 
 use crate::values::diagnostic::{Excerpt, Place};
+use crate::values::visible::is_invisible;
 use std::ops::Range;
 
 /// Longest line shown, in characters.
@@ -146,7 +147,7 @@ impl<'a> Source<'a> {
         let show = |(at, c): (usize, char)| {
             if hidden.iter().any(|secret| secret.contains(&at)) {
                 '*'
-            } else if c.is_control() {
+            } else if is_invisible(c) {
                 ' '
             } else {
                 c
@@ -161,7 +162,7 @@ pub(super) fn cut(value: &str) -> String {
     let mut shown = String::new();
     let mut count = 0;
     for c in value.chars() {
-        let escaped: String = if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        let escaped: String = if is_invisible(c) {
             c.escape_default().collect()
         } else {
             c.to_string()

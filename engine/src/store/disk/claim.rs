@@ -1,7 +1,8 @@
 //! Locks beside the store's own: one for each checkout that is being built, one for each action that is being paid for.
 //!
-//! Order: a checkout's lock, then the store's, then an action's. Who holds a checkout's lock may write rows of that view; who only reads
-//! needs none. The kernel gives all of them back when a process dies.
+//! Order: a checkout's lock, then an action's, then the store's: nobody waits for one of them with a later one in his hands (`store-layout.md`,
+//! Invariants 9). Who holds a checkout's lock may write rows of that view; who only reads needs none. The kernel gives all of them back when a
+//! process dies.
 
 use super::folder::Folder;
 use super::lock::{self, Lock, Refusal, Terms};

@@ -7,15 +7,16 @@ use super::DiskOptions;
 use super::claim::{self, Claim, Flight};
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
+use super::plain_file;
 use super::reserve;
 use super::salvage;
 use super::schema::{self, Kind};
-use super::session::{Access, Base, Fault, Medium, Session, guarded};
+use super::session::{Access, Base, Closing, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
 use redb::{Builder, DatabaseError, ReadableDatabase};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -60,6 +61,15 @@ struct Sharing {
 
 /// So long a command waits at least for a lock that it gave back itself: what it has done so far is worth more than at its beginning.
 const AGAIN: Duration = Duration::from_secs(600);
+
+/// The same for a command that is to wait for nobody: as long as others take for their turns.
+const TURNS: Duration = Duration::from_secs(5);
+
+/// No name of a store is longer.
+const MOST_ID: u64 = 64;
+
+/// No reason why a store was condemned is longer.
+const MOST_REASON: u64 = 64 << 10;
 
 /// Bytes of a page of the file.
 const PAGE: u64 = 4096;
@@ -136,7 +146,11 @@ impl Folder {
         } = &self.options;
         let terms = Terms {
             purpose,
-            timeout: if held { (*lock_timeout).max(AGAIN) } else { *lock_timeout },
+            timeout: match (held, lock_timeout.is_zero()) {
+                (false, _) => *lock_timeout,
+                (true, true) => TURNS,
+                (true, false) => (*lock_timeout).max(AGAIN),
+            },
             waiting: Some(&waiting),
             on_wait: on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
             looks: access == Access::Read,
@@ -180,8 +194,10 @@ impl Folder {
     /// Opens the file that is there and looks whether it is a store of ours.
     fn find(&self, access: Access) -> Result<Found, StoreError> {
         let path = self.file(DATABASE);
-        if let Ok(reason) = fs::read_to_string(self.file(CONDEMNED)) {
-            return Ok(Found::Unfit(reason));
+        plain_file::require(&path).map_err(|error| self.unopened(error))?;
+        if self.file(CONDEMNED).exists() {
+            let reason = plain_file::read_text(&self.file(CONDEMNED), MOST_REASON);
+            return Ok(Found::Unfit(reason.unwrap_or_else(|| "damage was met".to_owned())));
         }
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
             return Ok(Found::Unfit("it is empty".to_owned()));
@@ -211,8 +227,8 @@ impl Folder {
                 Access::Write => None,
             };
             let base = match (read_only, file) {
-                (None, Some(file)) => Base::Write(builder.create_file(file)?),
-                (Some(database), _) => Base::Read(database),
+                (None, Some(file)) => Base::Write(Closing::new(builder.create_file(file)?)),
+                (Some(database), _) => Base::Read(Closing::new(database)),
                 (None, None) => return Err(redb::Error::DatabaseClosed),
             };
             let kind = schema::kind(base.readable())?;
@@ -304,7 +320,7 @@ impl Folder {
 
     /// Keeps the readable copy of the store's name true.
     fn note_id(&self, id: &str) -> io::Result<()> {
-        if fs::read_to_string(self.file(ID)).is_ok_and(|noted| noted.trim_end() == id) {
+        if plain_file::read_text(&self.file(ID), MOST_ID).is_some_and(|noted| noted.trim_end() == id) {
             return Ok(());
         }
         let mut file = tempfile::Builder::new().prefix(ID).tempfile_in(&self.path)?;
@@ -370,13 +386,14 @@ impl Medium for Folder {
     fn collector(&self) -> Result<Option<Lock>, StoreError> {
         let terms = Terms {
             purpose: &self.options.purpose,
-            timeout: self.options.lock_timeout,
+            // Never waited for: that is what lets it be taken whatever else is held.
+            timeout: Duration::ZERO,
             waiting: None,
-            on_wait: self.options.on_wait.as_ref().map(|on_wait| &**on_wait as &dyn Fn(&str)),
+            on_wait: None,
             looks: false,
         };
         let lock = lock::take(&self.file(COLLECTOR), &terms).map_err(|refusal| match refusal {
-            Refusal::Busy(holder) => StoreError::Busy { holder },
+            Refusal::Busy(holder) => StoreError::Collecting { holder },
             Refusal::Io(error) => self.unopened(error),
         })?;
         Ok(Some(lock))
@@ -384,7 +401,7 @@ impl Medium for Folder {
 
     fn collecting(&self) -> bool {
         // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
-        File::open(self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+        plain_file::open_to_read(&self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
     }
 
     fn building_since(&self) -> Option<u64> {
@@ -470,6 +487,15 @@ impl Medium for Folder {
 
     fn gave_way(&self) {
         self.sharing().gave_way = Some(Instant::now());
+    }
+}
+
+/// The process that collects what the store in a folder holds, as it wrote itself down; `None` where none does, or it cannot be told.
+pub(super) fn collector(path: &Path) -> Option<String> {
+    let mut file = plain_file::open_to_read(&path.join(COLLECTOR)).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(lock::holder(&mut file).ok()?.to_string()),
+        _ => None,
     }
 }
 

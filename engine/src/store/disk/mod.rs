@@ -10,6 +10,7 @@ mod folder;
 mod frame;
 mod lock;
 mod pack;
+mod plain_file;
 mod read;
 mod reserve;
 mod salvage;

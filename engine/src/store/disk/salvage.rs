@@ -3,7 +3,7 @@
 
 use super::frame;
 use super::schema::{self, Table};
-use super::session::{Fault, guarded};
+use super::session::{Closing, Fault, guarded};
 use redb::{Builder, Database, ReadableDatabase};
 use std::fs;
 use std::ops::Bound;
@@ -40,11 +40,11 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
     let Ok(source) = guarded(|| open(from, cache_bytes)) else {
         return Ok(0);
     };
-    let target = guarded(|| Ok(Builder::new().set_cache_size(cache_bytes).open(into)?))?;
+    let target = guarded(|| Ok(Closing::new(Builder::new().set_cache_size(cache_bytes).open(into)?)))?;
     let mut count = 0;
     for table in TAKEN {
         let walk = Walk {
-            source: &*source.database,
+            source: &**source.database,
             table,
         };
         walk.sound_rows(|rows| {
@@ -57,7 +57,7 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
 
 /// A database to read, and the copy that it is in, if it is in one.
 struct Source {
-    database: Box<dyn ReadableDatabase>,
+    database: Closing<Box<dyn ReadableDatabase>>,
     _copy: Option<tempfile::NamedTempFile>,
 }
 
@@ -67,7 +67,7 @@ fn open(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
     builder.set_cache_size(cache_bytes);
     if let Ok(database) = guarded(|| Ok(builder.open_read_only(path)?)) {
         return Ok(Source {
-            database: Box::new(database),
+            database: Closing::new(Box::new(database)),
             _copy: None,
         });
     }
@@ -88,7 +88,7 @@ fn open(path: &Path, cache_bytes: usize) -> Result<Source, redb::Error> {
         Err(_) => Box::new(builder.open_read_only(copy.path())?),
     };
     Ok(Source {
-        database,
+        database: Closing::new(database),
         _copy: Some(copy),
     })
 }

@@ -13,6 +13,7 @@ use redb::{Database, ReadOnlyDatabase, ReadableDatabase};
 use std::any::Any;
 use std::cell::Cell;
 use std::io::{self, ErrorKind};
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -88,20 +89,50 @@ pub(super) enum Access {
     Write,
 }
 
+/// A database that is closed when this is dropped. Closing a damaged one may panic; there is nothing left to save then, so it goes no further.
+pub(super) struct Closing<T>(Option<T>);
+
+impl<T> Closing<T> {
+    pub(super) fn new(database: T) -> Self {
+        Self(Some(database))
+    }
+}
+
+impl<T> Deref for Closing<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("invariant: it is there until it is dropped")
+    }
+}
+
+impl<T> DerefMut for Closing<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.as_mut().expect("invariant: it is there until it is dropped")
+    }
+}
+
+impl<T> Drop for Closing<T> {
+    fn drop(&mut self) {
+        let database = self.0.take();
+        let _ = catch_unwind(AssertUnwindSafe(move || expecting_panics(|| drop(database))));
+    }
+}
+
 /// An open database.
 pub(super) enum Base {
     /// Open for reading only.
-    Read(ReadOnlyDatabase),
+    Read(Closing<ReadOnlyDatabase>),
     /// Open for reading and writing.
-    Write(Database),
+    Write(Closing<Database>),
 }
 
 impl Base {
     /// The database as a reader sees it.
     pub(super) fn readable(&self) -> &dyn ReadableDatabase {
         match self {
-            Self::Read(database) => database,
-            Self::Write(database) => database,
+            Self::Read(database) => &**database,
+            Self::Write(database) => &**database,
         }
     }
 }
@@ -120,22 +151,18 @@ impl Session {
 
     /// Closes the database and hands over the lock.
     fn into_lock(mut self) -> Option<Lock> {
-        self.close();
+        drop(self.base.take());
         self.lock.take()
-    }
-
-    fn close(&mut self) {
-        let base = self.base.take();
-        // Closing a damaged database may panic; there is nothing left to save then.
-        let _ = catch_unwind(AssertUnwindSafe(move || expecting_panics(|| drop(base))));
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.close();
+        // Before the lock, whatever the order of the fields.
+        drop(self.base.take());
     }
 }
+
 /// What went wrong inside redb, as far as it matters.
 #[derive(Debug)]
 pub(super) enum Fault {

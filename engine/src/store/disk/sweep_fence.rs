@@ -3,15 +3,19 @@
 //! A collection holds `store.collector` for its whole life. Whoever commits while it is held writes the keys and digests that its commit
 //! relies on to `touched.1`, in the same transaction; the sweep looks there in each of its own. Rows left over from a collection that
 //! was killed are removed when the next one begins.
+//!
+//! Nobody waits for `store.collector`: the second collection ends at once. So it may be taken with the store open or closed, and the store
+//! waited for while it is held, without a ring of processes that wait for each other.
 
 use super::DiskStore;
 use super::lock::Lock;
 use super::schema::{ACTIONS, TOUCHED};
 use super::sweep::FEW;
-use super::{frame, pack};
+use super::{folder, frame, pack};
 use crate::store::{Commit, StoreError, codec};
 use crate::values::digest::Digest;
 use redb::{ReadableTable, WriteTransaction};
+use std::path::Path;
 
 /// A collection that is under way: no other begins while it lives.
 #[derive(Debug)]
@@ -33,6 +37,17 @@ impl DiskStore {
     /// Length of the file.
     pub fn file_bytes(&self) -> u64 {
         self.handle.medium().file_bytes()
+    }
+
+    /// Fails if another process collects what the store in a folder holds. Nothing is waited for, not even the store.
+    ///
+    /// # Errors
+    /// [`StoreError::Collecting`].
+    pub fn refuse_second_collection(folder: &Path) -> Result<(), StoreError> {
+        match folder::collector(folder) {
+            Some(holder) => Err(StoreError::Collecting { holder }),
+            None => Ok(()),
+        }
     }
 
     /// Begins a collection: from now on, what others rely on is left alone. Marking comes after this.

@@ -7,7 +7,7 @@ use super::super::DiskStore;
 use super::super::compact::{self, Whole};
 use super::super::lock::Lock;
 use super::super::schema;
-use super::super::session::{Access, Base, Fault, Medium, Session, guarded};
+use super::super::session::{Access, Base, Closing, Fault, Medium, Session, guarded};
 use super::super::sweep::{Marks, Policy};
 use crate::store::conformance::{key, result, version};
 use crate::store::{Commit, Part, Store, StoreError, ViewId};
@@ -204,7 +204,7 @@ impl Medium for FaultyMedium {
             Ok(database)
         });
         opened
-            .map(|database| Session::new(Base::Write(database), None))
+            .map(|database| Session::new(Base::Write(Closing::new(database)), None))
             .map_err(|fault: Fault| fault.at(&self.1, "opened"))
     }
 

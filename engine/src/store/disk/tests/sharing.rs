@@ -2,7 +2,7 @@
 
 use super::super::{DiskOptions, DiskStore};
 use crate::store::conformance::{key, result};
-use crate::store::{Commit, Store, ViewId};
+use crate::store::{Commit, Inventory, Store, StoreError, ViewId};
 
 const COMMITS: u64 = 30;
 
@@ -49,4 +49,25 @@ fn writers_that_give_way_and_readers_that_come_and_go_all_get_on() {
         }
     }
     assert!(store.damage().is_empty());
+}
+
+#[test]
+fn the_second_collection_ends_at_once_whoever_has_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || DiskStore::open(dir.path(), DiskOptions::default()).unwrap().0;
+    let one = open();
+    let collecting = one.begin_collection().unwrap();
+    // In a step between two, others have the store. With it in his hands the second must not wait for the first, which will want it again.
+    one.release();
+    let two = open();
+    assert!(matches!(two.begin_collection(), Err(StoreError::Collecting { .. })));
+    let refused = DiskStore::refuse_second_collection(dir.path()).unwrap_err();
+    let told = format!("another collection of this store is running, pid {} (cortex, ", std::process::id());
+    assert!(refused.to_string().starts_with(&told), "{refused}");
+    drop(two);
+    one.usage().unwrap();
+    drop(collecting);
+    one.release();
+    DiskStore::refuse_second_collection(dir.path()).unwrap();
+    open().begin_collection().map(drop).unwrap();
 }

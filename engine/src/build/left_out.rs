@@ -1,0 +1,98 @@
+//! Why a path is no source: which rule of the source sets leaves it out. Asked only when a build fails for want of the file.
+
+use crate::seams::world::{SetDef, Sources};
+
+/// What keeps a path from being a source, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// In words that follow the path.
+    pub why: String,
+    /// The next step.
+    pub hint: String,
+}
+
+/// Which rule leaves out a path that is no source. Each is found by asking again without it.
+pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
+    let holder = |sets: &[SetDef]| {
+        let bits = sources.would_hold(sets, &[path]).ok()?.first().copied().unwrap_or(0);
+        sets.get(bits.trailing_zeros() as usize).map(|set| set.name.clone())
+    };
+    let told = |why: String, hint: &str| LeftOut {
+        why,
+        hint: hint.to_owned(),
+    };
+    if let Some(set) = holder(sets) {
+        let why = format!("is not there or cannot be read; the set {set} would hold it");
+        return told(why, "check the path and its permissions");
+    }
+    let unignored = without(sets, |set| set.gitignore = false);
+    if let Some(set) = holder(&unignored) {
+        let why = format!("is left out of the set {set} by a .gitignore, an .ignore or .git/info/exclude");
+        return told(
+            why,
+            "`git check-ignore -v` names the line; take it out, or say `gitignore = false` for the set",
+        );
+    }
+    for (number, set) in sets.iter().enumerate() {
+        for glob in &set.exclude {
+            let mut kept = unignored.clone();
+            kept[number].exclude.retain(|other| other != glob);
+            if holder(&kept).is_some() {
+                let why = format!("is left out of the set {} by its exclude glob '{glob}'", set.name);
+                return told(why, "narrow that glob in cortex.toml");
+            }
+        }
+    }
+    if let Some(set) = holder(&without(&unignored, |set| set.exclude.clear())) {
+        let why = format!("is left out of the set {set} by several of its exclude globs");
+        return told(why, "narrow those globs in cortex.toml");
+    }
+    told(
+        "is in no source set".to_owned(),
+        "add it to the include globs of a source set in cortex.toml",
+    )
+}
+
+fn without(sets: &[SetDef], change: impl Fn(&mut SetDef)) -> Vec<SetDef> {
+    let mut changed = sets.to_vec();
+    changed.iter_mut().for_each(change);
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::disk::Disk;
+    use crate::seams::world::World;
+
+    #[test]
+    fn the_rule_that_leaves_a_file_out_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(".gitignore"), "*.log\n").unwrap();
+        let set = |name: &str, include: &str, exclude: &[&str]| SetDef {
+            name: name.to_owned(),
+            include: vec![include.to_owned()],
+            exclude: exclude.iter().map(ToString::to_string).collect(),
+            gitignore: true,
+        };
+        let sets = [
+            set("code", "src/**/*.cs", &["src/gen/**", "**/*.g.cs"]),
+            set("logs", "logs/**", &["logs/old/**"]),
+        ];
+        let sources = Disk::new(folder.path()).sources(Vec::new());
+        for (path, why) in [
+            ("src/A.cs", "is not there or cannot be read; the set code would hold it"),
+            ("a.txt", "is in no source set"),
+            (
+                "logs/a.log",
+                "is left out of the set logs by a .gitignore, an .ignore or .git/info/exclude",
+            ),
+            ("src/gen/A.cs", "is left out of the set code by its exclude glob 'src/gen/**'"),
+            ("src/A.g.cs", "is left out of the set code by its exclude glob '**/*.g.cs'"),
+            ("logs/old/a.log", "is left out of the set logs by its exclude glob 'logs/old/**'"),
+            ("src/gen/A.g.cs", "is left out of the set code by several of its exclude globs"),
+        ] {
+            assert_eq!(left_out(&*sources, &sets, path).why, why, "{path}");
+        }
+    }
+}

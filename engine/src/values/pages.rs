@@ -1,0 +1,519 @@
+//! Large tables as trees of pages, so that a row is read, and a version differs from another, without the whole.
+//!
+//! A table whose rows take more than [`LARGEST_PAGE`] bytes is stored as pages. A leaf page is a table by itself (see [`super::table`]). A
+//! branch page is `b"cortbr1\0"`, its level (`u32`, 1 above the leaves), then the layout of a table: per child the child's last key, and as
+//! value the child's digest, its rows and their bytes (`u64` each, little-endian). Keys ascend through the whole tree.
+//!
+//! Invariants
+//! - The same rows give the same pages, whatever the table's history: whether a row ends its page depends on the level, the row's key and
+//!   its size only, and the root is the first level that has one page (a prolly tree, as in Dolt).
+//! - A page is named by its digest, so versions of a table share all pages but those on the paths to changed rows.
+//! - A page that is missing or malformed is an error of its own, never an absent row.
+
+use super::digest::Digest;
+use super::table::{Table, TableWriter};
+use super::tree::Pieces;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+const MAGIC: &[u8; 8] = b"cortbr1\0";
+
+/// A table whose rows take no more bytes is one page.
+pub const LARGEST_PAGE: usize = 64 << 10;
+
+/// Bytes of a page on average.
+const PAGE: u64 = 16 << 10;
+
+/// A branch page has at least about so many children, however long their keys are.
+const LEAST_CHILDREN: u64 = 8;
+
+/// The level that is never divided, so that a tree has an end whatever its keys are.
+const HIGHEST: u32 = 16;
+
+/// Why a table cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// A page is nowhere.
+    #[error("the page {0} of a table is missing")]
+    Missing(Digest),
+    /// A page is not of the form that its parent says.
+    #[error("the page {0} of a table is malformed")]
+    Malformed(Digest),
+}
+
+/// Whether a blob says that it is a branch page, so that the table is stored in pages below it.
+pub fn is_branch(blob: &[u8]) -> bool {
+    blob.starts_with(MAGIC)
+}
+
+/// What a branch page says of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Child {
+    digest: Digest,
+    rows: u64,
+    bytes: u64,
+}
+
+const CHILD_LEN: usize = 48;
+
+impl Child {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (digest, rest) = bytes.split_first_chunk::<32>()?;
+        let (rows, rest) = rest.split_first_chunk::<8>()?;
+        let (bytes, rest) = rest.split_first_chunk::<8>()?;
+        rest.is_empty().then(|| Self {
+            digest: Digest(*digest),
+            rows: u64::from_le_bytes(*rows),
+            bytes: u64::from_le_bytes(*bytes),
+        })
+    }
+
+    fn write(&self) -> [u8; CHILD_LEN] {
+        let mut bytes = [0; CHILD_LEN];
+        bytes[..32].copy_from_slice(&self.digest.0);
+        bytes[32..40].copy_from_slice(&self.rows.to_le_bytes());
+        bytes[40..].copy_from_slice(&self.bytes.to_le_bytes());
+        bytes
+    }
+}
+
+/// A branch page: its level and its children by their last keys.
+#[derive(Clone, Copy)]
+struct Branch<'a> {
+    level: u32,
+    children: Table<'a>,
+}
+
+impl<'a> Branch<'a> {
+    fn open(blob: &'a [u8]) -> Option<Self> {
+        let (level, rest) = blob.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
+        let level = u32::from_le_bytes(*level);
+        let children = Table::open_body(rest)?;
+        ((1..=HIGHEST).contains(&level) && !children.is_empty()).then_some(Self { level, children })
+    }
+
+    fn child(&self, at: usize) -> Option<Child> {
+        Child::read(self.children.row(at).1)
+    }
+
+    /// The children in order; `None` for one that is malformed.
+    fn all(self) -> impl DoubleEndedIterator<Item = Option<Child>> + 'a {
+        (0..self.children.len()).map(move |at| self.child(at))
+    }
+}
+
+/// A page with its level, as a parent or the root blob says.
+#[derive(Clone)]
+struct Page {
+    level: u32,
+    blob: Arc<[u8]>,
+}
+
+impl Page {
+    fn root(blob: Arc<[u8]>) -> Result<Self, PageError> {
+        let malformed = || PageError::Malformed(Digest::of(&blob));
+        let level = match is_branch(&blob) {
+            true => Branch::open(&blob).ok_or_else(malformed)?.level,
+            false => {
+                Table::open(&blob).ok_or_else(malformed)?;
+                0
+            }
+        };
+        Ok(Self { level, blob })
+    }
+
+    fn fetch<E: From<PageError>>(child: &Child, level: u32, fetch: &mut impl Fetch<E>) -> Result<Self, E> {
+        let blob = fetch(&child.digest)?.ok_or(PageError::Missing(child.digest))?;
+        let fits = match level {
+            0 => Table::open(&blob).is_some(),
+            _ => Branch::open(&blob).is_some_and(|branch| branch.level == level),
+        };
+        match fits {
+            true => Ok(Self { level, blob }),
+            false => Err(PageError::Malformed(child.digest).into()),
+        }
+    }
+
+    fn leaf(&self) -> Table<'_> {
+        Table::open(&self.blob).expect("invariant: pages are opened when they are fetched")
+    }
+
+    fn branch(&self) -> Branch<'_> {
+        Branch::open(&self.blob).expect("invariant: pages are opened when they are fetched")
+    }
+
+    fn child<E: From<PageError>>(&self, at: usize, fetch: &mut impl Fetch<E>) -> Result<Self, E> {
+        let child = self
+            .branch()
+            .child(at)
+            .ok_or_else(|| PageError::Malformed(Digest::of(&self.blob)))?;
+        Self::fetch(&child, self.level - 1, fetch)
+    }
+}
+
+/// Brings a page by its digest; what it brings has that digest. `None` when it is nowhere.
+pub trait Fetch<E>: FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E> {}
+
+impl<E, F: FnMut(&Digest) -> Result<Option<Arc<[u8]>>, E>> Fetch<E> for F {}
+
+/// The value of a row, within its page.
+#[derive(Clone, Debug)]
+pub struct Value {
+    page: Arc<[u8]>,
+    range: Range<usize>,
+}
+
+impl std::ops::Deref for Value {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.page[self.range.clone()]
+    }
+}
+
+/// Reads rows of one table. Keys that ascend find the pages of the key before at hand.
+pub struct RowReader {
+    /// From the root down to a leaf, as far as they were needed.
+    path: Vec<(Page, usize)>,
+}
+
+impl RowReader {
+    /// A reader of the table whose root page this is.
+    ///
+    /// # Errors
+    /// When it is not one.
+    pub fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
+        Ok(Self {
+            path: vec![(Page::root(root)?, usize::MAX)],
+        })
+    }
+
+    /// The value under `key`.
+    ///
+    /// # Errors
+    /// When a page on the way is missing or malformed.
+    pub fn get<E: From<PageError>>(&mut self, key: &str, mut fetch: impl Fetch<E>) -> Result<Option<Value>, E> {
+        let mut depth = 0;
+        while self.path[depth].0.level > 0 {
+            let at = {
+                let branch = self.path[depth].0.branch();
+                let at = branch.children.first_at_least(key);
+                if at == branch.children.len() {
+                    return Ok(None);
+                }
+                at
+            };
+            if self.path[depth].1 != at || self.path.len() == depth + 1 {
+                self.path.truncate(depth + 1);
+                let child = self.path[depth].0.child(at, &mut fetch)?;
+                self.path[depth].1 = at;
+                self.path.push((child, usize::MAX));
+            }
+            depth += 1;
+        }
+        let page = &self.path[depth].0;
+        Ok(page.leaf().get(key).map(|value| Value {
+            range: offset(&page.blob, value),
+            page: page.blob.clone(),
+        }))
+    }
+}
+
+/// Where a part of a blob stands in it.
+fn offset(blob: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - blob.as_ptr().addr();
+    start..start + part.len()
+}
+
+/// Calls `visit` with every page of a table below its root: digest and page, parents first.
+///
+/// # Errors
+/// When a page is missing or malformed.
+pub fn each_page<E: From<PageError>>(
+    root: &Arc<[u8]>,
+    mut fetch: impl Fetch<E>,
+    mut visit: impl FnMut(Digest, &Arc<[u8]>),
+) -> Result<(), E> {
+    let mut open = vec![Page::root(root.clone())?];
+    while let Some(page) = open.pop() {
+        if page.level == 0 {
+            continue;
+        }
+        for child in page.branch().all().rev() {
+            let child = child.ok_or_else(|| PageError::Malformed(Digest::of(&page.blob)))?;
+            let below = Page::fetch(&child, page.level - 1, &mut fetch)?;
+            visit(child.digest, &below.blob);
+            open.push(below);
+        }
+    }
+    Ok(())
+}
+
+/// Calls `visit` with every leaf page in the order of their keys; of a table in one page that is the root.
+///
+/// # Errors
+/// When a page is missing or malformed.
+pub fn each_leaf<E: From<PageError>>(root: &Arc<[u8]>, mut fetch: impl Fetch<E>, mut visit: impl FnMut(Table<'_>)) -> Result<(), E> {
+    let mut walk = Walk { stack: Vec::new() };
+    let mut page = Page::root(root.clone())?;
+    loop {
+        match page.level {
+            0 => visit(page.leaf()),
+            _ => walk.push(&page)?,
+        }
+        let Some(Entry::Page(level, child)) = walk.stack.pop() else {
+            return Ok(());
+        };
+        page = Page::fetch(&child, level, &mut fetch)?;
+    }
+}
+
+/// The number of rows, without reading them.
+pub fn count(root: &[u8]) -> Option<usize> {
+    match Branch::open(root) {
+        Some(branch) => branch.all().map(|child| Some(child?.rows as usize)).sum(),
+        None => Table::open(root).map(|table| table.len()),
+    }
+}
+
+/// The table in one page, whatever its size: for readers of the whole.
+///
+/// # Errors
+/// When a page is missing or malformed.
+pub fn flatten<E: From<PageError>>(root: &Arc<[u8]>, fetch: impl Fetch<E>) -> Result<Vec<u8>, E> {
+    let mut whole = TableWriter::default();
+    each_leaf(root, fetch, |leaf| leaf.rows().for_each(|(key, value)| whole.push(key, value)))?;
+    Ok(whole.finish())
+}
+
+/// Divides a table in one page into pages; `None` where it stays one, or its rows are not in order.
+pub fn divide(flat: &[u8]) -> Option<Pieces> {
+    let table = Table::open(flat).filter(|_| flat.len() > LARGEST_PAGE)?;
+    let mut before: Option<&str> = None;
+    for (key, _) in table.rows() {
+        if before.is_some_and(|before| before >= key) {
+            return None;
+        }
+        before = Some(key);
+    }
+    let mut parts = BTreeMap::new();
+    let mut level = 0;
+    let mut pages = chunk(
+        level,
+        table.rows().map(|(key, value)| (key, value, 1, key.len() + value.len())),
+        &mut parts,
+    );
+    while pages.len() > 1 {
+        level += 1;
+        let children: Vec<(String, Child)> = std::mem::take(&mut pages);
+        let written: Vec<[u8; CHILD_LEN]> = children.iter().map(|(_, child)| child.write()).collect();
+        let rows = children
+            .iter()
+            .zip(&written)
+            .map(|((key, child), value)| (key.as_str(), value.as_slice(), child.rows, child.bytes as usize));
+        pages = chunk(level, rows, &mut parts);
+    }
+    let (_, root) = pages.pop().expect("invariant: a table over the size of a page has rows");
+    let root = parts.remove(&root.digest).expect("invariant: it was just made");
+    // One row that is larger than a page is a page.
+    Some(Pieces {
+        root: root.to_vec(),
+        parts,
+    })
+    .filter(|pieces| is_branch(&pieces.root))
+}
+
+/// Writes the entries of a level as pages: per page its last key and what its parent says of it.
+fn chunk<'a>(
+    level: u32,
+    entries: impl Iterator<Item = (&'a str, &'a [u8], u64, usize)>,
+    parts: &mut BTreeMap<Digest, Arc<[u8]>>,
+) -> Vec<(String, Child)> {
+    let mut pages = Vec::new();
+    let mut page = TableWriter::default();
+    let (mut rows, mut bytes, mut last) = (0, 0, "");
+    let mut end = |page: TableWriter, last: &str, rows: u64, bytes: u64| {
+        let body = page.finish();
+        let blob: Arc<[u8]> = match level {
+            0 => body.into(),
+            _ => branch(level, &body).into(),
+        };
+        let digest = Digest::of(&blob);
+        parts.insert(digest, blob);
+        pages.push((last.to_owned(), Child { digest, rows, bytes }));
+    };
+    for (key, value, count, size) in entries {
+        page.push(key, value);
+        rows += count;
+        bytes += size as u64;
+        last = key;
+        if ends_page(level, key, (key.len() + value.len()) as u64) {
+            end(std::mem::take(&mut page), last, rows, bytes);
+            (rows, bytes) = (0, 0);
+        }
+    }
+    if rows > 0 {
+        end(page, last, rows, bytes);
+    }
+    pages
+}
+
+fn branch(level: u32, table: &[u8]) -> Vec<u8> {
+    [MAGIC.as_slice(), &level.to_le_bytes(), Table::body(table)].concat()
+}
+
+/// Whether a row is the last of its page. Rows end a page with a chance that grows with their size, so that pages are of one size on average
+/// and an edited row rarely moves an end. FNV-1a over level and key, mixed as in MurmurHash3.
+fn ends_page(level: u32, key: &str, size: u64) -> bool {
+    if level >= HIGHEST {
+        return false;
+    }
+    let size = match level {
+        0 => size + 8,
+        _ => (size + 8).min(PAGE / LEAST_CHILDREN),
+    };
+    if size >= PAGE {
+        return true;
+    }
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ u64::from(level).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for &byte in key.as_bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    hash ^= hash >> 33;
+    (hash >> 32) * PAGE < size << 32
+}
+
+/// One place in a walk over two versions: a page not yet opened, or one that is open at some entry.
+struct Walk {
+    /// Entries still to come, the next one last.
+    stack: Vec<Entry>,
+}
+
+#[derive(Clone)]
+enum Entry {
+    Page(u32, Child),
+    Row(Arc<[u8]>, usize),
+}
+
+impl Walk {
+    fn new(root: Arc<[u8]>) -> Result<Self, PageError> {
+        let page = Page::root(root)?;
+        let mut walk = Self { stack: Vec::new() };
+        walk.push(&page)?;
+        Ok(walk)
+    }
+
+    fn push(&mut self, page: &Page) -> Result<(), PageError> {
+        if page.level == 0 {
+            self.stack
+                .extend((0..page.leaf().len()).rev().map(|at| Entry::Row(page.blob.clone(), at)));
+            return Ok(());
+        }
+        for child in page.branch().all().rev() {
+            let child = child.ok_or_else(|| PageError::Malformed(Digest::of(&page.blob)))?;
+            self.stack.push(Entry::Page(page.level - 1, child));
+        }
+        Ok(())
+    }
+
+    fn open<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
+        if let Some(Entry::Page(level, child)) = self.stack.pop() {
+            let page = Page::fetch(&child, level, fetch)?;
+            self.push(&page)?;
+        }
+        Ok(())
+    }
+
+    /// The level of what comes next; rows are below all pages.
+    fn level(&self) -> Option<Option<u32>> {
+        self.stack.last().map(|entry| match entry {
+            Entry::Page(level, _) => Some(*level),
+            Entry::Row(..) => None,
+        })
+    }
+}
+
+/// Calls `visit` with the key of each row that two versions of a table do not have in common, in order. What they share is not read.
+///
+/// # Errors
+/// When a page is missing or malformed.
+pub fn each_change<E: From<PageError>>(
+    before: &Arc<[u8]>,
+    after: &Arc<[u8]>,
+    mut fetch: impl Fetch<E>,
+    mut visit: impl FnMut(&str, Change),
+) -> Result<(), E> {
+    let (mut old, mut new) = (Walk::new(before.clone())?, Walk::new(after.clone())?);
+    loop {
+        match (old.level(), new.level()) {
+            (None, None) => return Ok(()),
+            (Some(Some(_)), None) => old.open(&mut fetch)?,
+            (None, Some(Some(_))) => new.open(&mut fetch)?,
+            (Some(None), None) => old.take(|key, _| visit(key, Change::Removed)),
+            (None, Some(None)) => new.take(|key, _| visit(key, Change::Added)),
+            (Some(left), Some(right)) => match (old.stack.last(), new.stack.last()) {
+                (Some(Entry::Page(_, one)), Some(Entry::Page(_, other))) if one.digest == other.digest => {
+                    old.stack.pop();
+                    new.stack.pop();
+                }
+                (Some(Entry::Row(one, at)), Some(Entry::Row(other, to))) => {
+                    let (one, other) = (row(one, *at), row(other, *to));
+                    let order = one.0.cmp(other.0);
+                    match order {
+                        std::cmp::Ordering::Less => visit(one.0, Change::Removed),
+                        std::cmp::Ordering::Greater => visit(other.0, Change::Added),
+                        std::cmp::Ordering::Equal if one.1 != other.1 => visit(one.0, Change::Changed),
+                        std::cmp::Ordering::Equal => {}
+                    }
+                    if order.is_le() {
+                        old.stack.pop();
+                    }
+                    if order.is_ge() {
+                        new.stack.pop();
+                    }
+                }
+                _ => {
+                    // The higher of both is opened, so that equal pages meet.
+                    if left >= right {
+                        old.open(&mut fetch)?;
+                    }
+                    if right >= left {
+                        new.open(&mut fetch)?;
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// How a row differs between two versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Only the later version has it.
+    Added,
+    /// Both have it, with other values.
+    Changed,
+    /// Only the earlier version has it.
+    Removed,
+}
+
+fn row(page: &[u8], at: usize) -> (&str, &[u8]) {
+    Table::open(page)
+        .expect("invariant: pages are opened when they are fetched")
+        .row(at)
+}
+
+impl Walk {
+    fn take(&mut self, visit: impl FnOnce(&str, &[u8])) {
+        if let Some(Entry::Row(page, at)) = self.stack.pop() {
+            let (key, value) = row(&page, at);
+            visit(key, value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
