@@ -132,15 +132,23 @@ impl<F: Files> Run<'_, F> {
     }
 
     /// How files stand that were being saved at once. They are made ready in their order, and saved in it: what waits no more, where a later one
-    /// does or any was saved, was saved; and so was all that stands before what was. Where such a file is what it was before, somebody reverted it.
+    /// does or any was saved, was saved; and so was all that stands before what was. Where such a file is what it was before, somebody reverted it;
+    /// but what one file holds by chance says nothing of the others, so that needs a later one that waits, or all of the others saved.
     fn stand(&mut self, all: &[Saving]) -> Vec<Half> {
         let mut stand: Vec<Half> = all.iter().map(|saving| self.half(saving)).collect();
         let waits: Vec<bool> = all.iter().map(|saving| self.files.is_staged(&saving.path)).collect();
-        let last = stand.iter().rposition(|half| matches!(half, Half::Saved | Half::Torn));
+        let is_written = |half: &Half| matches!(half, Half::Saved | Half::Torn);
+        let written = stand.iter().filter(|half| is_written(half)).count();
+        let last = stand.iter().rposition(is_written);
         let last_waits = waits.iter().rposition(|waits| *waits);
         for (at, half) in stand.iter_mut().enumerate() {
-            let was_saved = last > Some(at) || !waits[at] && (last.is_some() || last_waits > Some(at));
-            if was_saved && matches!(half, Half::Lost | Half::Waits) {
+            let later_waits = !waits[at] && last_waits > Some(at);
+            let was_saved = match half {
+                Half::Lost => later_waits || last > Some(at) || !waits[at] && last.is_some(),
+                Half::Waits => later_waits || !waits[at] && written > 0 && written + 1 == all.len(),
+                Half::Saved | Half::Torn | Half::Since => false,
+            };
+            if was_saved {
                 *half = Half::Since;
             }
         }
