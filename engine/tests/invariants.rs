@@ -557,3 +557,31 @@ fn pages_of_a_graph_that_cannot_be_loaded_do_not_outlive_it() {
     bench.build(&["//doc/docs/a.txt:clean"]);
     assert_eq!(bench.store.rows(ViewId(1), Part::Nodes).expect("a store").len(), 1);
 }
+
+#[test]
+fn a_row_that_changes_marks_only_what_looked_it_up() {
+    let mut bench = bench();
+    bench.build(ALL);
+    let rows_and_deps = |built: &toys::bench::Built| -> Vec<String> {
+        let marked = built.marked().into_iter();
+        let of_table = marked.filter(|label| label.ends_with(":row") || label.ends_with(":deps") || *label == "//all:rows");
+        of_table.map(str::to_owned).collect()
+    };
+    bench.put("docs/b.txt", "beta=3\nbody of b\n");
+    let built = bench.build(ALL);
+    assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/a.txt:deps", "//name/beta:row"]);
+    // A row more concerns what runs over all rows, and what asked for it in vain.
+    bench.put("docs/c.txt", "gamma=3\n@alpha\n@delta\n");
+    bench.build(ALL);
+    bench.put("docs/b.txt", "beta=3\ndelta=4\nbody of b\n");
+    let built = bench.build(ALL);
+    assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/c.txt:deps"]);
+    assert!(built.ran().contains(&"//name/delta:row"));
+    // A row less takes its node away, and nothing that stands besides is looked at.
+    bench.put("docs/b.txt", "delta=4\nbody of b\n");
+    let built = bench.build(ALL);
+    assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/a.txt:deps", "//name/beta:row"]);
+    assert!(!built.outputs().contains_key("//name/beta:row"));
+    same_as_from_nothing(&bench);
+    assert_eq!(bench.build(&["//name/beta:row"]).report.refused.len(), 1);
+}

@@ -2,6 +2,7 @@
 //!
 //! Memory is bounded: outputs that are already durable (or cheap to make again) leave when the budget is spent, least recently used first.
 
+use crate::graph::lookups::{Lookup, LookupSet};
 use crate::planning::expand;
 use crate::seams::producer::Cancel;
 use crate::store::records::ActionRecord;
@@ -204,6 +205,7 @@ pub struct Paged<'a> {
     blobs: &'a Blobs,
     roots: &'a BTreeMap<String, Arc<[u8]>>,
     trouble: RefCell<Option<StoreError>>,
+    lookups: RefCell<LookupSet>,
 }
 
 impl<'a> Paged<'a> {
@@ -213,12 +215,18 @@ impl<'a> Paged<'a> {
             blobs,
             roots,
             trouble: RefCell::default(),
+            lookups: RefCell::default(),
         }
     }
 
     /// Why the store could not be read, if it could not.
     pub fn trouble(self) -> Option<StoreError> {
         self.trouble.into_inner()
+    }
+
+    /// What was looked up so far, and from here on nothing.
+    pub fn take_lookups(&self) -> LookupSet {
+        self.lookups.take()
     }
 }
 
@@ -232,5 +240,9 @@ impl expand::Blobs for Paged<'_> {
             self.trouble.replace(Some(error));
             None
         })
+    }
+
+    fn looked_up(&self, label: &str, lookup: Lookup<'_>) {
+        self.lookups.borrow_mut().add(label, lookup);
     }
 }

@@ -7,6 +7,7 @@ use super::past::Past;
 use super::shard::{Errand, Shard};
 use super::sharing::{Found, Sharing};
 use crate::graph::NodeId;
+use crate::graph::lookups::LookupSet;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
@@ -161,7 +162,7 @@ pub enum Make {
 /// What a job came to.
 pub enum Done {
     /// The inputs were found.
-    Expanded(Result<Vec<PlannedInput>, ExpandError>),
+    Expanded(Result<Vec<PlannedInput>, ExpandError>, LookupSet),
     /// The producer ran.
     Produced {
         /// What it made.
@@ -301,13 +302,14 @@ impl Job {
 
     /// What an expansion came to: tables of which a page is nowhere are made again first.
     fn expanded(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: Paged<'_>) -> Done {
+        let lookups = paged.take_lookups();
         match (paged.trouble(), planned) {
             (Some(error), _) => Done::Broken(error),
             (None, Err(ExpandError::Lost { label })) => {
                 let lost = self.discovery.iter().filter(|node| *node.label == *label);
                 Done::Missing(lost.map(|node| node.id).collect())
             }
-            (None, planned) => Done::Expanded(planned),
+            (None, planned) => Done::Expanded(planned, lookups),
         }
     }
 

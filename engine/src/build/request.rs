@@ -191,6 +191,7 @@ impl Session {
         let mut laid = Laid::default();
         if report.refused.is_empty() {
             let making = Instant::now();
+            run.settle_tables(&request.patterns)?;
             run.settle_all(&ids)?;
             observer.phase(&Phase::since("make", making));
             if request.outputs {
@@ -337,6 +338,7 @@ impl Session {
         known: Option<(Digest, Known)>,
     ) -> Result<bool, EngineError> {
         let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
+        let lookups = self.graph.take_changed_lookups();
         if self.graph.is_damaged() {
             return Ok(false);
         }
@@ -366,6 +368,7 @@ impl Session {
         };
         commit.rows.extend(rows(Part::Nodes, nodes));
         commit.rows.extend(rows(Part::Links, links));
+        commit.rows.extend(rows(Part::Lookups, lookups));
         let stale = self.graph.take_dirty_stale();
         let moved = stale.is_some() || !commit.rows.is_empty() || !self.refresh.changes.is_empty() || !self.refresh.sets_changed.is_empty();
         commit.rows.extend(rows(Part::Directories, self.sources.take_dirty_rows()));

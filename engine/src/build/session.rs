@@ -179,8 +179,12 @@ impl Session {
 pub(super) fn stored_graph(engine: &Engine, state: &State) -> Result<Option<Graph>, EngineError> {
     let rows = engine.store.rows(engine.view, Part::Links)?;
     let (store, view) = (engine.store.clone(), engine.view);
-    let records = move |page: u32| store.row(view, Part::Nodes, &page.to_be_bytes()).ok().flatten();
-    Ok(Graph::load(&rows, &state.stale, Box::new(records)).filter(|graph| graph.len() as u64 == state.nodes))
+    let source = |part: Part| {
+        let store = store.clone();
+        Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
+    };
+    let graph = Graph::load(&rows, &state.stale, source(Part::Nodes), source(Part::Lookups));
+    Ok(graph.filter(|graph| graph.len() as u64 == state.nodes))
 }
 
 /// The number of the last build in the log.
@@ -200,7 +204,7 @@ fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
         let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
         Ok(rows.iter().filter_map(|(key, _)| number(key)).collect())
     };
-    Ok(Graph::instead(pages(Part::Nodes)?, pages(Part::Links)?))
+    Ok(Graph::instead(pages(Part::Nodes)?, pages(Part::Links)?, pages(Part::Lookups)?))
 }
 
 /// The leaves as the session sees them.

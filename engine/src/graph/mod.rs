@@ -3,6 +3,7 @@
 //! [`Graph`] is the only place that adds nodes, replaces edges and moves stale marks. It knows no rule and no producer. petgraph stays
 //! in this folder.
 
+pub mod lookups;
 pub mod pages;
 pub mod stale;
 pub mod walk;
@@ -88,6 +89,7 @@ pub struct Graph {
     dirty_pages: std::collections::BTreeSet<u32>,
     dirty_links: std::collections::BTreeSet<u32>,
     dirty_stale: bool,
+    lookups: lookups::LookupTable,
     damaged: Cell<bool>,
 }
 
@@ -286,6 +288,7 @@ impl Graph {
         *self.record_mut(id) = Record::default();
         self.briefs[id.index()] = Brief::default();
         self.free.push(id.0);
+        self.lookups.set(id, None);
         self.set_stale(id, false);
         self.touch(id);
         self.dirty_links.insert(id.0 / pages::LINKS);
@@ -322,6 +325,16 @@ impl Graph {
             self.briefs[id.index()].has_edges = true;
             self.dirty_links.insert(id.0 / pages::LINKS);
         }
+    }
+
+    /// Records what was looked up when the inputs of a node were found.
+    pub fn set_lookups(&mut self, id: NodeId, lookups: lookups::LookupSet) {
+        self.lookups.set(id, Some(lookups.into_hashes()));
+    }
+
+    /// What was looked up when the inputs of a node were found, as [`lookups::hash`]es; `None` when that is not known.
+    pub fn lookups(&mut self, id: NodeId) -> Option<&[u16]> {
+        self.lookups.get(id)
     }
 
     /// Calls `each` with every node that `id` reads, repeats possible, without taking its record apart.

@@ -9,6 +9,7 @@
 //! (little-endian), count and ids of what the node reads, deciding nodes first. It follows from the records and is written with them. The
 //! stale set is in `Part::State`.
 
+use super::lookups::LookupTable;
 use super::{Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest};
 use crate::values::digest::{ActionKey, Digest};
 use std::ops::Range;
@@ -24,9 +25,9 @@ pub const LINKS: u32 = 256;
 pub type Row = (Vec<u8>, Option<Vec<u8>>);
 
 impl Graph {
-    /// Rebuilds a graph from its link rows and its stale set; records are read from `source` when asked for. `None` when a row is malformed, in
+    /// Rebuilds a graph from its link rows and its stale set; records are read from `source`, what they looked up from `lookups`, when asked for. `None` when a row is malformed, in
     /// which case everything is to be planned anew.
-    pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource) -> Option<Self> {
+    pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
         let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
         if pages > u32::MAX / LINKS {
@@ -34,6 +35,7 @@ impl Graph {
         }
         let mut graph = Self {
             stale: super::stale::StaleSet::from_bytes(stale)?,
+            lookups: LookupTable::stored(lookups),
             ..Self::default()
         };
         graph.loaded.source = Some(source);
@@ -64,11 +66,16 @@ impl Graph {
     }
 
     /// An empty graph in place of pages that cannot be read: all of them are to be written anew or removed.
-    pub fn instead(records: impl IntoIterator<Item = u32>, links: impl IntoIterator<Item = u32>) -> Self {
+    pub fn instead(
+        records: impl IntoIterator<Item = u32>,
+        links: impl IntoIterator<Item = u32>,
+        lookups: impl IntoIterator<Item = u32>,
+    ) -> Self {
         Self {
             dirty_pages: records.into_iter().collect(),
             dirty_links: links.into_iter().collect(),
             dirty_stale: true,
+            lookups: LookupTable::instead(lookups),
             ..Self::default()
         }
     }
@@ -125,6 +132,11 @@ impl Graph {
             .into_iter()
             .map(|page| self.row(page, LINKS, Self::write_links))
             .collect()
+    }
+
+    /// The rows of lookups that changed since loading, and afterwards none.
+    pub fn take_changed_lookups(&mut self) -> Vec<Row> {
+        self.lookups.take_changed()
     }
 
     /// The stale set if it changed since loading.
@@ -236,7 +248,7 @@ fn write_node(body: &mut Vec<u8>, slot: u8, flags: u8, node: &Node) {
     }
 }
 
-fn write_number(body: &mut Vec<u8>, mut number: u32) {
+pub(super) fn write_number(body: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         body.push(number as u8 | 0x80);
         number >>= 7;
@@ -244,16 +256,16 @@ fn write_number(body: &mut Vec<u8>, mut number: u32) {
     body.push(number as u8);
 }
 
-struct Cursor<'a>(&'a [u8]);
+pub(super) struct Cursor<'a>(pub(super) &'a [u8]);
 
 impl<'a> Cursor<'a> {
-    fn byte(&mut self) -> Option<u8> {
+    pub(super) fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.0.split_first()?;
         self.0 = rest;
         Some(byte)
     }
 
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+    pub(super) fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(taken)
@@ -276,7 +288,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A count of things of at least one byte each, so that a damaged count cannot ask for more memory than the page has bytes.
-    fn count(&mut self) -> Option<usize> {
+    pub(super) fn count(&mut self) -> Option<usize> {
         self.number().map(|count| count as usize).filter(|count| *count <= self.0.len())
     }
 }
@@ -404,6 +416,7 @@ mod tests {
             &links,
             stale,
             Box::new(move |page| records.get(page.to_be_bytes().as_slice()).cloned()),
+            Box::new(|_| None),
         )
     }
 

@@ -3,6 +3,7 @@
 //! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first. Expansion is a pure function of the
 //! rule and their blobs, so its result may be reused while neither moved.
 
+use crate::graph::lookups::Lookup;
 use crate::manifest::model::{InputFrom, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template, Vars};
 use crate::values::digest::Digest;
@@ -138,6 +139,9 @@ pub trait Blobs {
 
     /// A page of a table.
     fn page(&self, digest: &Digest) -> Option<Arc<[u8]>>;
+
+    /// Hears what is looked up in the output of a node.
+    fn looked_up(&self, _label: &str, _lookup: Lookup<'_>) {}
 }
 
 /// Blobs none of which has pages.
@@ -167,6 +171,7 @@ impl<'a> Rows<'a> {
     }
 
     fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
+        self.blobs.looked_up(self.label.as_str(), Lookup::Row(key));
         let found = self.reader.get::<PageError>(key, |digest| Ok(self.blobs.page(digest)));
         found.map_err(|_| lost(self.label))
     }
@@ -255,6 +260,11 @@ pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String
 
 fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option<&str>) -> Result<Vec<String>, ExpandError> {
     let blob = blobs.get(label.as_str()).ok_or_else(|| bad(label, "a set (it has no output)"))?;
+    match (row, field) {
+        (Some(_), _) => {}
+        (None, None) if pages::is_branch(&blob) || Table::is_table(&blob) => blobs.looked_up(label.as_str(), Lookup::Keys),
+        (None, _) => blobs.looked_up(label.as_str(), Lookup::Whole),
+    }
     let value;
     let part: &[u8] = match row {
         None if pages::is_branch(&blob) && field.is_none() => {

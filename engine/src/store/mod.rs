@@ -42,6 +42,8 @@ pub enum Part {
     Nodes,
     /// What every build needs of them: which nodes there are and what reads what, by page number (`graph`).
     Links,
+    /// Which rows of tables decided what nodes read, by page number (`graph`).
+    Lookups,
     /// The set of stale nodes, the generation and counters (`graph`).
     State,
     /// Directory listings with file stamps and digests, by path (`files`).
@@ -74,9 +76,10 @@ pub enum Part {
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Nodes,
         Self::Links,
+        Self::Lookups,
         Self::State,
         Self::Directories,
         Self::Exports,

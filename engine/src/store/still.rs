@@ -10,7 +10,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What a graph is made of, and what is known to be current of it: it is written together.
-const TOGETHER: [Part; 5] = [Part::State, Part::Directories, Part::Links, Part::Nodes, Part::Requests];
+const TOGETHER: [Part; 6] = [
+    Part::State,
+    Part::Directories,
+    Part::Links,
+    Part::Lookups,
+    Part::Nodes,
+    Part::Requests,
+];
 
 /// Rows of those parts, in their order.
 type Kept = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;

@@ -5,7 +5,6 @@
 
 use super::{Run, Slot, Step};
 use crate::graph::NodeId;
-use crate::values::event::{Event, Reason};
 
 impl Run<'_> {
     /// Idle → Checking.
@@ -54,19 +53,9 @@ impl Run<'_> {
         if id.index() >= self.links.bound() {
             return;
         }
-        let links = self.links;
+        let (links, label) = (self.links, self.graph.node(id).label.clone());
         for reader in links.readers(id) {
-            if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
-                continue;
-            }
-            self.graph.set_stale(reader, true);
-            let reason = Reason::InputMoved {
-                label: self.graph.node(id).label.to_string(),
-            };
-            self.emit(&Event::Marked {
-                label: &self.graph.node(reader).label,
-                reason: &reason,
-            });
+            self.mark(reader, &label);
         }
     }
 }

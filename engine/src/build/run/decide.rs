@@ -352,7 +352,7 @@ impl Run<'_> {
         }
         self.graph.settle(id, filed);
         if before.is_none_or(|before| before.output != output) {
-            self.moved_on(id);
+            self.moved_to(id, before.map(|before| before.output), output);
         }
         if before != Some(filed) {
             let label = self.graph.node(id).label.to_string();

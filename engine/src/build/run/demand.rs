@@ -5,6 +5,7 @@ use super::{How, Run, RunError, Slot, Step, Work};
 use crate::build::blobs::{Lack, Paged};
 use crate::build::jobs::Task;
 use crate::build::left_out::LeftOut;
+use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
@@ -78,7 +79,7 @@ impl Run<'_> {
     }
 
     /// The node of the set that a rule runs over.
-    fn set_of(&mut self, rule: u32) -> Option<NodeId> {
+    pub(super) fn set_of(&mut self, rule: u32) -> Option<NodeId> {
         if let Some(known) = self.sets[rule as usize] {
             return known;
         }
@@ -99,10 +100,13 @@ impl Run<'_> {
         if self.sets_are_quiet() {
             return true;
         }
-        let Some(rule) = self.rules.find(label).map(|found| found.rule) else {
-            return false;
-        };
-        self.set_of(rule).is_none_or(|set| self.is_quiet(set))
+        let Some(found) = self.rules.find(label) else { return false };
+        let Some(set) = self.set_of(found.rule) else { return true };
+        if self.is_quiet(set) || self.has_moved_by_row(set) {
+            return true;
+        }
+        let row = crate::values::label::unescape(self.row_of(found.rule, found.value));
+        self.has_ended(set) && self.leaves.holds(&self.graph.node(set).label, &row) == Some(true)
     }
 
     /// Whether a set is what it was when the run began, and will be.
@@ -115,7 +119,7 @@ impl Run<'_> {
 
     fn sets_are_quiet(&mut self) -> bool {
         let sets = self.set_nodes();
-        sets.iter().all(|&set| self.is_quiet(set))
+        sets.iter().all(|&set| self.is_quiet(set) || self.has_moved_by_row(set))
     }
 
     /// All nodes that some rule runs over.
@@ -133,21 +137,38 @@ impl Run<'_> {
     }
 
     /// The nodes that decide what a node is made of: its discovery, and the sets that its inputs exist by, unless it exists by the same
-    /// item of the same set.
-    fn deciding(&mut self, work: &Work, inputs: &[Edge]) -> Box<[NodeId]> {
+    /// item of the same set. To `lookups` goes what is looked up of tables besides the rows that gave the inputs.
+    fn deciding(&mut self, work: &Work, inputs: &[Edge], lookups: &mut LookupSet) -> Box<[NodeId]> {
         let mut deciding = work.discovery.clone();
         let outer = self.rules.rule(work.rule).each.as_ref().and_then(|(name, _)| work.vars.get(name));
         let own = self.set_of(work.rule).zip(outer);
         for edge in inputs {
             let EdgeFrom::Node(input) = edge.from else { continue };
             let label = self.graph.node(input).label.clone();
+            if self.tables().is_table(input) {
+                lookups.add(&label, Lookup::Whole);
+            }
             let Some(found) = self.rules.find(&label) else { continue };
             let Some(set) = self.set_of(found.rule) else { continue };
             let same_item = own
                 .as_ref()
                 .is_some_and(|(of, item)| *of == set && ***item == *crate::values::label::unescape(found.value));
-            if !same_item && !deciding.contains(&set) {
+            if same_item {
+                continue;
+            }
+            if !deciding.contains(&set) {
                 deciding.push(set);
+            }
+            if self.tables().is_table(set) {
+                let set = self.graph.node(set).label.clone();
+                match self.exists_by_row(found.rule) {
+                    _ if lookups.may_have(&set, Lookup::Keys) => {}
+                    true => lookups.add(
+                        &set,
+                        Lookup::Key(&crate::values::label::unescape(self.row_of(found.rule, found.value))),
+                    ),
+                    false => lookups.add(&set, Lookup::Whole),
+                }
             }
         }
         deciding.into()
@@ -319,7 +340,7 @@ impl Run<'_> {
         if work.discovery.is_empty() {
             let planned = expand::expand(rule, &work.vars, &BTreeMap::new());
             *self.slot(id) = Slot::Expanding { work };
-            self.expanded(id, planned);
+            self.expanded(id, planned, LookupSet::default());
             return Ok(());
         }
         let job = self.job(id, &work, Task::Expand);
@@ -450,7 +471,7 @@ impl Run<'_> {
     }
 
     /// Expanding → Collecting.
-    pub(super) fn expanded(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>) {
+    pub(super) fn expanded(&mut self, id: NodeId, planned: Result<Vec<PlannedInput>, ExpandError>, mut lookups: LookupSet) {
         let Slot::Expanding { mut work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return;
         };
@@ -471,7 +492,8 @@ impl Run<'_> {
                 },
             })
             .collect();
-        let discovery = self.deciding(&work, &inputs);
+        let discovery = self.deciding(&work, &inputs, &mut lookups);
+        self.graph.set_lookups(id, lookups);
         work.edges = Some(Arc::new(Edges {
             plan: work.plan,
             discovery,

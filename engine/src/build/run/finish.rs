@@ -25,8 +25,7 @@ impl Run<'_> {
         let id = finished.id;
         self.observer.worked(&finished.worked(&self.graph.node(id).label));
         match finished.done {
-            Done::Expanded(Ok(planned)) => self.expanded(id, Ok(planned)),
-            Done::Expanded(Err(error)) => self.fail_expansion(id, &error),
+            Done::Expanded(planned, lookups) => self.expanded(id, planned, lookups),
             Done::Produced {
                 output,
                 digest,

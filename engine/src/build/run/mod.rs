@@ -15,6 +15,7 @@ mod leaves;
 pub(in crate::build) mod look;
 pub(super) mod money;
 mod roots;
+mod tables;
 
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
@@ -239,6 +240,9 @@ pub struct Run<'a> {
     root_sets: std::collections::BTreeSet<NodeId>,
     /// Nodes whose output is not what it was when the run began.
     moved: StaleSet,
+    /// Tables that moved, of which all readers that the change concerns are marked.
+    moved_by_row: StaleSet,
+    tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
     slots: Vec<Slot>,
     /// How far decided nodes are from a leaf; leaves are not listed.
@@ -369,6 +373,8 @@ impl<'a> Run<'a> {
             all_sets: None,
             root_sets: std::collections::BTreeSet::new(),
             moved: StaleSet::default(),
+            moved_by_row: StaleSet::default(),
+            tables_of_rules: None,
             slow_ready: Vec::new(),
             slots: Vec::new(),
             depths: FxHashMap::default(),

@@ -213,7 +213,7 @@ impl Run<'_> {
     }
 
     /// The rules that may make labels of a pattern.
-    fn candidates(&self, pattern: &Pattern) -> Vec<u32> {
+    pub(super) fn candidates(&self, pattern: &Pattern) -> Vec<u32> {
         if let Some(label) = pattern.literal() {
             return self.rules.find(label.as_str()).into_iter().map(|found| found.rule).collect();
         }

@@ -71,6 +71,11 @@ const LINKS: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const LOOKUPS: Table = Table {
+    name: "lookups.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 const STATE: Table = Table {
     name: "state.1",
     key: "view u64, row key",
@@ -163,7 +168,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 23] = [
+pub(super) const SCHEMA: [Table; 24] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -171,6 +176,7 @@ pub(super) const SCHEMA: [Table; 23] = [
     HISTORY,
     NODES,
     LINKS,
+    LOOKUPS,
     STATE,
     DIRECTORIES,
     EXPORTS,
@@ -194,6 +200,7 @@ pub(super) const fn table_of(part: Part) -> Table {
     match part {
         Part::Nodes => NODES,
         Part::Links => LINKS,
+        Part::Lookups => LOOKUPS,
         Part::State => STATE,
         Part::Directories => DIRECTORIES,
         Part::Exports => EXPORTS,

@@ -1,0 +1,287 @@
+//! Tables of the whole workspace: they are settled before what reads them, and where one comes out different in a few rows only the nodes that
+//! looked up one of those rows are stale.
+//!
+//! A table here is the output of a rule without a variable that some rule reads by rows or runs over, such as `//index:types`. Nearly every node
+//! reads one, however far, so that without this a change of one row would make a build look at all of them.
+
+use super::{Run, RunError, Step};
+use crate::build::blobs::Lack;
+use crate::graph::NodeId;
+use crate::graph::lookups::{Lookup, LookupSet};
+use crate::graph::stale;
+use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
+use crate::manifest::template::{Piece, Template};
+use crate::planning::rules::target_name;
+use crate::values::digest::Digest;
+use crate::values::event::{Event, Reason};
+use crate::values::label::halves;
+use crate::values::pages::{self, Change};
+use crate::values::pattern::PatternSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+
+/// When more rows than this changed, all readers are looked at: most lookups would be met anyway.
+const MOST_CHANGES: usize = 1_000;
+
+/// What rules make of the tables of the workspace.
+#[derive(Default)]
+pub(super) struct Tables {
+    /// The tables: their nodes, with the numbers of the rules that have a node for each of their rows.
+    row_rules: FxHashMap<NodeId, Vec<u32>>,
+    /// By rule: whether a node of it exists as long as a table has its row.
+    by_row: Vec<bool>,
+}
+
+impl Tables {
+    /// Whether a node is one of the tables.
+    pub(super) fn is_table(&self, id: NodeId) -> bool {
+        self.row_rules.contains_key(&id)
+    }
+}
+
+impl Run<'_> {
+    /// The tables of the workspace.
+    pub(super) fn tables(&mut self) -> Arc<Tables> {
+        if let Some(tables) = &self.tables_of_rules {
+            return tables.clone();
+        }
+        let manifest = self.rules.manifest().clone();
+        let mut tables = Tables::default();
+        for rule in &manifest.rules {
+            for label in table_labels(rule).filter_map(Template::literal) {
+                if self.rules.find(label).is_some() {
+                    tables.row_rules.entry(self.graph.intern(label)).or_default();
+                }
+            }
+        }
+        for (number, rule) in (0u32..).zip(&manifest.rules) {
+            let by_row = exists_by_row(&manifest, rule);
+            tables.by_row.push(by_row);
+            if let (true, None, Some(set)) = (by_row, &rule.inner, self.set_of(number))
+                && let Some(rules) = tables.row_rules.get_mut(&set)
+            {
+                rules.push(number);
+            }
+        }
+        let tables = Arc::new(tables);
+        self.tables_of_rules = Some(tables.clone());
+        tables
+    }
+
+    /// Whether a node of this rule exists as long as a table has its row.
+    pub(super) fn exists_by_row(&mut self, rule: u32) -> bool {
+        self.tables().by_row[rule as usize]
+    }
+
+    /// The row that a node of a rule exists by, as it stands in the node's label.
+    pub(super) fn row_of<'v>(&self, rule: u32, value: &'v str) -> &'v str {
+        match self.rules.rule(rule).inner {
+            Some(_) => halves(value).map_or(value, |(outer, _)| outer),
+            None => value,
+        }
+    }
+
+    /// Settles the tables that nodes of `patterns` may read, those first that others are made of. What was marked because of them is then known to
+    /// the row before any other node is looked at.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn settle_tables(&mut self, patterns: &PatternSet) -> Result<(), RunError> {
+        if self.options.dry_run || self.redefined || self.graph.stale().next().is_none() {
+            return Ok(());
+        }
+        let mut is_fresh = true;
+        self.tainted = stale::taint(self.graph, self.links);
+        for table in self.tables_for(patterns) {
+            if self.stopping() {
+                break;
+            }
+            if !is_fresh {
+                self.tainted = stale::taint(self.graph, self.links);
+                is_fresh = true;
+            }
+            if self.graph.has_result(table) && self.tainted.contains(table) && !self.has_ended(table) {
+                self.steps.push(Step::Demand(table));
+                self.work()?;
+                is_fresh = false;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tables that rules of `patterns` read, however far, those first that others are made of.
+    fn tables_for(&mut self, patterns: &PatternSet) -> Vec<NodeId> {
+        let wanted: FxHashSet<u32> = patterns
+            .patterns()
+            .iter()
+            .filter(|pattern| !pattern.is_negative())
+            .flat_map(|pattern| self.candidates(pattern))
+            .collect();
+        let mut wanted: Vec<u32> = wanted.into_iter().collect();
+        wanted.sort_unstable();
+        let manifest = self.rules.manifest().clone();
+        let mut order = Vec::new();
+        let mut seen = vec![false; manifest.rules.len()];
+        for rule in wanted {
+            visit(&manifest, rule, &mut seen, &mut order);
+        }
+        let tables = self.tables();
+        let labels = order.iter().filter_map(|&rule| manifest.rules[rule as usize].target.literal());
+        let nodes = labels.filter_map(|label| self.graph.find(label));
+        nodes.filter(|&node| tables.is_table(node)).collect()
+    }
+
+    /// A node came to another output than it had: its readers are stale, of a table those that looked up a row that changed.
+    pub(super) fn moved_to(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
+        let tables = self.tables();
+        let changes = match (before, tables.row_rules.get(&id)) {
+            (Some(before), Some(rules)) => self.changes(&before, &after).map(|changes| (changes, rules)),
+            _ => None,
+        };
+        let Some((changes, rules)) = changes else {
+            return self.moved_on(id);
+        };
+        let label = self.graph.node(id).label.clone();
+        let mut concerned = LookupSet::default();
+        concerned.add(&label, Lookup::Whole);
+        for (key, change) in &changes {
+            concerned.add(&label, Lookup::Row(key));
+            if *change == Change::Changed {
+                continue;
+            }
+            concerned.add(&label, Lookup::Key(key));
+            concerned.add(&label, Lookup::Keys);
+            for &rule in rules {
+                let node = self.rules.label(rule, key).and_then(|label| self.graph.find(label.as_str()));
+                node.into_iter().for_each(|node| self.mark(node, &label));
+            }
+        }
+        let concerned = concerned.to_bitmap();
+        let links = self.links;
+        for reader in links.readers(id) {
+            if self.graph.lookups(reader).is_none_or(|lookups| concerned.meets(lookups)) {
+                self.mark(reader, &label);
+            }
+        }
+        let set_of_unknown = (0u32..)
+            .zip(&tables.by_row)
+            .any(|(rule, by_row)| !by_row && self.set_of(rule) == Some(id));
+        self.moved_by_row.set(id, !set_of_unknown);
+    }
+
+    /// The rows that two versions of a table do not have in common; `None` when they are too many, or a version is no table or not at hand.
+    fn changes(&self, before: &Digest, after: &Digest) -> Option<Vec<(String, Change)>> {
+        let blobs = &self.shared.blobs;
+        let root = |digest: &Digest| blobs.get(digest).ok().flatten();
+        let mut changes = Vec::new();
+        let count = std::cell::Cell::new(0);
+        let fetch = |digest: &Digest| match count.get() <= MOST_CHANGES {
+            true => blobs.get(digest).map_err(Lack::Broken),
+            false => Err(Lack::Piece),
+        };
+        let told = pages::each_change(&root(before)?, &root(after)?, fetch, |key, change| {
+            count.set(count.get() + 1);
+            if count.get() <= MOST_CHANGES {
+                changes.push((key.to_owned(), change));
+            }
+        });
+        (told.is_ok() && count.get() <= MOST_CHANGES).then_some(changes)
+    }
+
+    /// Marks a node because something that it read moved.
+    pub(super) fn mark(&mut self, reader: NodeId, moved: &Arc<str>) {
+        if !self.graph.exists(reader) || self.graph.is_stale(reader) || self.has_ended(reader) {
+            return;
+        }
+        self.graph.set_stale(reader, true);
+        let reason = Reason::InputMoved { label: moved.to_string() };
+        self.emit(&Event::Marked {
+            label: &self.graph.node(reader).label,
+            reason: &reason,
+        });
+    }
+
+    /// Whether nodes over a set that moved are as they were unless they are marked.
+    pub(super) fn has_moved_by_row(&self, set: NodeId) -> bool {
+        self.moved_by_row.contains(set) && self.has_ended(set)
+    }
+}
+
+/// The labels that a rule reads as tables or sets.
+fn table_labels(rule: &Rule) -> impl Iterator<Item = &Template> {
+    let sets = rule.each.iter().chain(&rule.inner).map(|(_, set)| set);
+    let sets = sets.chain(rule.inputs.iter().filter_map(|input| match &input.from {
+        InputFrom::Many { each, .. } => Some(each),
+        InputFrom::Slice { keys, .. } => Some(keys),
+        InputFrom::One(_) => None,
+    }));
+    let labels = sets.filter_map(|set| match set {
+        SetSpec::Node { label, .. } => Some(label),
+        _ => None,
+    });
+    labels.chain(rule.inputs.iter().filter_map(|input| match &input.from {
+        InputFrom::Slice { node, .. } => Some(node),
+        _ => None,
+    }))
+}
+
+/// Whether a node of a rule exists as long as the set of the rule has its row: the set is all keys of a table, and of two variables the second
+/// one's set is the output of a node that exists by the same row.
+fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
+    let all_keys = |rule: &Rule| match &rule.each {
+        Some((
+            _,
+            SetSpec::Node {
+                label,
+                row: None,
+                field: None,
+            },
+        )) => label.literal().map(str::to_owned),
+        _ => None,
+    };
+    let Some(table) = all_keys(rule) else { return rule.each.is_none() };
+    match &rule.inner {
+        None => true,
+        Some((_, SetSpec::Node { label, .. })) => manifest.rules.iter().any(|of| {
+            let name = |rule: &Rule| rule.each.as_ref().map(|(name, _)| name.clone());
+            of.target == *label && of.inner.is_none() && all_keys(of) == Some(table.clone()) && name(of) == name(rule)
+        }),
+        Some(_) => false,
+    }
+}
+
+/// Adds the rules that `rule` reads, however far, and then itself.
+fn visit(manifest: &Manifest, rule: u32, seen: &mut [bool], order: &mut Vec<u32>) {
+    if std::mem::replace(&mut seen[rule as usize], true) {
+        return;
+    }
+    let one = &manifest.rules[rule as usize];
+    let targets = one.inputs.iter().filter_map(|input| match &input.from {
+        InputFrom::One(target) | InputFrom::Many { target, .. } => Some(target),
+        InputFrom::Slice { .. } => None,
+    });
+    for read in table_labels(one).chain(targets) {
+        for (number, other) in (0u32..).zip(&manifest.rules) {
+            if may_make(other, read) {
+                visit(manifest, number, seen, order);
+            }
+        }
+    }
+    order.push(rule);
+}
+
+/// Whether a rule may make a label of a template.
+fn may_make(rule: &Rule, read: &Template) -> bool {
+    let name = |template: &Template| {
+        template.pieces.iter().rev().find_map(|piece| match piece {
+            Piece::Text(text) => text.rfind(':').map(|colon| text[colon + 1..].to_owned()),
+            Piece::Var(_) => None,
+        })
+    };
+    let head = |template: &Template| match template.pieces.first() {
+        Some(Piece::Text(text)) => text.to_string(),
+        _ => String::new(),
+    };
+    let (made, wanted) = (head(&rule.target), head(read));
+    name(read).as_deref() == Some(target_name(rule)) && (made.starts_with(&wanted) || wanted.starts_with(&made))
+}

@@ -1,0 +1,212 @@
+//! Lookups: which rows of which tables decided what a node reads. When a table comes out different in a few rows, only the nodes that looked up
+//! one of those rows may be out of date; the others keep their inputs.
+//!
+//! A lookup is kept as 16 bits of a hash over the table's label and the key: two that share a hash only make a node be looked at in vain. What a
+//! node looked up is written whenever its inputs are found, with its edges. A node of which nothing is recorded counts as one that looked up
+//! everything.
+//!
+//! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes (`u16`,
+//! little-endian, ascending).
+
+use super::pages::{Cursor, Row, write_number};
+use super::{NodeId, PageSource};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Nodes to a row.
+const NODES: u32 = 64;
+
+/// What is looked up in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup<'a> {
+    /// The value of the row with this key, or that there is none.
+    Row(&'a str),
+    /// Whether there is a row with this key.
+    Key(&'a str),
+    /// Which keys there are.
+    Keys,
+    /// Everything.
+    Whole,
+}
+
+/// The hash of a lookup. Stored, so it never changes: 64-bit FNV-1a, folded.
+pub fn hash(table: &str, lookup: Lookup<'_>) -> u16 {
+    let (kind, key) = match lookup {
+        Lookup::Row(key) => (1, key),
+        Lookup::Key(key) => (2, key),
+        Lookup::Keys => (3, ""),
+        Lookup::Whole => (4, ""),
+    };
+    let bytes = table.bytes().chain([0, kind]).chain(key.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) as u16
+}
+
+/// Lookups as a set: those of one node, or those that a change of a table concerns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LookupSet(Vec<u16>);
+
+impl LookupSet {
+    /// Adds a lookup.
+    pub fn add(&mut self, table: &str, lookup: Lookup<'_>) {
+        self.0.push(hash(table, lookup));
+    }
+
+    /// Whether it may have that lookup.
+    pub fn may_have(&self, table: &str, lookup: Lookup<'_>) -> bool {
+        self.0.contains(&hash(table, lookup))
+    }
+
+    /// As [`LookupTable`] keeps it.
+    pub fn into_hashes(mut self) -> Box<[u16]> {
+        self.0.sort_unstable();
+        self.0.dedup();
+        self.0.into()
+    }
+
+    /// As a bitmap, to meet many nodes.
+    pub fn to_bitmap(&self) -> Bitmap {
+        let mut words = vec![0_u64; 1 << 10];
+        for &hash in &self.0 {
+            words[usize::from(hash) / 64] |= 1 << (hash % 64);
+        }
+        Bitmap(words)
+    }
+}
+
+/// Lookups that a change concerns.
+pub struct Bitmap(Vec<u64>);
+
+impl Bitmap {
+    /// Whether one of the lookups of a node is among them.
+    pub fn meets(&self, hashes: &[u16]) -> bool {
+        hashes.iter().any(|&hash| self.0[usize::from(hash) / 64] >> (hash % 64) & 1 == 1)
+    }
+}
+
+type Page = Vec<Option<Box<[u16]>>>;
+
+/// What every node of a graph looked up, read a page at a time when it is asked for.
+#[derive(Default)]
+pub struct LookupTable {
+    pages: BTreeMap<u32, Page>,
+    source: Option<PageSource>,
+    changed: BTreeSet<u32>,
+}
+
+impl LookupTable {
+    /// Rows are read from `source`.
+    pub fn stored(source: PageSource) -> Self {
+        Self {
+            source: Some(source),
+            ..Self::default()
+        }
+    }
+
+    /// Nothing in place of these stored rows.
+    pub(super) fn instead(rows: impl IntoIterator<Item = u32>) -> Self {
+        Self {
+            changed: rows.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What a node looked up; `None` when that is not known.
+    pub fn get(&mut self, id: NodeId) -> Option<&[u16]> {
+        self.page(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
+    }
+
+    /// Replaces what a node looked up.
+    pub(super) fn set(&mut self, id: NodeId, hashes: Option<Box<[u16]>>) {
+        let number = id.0 / NODES;
+        let known = &mut self.page(number)[(id.0 % NODES) as usize];
+        if *known != hashes {
+            *known = hashes;
+            self.changed.insert(number);
+        }
+    }
+
+    fn page(&mut self, number: u32) -> &mut Page {
+        let source = self.source.as_ref();
+        self.pages.entry(number).or_insert_with(|| {
+            let body = source.and_then(|source| source(number)).unwrap_or_default();
+            // Of a row that cannot be read nothing is known.
+            read_page(&body).unwrap_or_else(|| vec![None; NODES as usize])
+        })
+    }
+
+    /// The rows that changed since loading, and afterwards none.
+    pub(super) fn take_changed(&mut self) -> Vec<Row> {
+        let changed = std::mem::take(&mut self.changed);
+        let row = |number: u32| {
+            let mut body = Vec::new();
+            for (slot, hashes) in (0u8..).zip(self.page(number)) {
+                if let Some(hashes) = hashes {
+                    body.push(slot);
+                    write_number(&mut body, hashes.len() as u32);
+                    hashes.iter().for_each(|hash| body.extend_from_slice(&hash.to_le_bytes()));
+                }
+            }
+            (number.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
+        };
+        changed.into_iter().map(row).collect()
+    }
+}
+
+fn read_page(body: &[u8]) -> Option<Page> {
+    let mut page = vec![None; NODES as usize];
+    let mut cursor = Cursor(body);
+    while let Some(slot) = cursor.byte() {
+        let count = cursor.count()?;
+        let bytes = cursor.take(count * 2)?;
+        let hashes = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        *page.get_mut(usize::from(slot))? = Some(hashes.collect());
+    }
+    Some(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn hashes_are_what_they_were_when_they_were_stored() {
+        assert_eq!(hash("//index:types", Lookup::Row("A.B")), 7435);
+        assert_eq!(hash("//index:types", Lookup::Keys), 50366);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(any::<u16>(), 0..5), 0..40)) {
+            let mut table = LookupTable::default();
+            for (&id, hashes) in &nodes {
+                table.set(NodeId(id), Some(hashes.iter().copied().collect()));
+            }
+            let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = table.take_changed().into_iter().collect();
+            prop_assert!(table.take_changed().is_empty());
+            let mut stored = LookupTable::stored(Box::new(move |page| rows.get(&page.to_be_bytes().to_vec()).cloned().flatten()));
+            for id in 0..300 {
+                let known = nodes.get(&id).map(|hashes| hashes.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!(stored.get(NodeId(id)).map(<[u16]>::to_vec), known);
+            }
+            prop_assert!(stored.take_changed().is_empty());
+        }
+
+        #[test]
+        fn a_set_meets_what_it_has(keys in proptest::collection::vec("[a-z]{1,3}", 0..8), other in "[a-z]{1,3}") {
+            let mut set = LookupSet::default();
+            keys.iter().for_each(|key| set.add("//index:types", Lookup::Row(key)));
+            let met = set.to_bitmap().meets(&[hash("//index:types", Lookup::Row(&other))]);
+            prop_assert_eq!(met, set.may_have("//index:types", Lookup::Row(&other)));
+            prop_assert!(met || !keys.contains(&other));
+        }
+
+        #[test]
+        fn rows_that_cannot_be_read_say_nothing(body in proptest::collection::vec(any::<u8>(), 0..40)) {
+            let mut table = LookupTable::stored(Box::new(move |_| Some(body.clone())));
+            table.get(NodeId(3));
+        }
+    }
+}
