@@ -560,7 +560,7 @@ fn pages_of_a_graph_that_cannot_be_loaded_do_not_outlive_it() {
 
 #[test]
 fn a_row_that_changes_marks_only_what_looked_it_up() {
-    let mut bench = bench();
+    let bench = bench();
     bench.build(ALL);
     let rows_and_deps = |built: &toys::bench::Built| -> Vec<String> {
         let marked = built.marked().into_iter();
@@ -577,6 +577,10 @@ fn a_row_that_changes_marks_only_what_looked_it_up() {
     let built = bench.build(ALL);
     assert_eq!(rows_and_deps(&built), ["//all:rows", "//doc/docs/c.txt:deps"]);
     assert!(built.ran().contains(&"//name/delta:row"));
+    // A file more concerns nothing of the others but what runs over all of them.
+    bench.put("docs/d.txt", "body of d\n");
+    let built = bench.build(ALL);
+    assert_eq!(built.marked(), ["//globs/docs|%2A.txt:files", "//index:names"]);
     // A row less takes its node away, and nothing that stands besides is looked at.
     bench.put("docs/b.txt", "delta=4\nbody of b\n");
     let built = bench.build(ALL);

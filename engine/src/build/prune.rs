@@ -77,7 +77,7 @@ enum Members {
 
 /// Finds what is no more.
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
-    let leaves = SessionLeaves::new(sources, state);
+    let leaves = SessionLeaves::new(sources, state, &[]);
     let mut members: FxHashMap<SetSpec, Members> = FxHashMap::default();
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
     let mut unsure = Vec::new();

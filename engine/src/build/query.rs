@@ -72,7 +72,7 @@ impl Session {
             sharing: None,
             cancel: Cancel::default(),
         });
-        let leaves = SessionLeaves::new(&*self.sources, &self.state);
+        let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,

@@ -138,7 +138,7 @@ impl Session {
             cancel: cancel.clone(),
             sharing: self.sharing(request),
         });
-        let leaves = SessionLeaves::new(&*self.sources, &self.state);
+        let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,

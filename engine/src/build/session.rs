@@ -15,8 +15,10 @@ use crate::store::builds::BuildRecord;
 use crate::store::{Part, RowChange, StoreError};
 use crate::values::digest::Digest;
 use crate::values::event::Reason;
+use crate::values::pages::Change as SetChange;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A view, loaded and marked.
@@ -207,22 +209,32 @@ fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
     Ok(Graph::instead(pages(Part::Nodes)?, pages(Part::Links)?, pages(Part::Lookups)?))
 }
 
+/// A set's paths as its readers see them: one a line.
+fn list(paths: &[String]) -> Vec<u8> {
+    let mut text = paths.join("\n");
+    text.push('\n');
+    text.into_bytes()
+}
+
 /// The leaves as the session sees them.
 pub struct SessionLeaves<'a> {
     /// The known sources.
     pub sources: &'a dyn Sources,
     /// The sets.
     pub state: &'a State,
+    /// What the last look at them found.
+    changes: &'a [Change],
     /// Paths of the sets asked for so far, by index.
     pub paths: RefCell<FxHashMap<usize, Arc<[u8]>>>,
 }
 
 impl<'a> SessionLeaves<'a> {
-    /// The leaves of a session.
-    pub fn new(sources: &'a dyn Sources, state: &'a State) -> Self {
+    /// The leaves of a session, whose last look at the sources found `changes`.
+    pub fn new(sources: &'a dyn Sources, state: &'a State, changes: &'a [Change]) -> Self {
         Self {
             sources,
             state,
+            changes,
             paths: RefCell::default(),
         }
     }
@@ -244,12 +256,39 @@ impl Leaves for SessionLeaves<'_> {
     fn set(&self, label: &str) -> Option<Arc<[u8]>> {
         let index = self.index(label)?;
         let mut paths = self.paths.borrow_mut();
-        let made = paths.entry(index).or_insert_with(|| {
-            let mut text = self.sources.set(index).join("\n");
-            text.push('\n');
-            text.into_bytes().into()
-        });
+        let made = paths.entry(index).or_insert_with(|| list(&self.sources.set(index)).into());
         Some(made.clone())
+    }
+
+    fn set_changes(&self, label: &str, before: &Digest) -> Option<Vec<(String, SetChange)>> {
+        let index = self.index(label)?;
+        let gone: Vec<&str> = self
+            .changes
+            .iter()
+            .filter(|change| change.to.is_none())
+            .map(|change| &*change.path)
+            .collect();
+        let held = self.sources.would_hold(&self.state.set_defs(), &gone).ok()?;
+        let was_held = |sets: u64| u32::try_from(index).is_ok_and(|index| sets.checked_shr(index).unwrap_or(0) & 1 == 1);
+        let removed = gone.iter().zip(held).filter(|(_, sets)| was_held(*sets));
+        let removed = removed.map(|(path, _)| ((*path).to_owned(), SetChange::Removed));
+        let is_new = |change: &&Change| change.from.is_none() && self.sources.holds(index, &change.path);
+        let added = self
+            .changes
+            .iter()
+            .filter(is_new)
+            .map(|change| (change.path.clone(), SetChange::Added));
+        let changes: Vec<(String, SetChange)> = removed.chain(added).collect();
+        // Earlier looks may have found more, and what is ignored may have changed: only a list that is what the set was tells that this is all.
+        let mut paths: BTreeSet<String> = self.sources.set(index).into_iter().collect();
+        for (path, change) in &changes {
+            match change {
+                SetChange::Removed => paths.insert(path.clone()),
+                _ => paths.remove(path),
+            };
+        }
+        let paths: Vec<String> = paths.into_iter().collect();
+        (Digest::of(&list(&paths)) == *before).then_some(changes)
     }
 
     fn holds(&self, label: &str, path: &str) -> Option<bool> {

@@ -186,7 +186,7 @@ mod tests {
             }
             let rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = table.take_changed().into_iter().collect();
             prop_assert!(table.take_changed().is_empty());
-            let mut stored = LookupTable::stored(Box::new(move |page| rows.get(&page.to_be_bytes().to_vec()).cloned().flatten()));
+            let mut stored = LookupTable::stored(Box::new(move |page| rows.get(page.to_be_bytes().as_slice()).cloned().flatten()));
             for id in 0..300 {
                 let known = nodes.get(&id).map(|hashes| hashes.iter().copied().collect::<Vec<_>>());
                 prop_assert_eq!(stored.get(NodeId(id)).map(<[u16]>::to_vec), known);

@@ -262,8 +262,8 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
     let blob = blobs.get(label.as_str()).ok_or_else(|| bad(label, "a set (it has no output)"))?;
     match (row, field) {
         (Some(_), _) => {}
-        (None, None) if pages::is_branch(&blob) || Table::is_table(&blob) => blobs.looked_up(label.as_str(), Lookup::Keys),
-        (None, _) => blobs.looked_up(label.as_str(), Lookup::Whole),
+        (None, None) => blobs.looked_up(label.as_str(), Lookup::Keys),
+        (None, Some(_)) => blobs.looked_up(label.as_str(), Lookup::Whole),
     }
     let value;
     let part: &[u8] = match row {

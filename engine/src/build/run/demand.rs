@@ -102,11 +102,7 @@ impl Run<'_> {
         }
         let Some(found) = self.rules.find(label) else { return false };
         let Some(set) = self.set_of(found.rule) else { return true };
-        if self.is_quiet(set) || self.has_moved_by_row(set) {
-            return true;
-        }
-        let row = crate::values::label::unescape(self.row_of(found.rule, found.value));
-        self.has_ended(set) && self.leaves.holds(&self.graph.node(set).label, &row) == Some(true)
+        self.is_quiet(set) || self.has_moved_by_row(set)
     }
 
     /// Whether a set is what it was when the run began, and will be.
@@ -196,7 +192,7 @@ impl Run<'_> {
                 self.graph.settle(id, filed);
                 *self.slot(id) = Slot::Settled { how: How::Current };
                 if before.is_none_or(|before| before.output != output) {
-                    self.moved_on(id);
+                    self.moved_to(id, before.map(|before| before.output), output);
                 }
                 self.wake(id);
             }

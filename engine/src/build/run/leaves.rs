@@ -3,6 +3,7 @@
 use crate::build::jobs::Fetch;
 use crate::build::left_out::LeftOut;
 use crate::values::digest::Digest;
+use crate::values::pages::Change;
 use std::sync::Arc;
 
 /// What the run asks of the source tree.
@@ -12,6 +13,9 @@ pub trait Leaves {
 
     /// The sorted paths of a source set or glob by its label, one a line; `None` when the manifest has no such set.
     fn set(&self, label: &str) -> Option<Arc<[u8]>>;
+
+    /// The paths that a source set or glob gained and lost since its list had the digest `before`; `None` when that is not known.
+    fn set_changes(&self, label: &str, before: &Digest) -> Option<Vec<(String, Change)>>;
 
     /// Why a path is no source.
     fn left_out(&self, path: &str) -> LeftOut;

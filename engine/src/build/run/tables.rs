@@ -1,9 +1,10 @@
 //! Tables of the whole workspace: they are settled before what reads them, and where one comes out different in a few rows only the nodes that
 //! looked up one of those rows are stale.
 //!
-//! A table here is the output of a rule without a variable that some rule reads by rows or runs over, such as `//index:types`. Nearly every node
-//! reads one, however far, so that without this a change of one row would make a build look at all of them.
+//! A table here is the output of a rule without a variable that some rule reads by rows or runs over, such as `//index:types`, or a set of source
+//! files, whose rows are paths. Nearly every node reads one, however far, so that without this a change of one row would make a build look at all of them.
 
+use super::leaves::{Leaf, leaf};
 use super::{Run, RunError, Step};
 use crate::build::blobs::Lack;
 use crate::graph::NodeId;
@@ -11,6 +12,7 @@ use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::stale;
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
+use crate::planning::expand;
 use crate::planning::rules::target_name;
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Reason};
@@ -48,10 +50,12 @@ impl Run<'_> {
         let manifest = self.rules.manifest().clone();
         let mut tables = Tables::default();
         for rule in &manifest.rules {
-            for label in table_labels(rule).filter_map(Template::literal) {
-                if self.rules.find(label).is_some() {
-                    tables.row_rules.entry(self.graph.intern(label)).or_default();
-                }
+            let made = table_labels(rule)
+                .filter_map(Template::literal)
+                .filter(|label| self.rules.find(label).is_some());
+            let made = made.map(str::to_owned);
+            for label in made.chain(sets(rule).filter_map(source_label)) {
+                tables.row_rules.entry(self.graph.intern(&label)).or_default();
             }
         }
         for (number, rule) in (0u32..).zip(&manifest.rules) {
@@ -90,8 +94,11 @@ impl Run<'_> {
         if self.options.dry_run || self.redefined || self.graph.stale().next().is_none() {
             return Ok(());
         }
-        let mut is_fresh = true;
-        self.tainted = stale::taint(self.graph, self.links);
+        let mut sources: Vec<NodeId> = self.tables().row_rules.keys().copied().collect();
+        sources.retain(|&id| self.graph.is_stale(id) && leaf(&self.graph.node(id).label).is_some());
+        sources.sort_unstable();
+        self.settle_all(&sources)?;
+        let mut is_fresh = false;
         for table in self.tables_for(patterns) {
             if self.stopping() {
                 break;
@@ -135,7 +142,7 @@ impl Run<'_> {
     pub(super) fn moved_to(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
         let tables = self.tables();
         let changes = match (before, tables.row_rules.get(&id)) {
-            (Some(before), Some(rules)) => self.changes(&before, &after).map(|changes| (changes, rules)),
+            (Some(before), Some(rules)) => self.changes(id, &before, &after).map(|changes| (changes, rules)),
             _ => None,
         };
         let Some((changes, rules)) = changes else {
@@ -170,7 +177,14 @@ impl Run<'_> {
     }
 
     /// The rows that two versions of a table do not have in common; `None` when they are too many, or a version is no table or not at hand.
-    fn changes(&self, before: &Digest, after: &Digest) -> Option<Vec<(String, Change)>> {
+    fn changes(&self, id: NodeId, before: &Digest, after: &Digest) -> Option<Vec<(String, Change)>> {
+        let label = &*self.graph.node(id).label;
+        if leaf(label) == Some(Leaf::Set) {
+            return self
+                .leaves
+                .set_changes(label, before)
+                .filter(|changes| changes.len() <= MOST_CHANGES);
+        }
         let blobs = &self.shared.blobs;
         let root = |digest: &Digest| blobs.get(digest).ok().flatten();
         let mut changes = Vec::new();
@@ -207,15 +221,28 @@ impl Run<'_> {
     }
 }
 
-/// The labels that a rule reads as tables or sets.
-fn table_labels(rule: &Rule) -> impl Iterator<Item = &Template> {
+/// The sets that a rule reads.
+fn sets(rule: &Rule) -> impl Iterator<Item = &SetSpec> {
     let sets = rule.each.iter().chain(&rule.inner).map(|(_, set)| set);
-    let sets = sets.chain(rule.inputs.iter().filter_map(|input| match &input.from {
+    sets.chain(rule.inputs.iter().filter_map(|input| match &input.from {
         InputFrom::Many { each, .. } => Some(each),
         InputFrom::Slice { keys, .. } => Some(keys),
         InputFrom::One(_) => None,
-    }));
-    let labels = sets.filter_map(|set| match set {
+    }))
+}
+
+/// The label of a set of source files.
+fn source_label(set: &SetSpec) -> Option<String> {
+    match set {
+        SetSpec::Sources(name) => Some(expand::sources_label(name)),
+        SetSpec::Glob(pattern) => Some(expand::glob_label(pattern)),
+        SetSpec::Node { .. } | SetSpec::List(_) => None,
+    }
+}
+
+/// The labels that a rule reads as tables or sets.
+fn table_labels(rule: &Rule) -> impl Iterator<Item = &Template> {
+    let labels = sets(rule).filter_map(|set| match set {
         SetSpec::Node { label, .. } => Some(label),
         _ => None,
     });
@@ -225,7 +252,7 @@ fn table_labels(rule: &Rule) -> impl Iterator<Item = &Template> {
     }))
 }
 
-/// Whether a node of a rule exists as long as the set of the rule has its row: the set is all keys of a table, and of two variables the second
+/// Whether a node of a rule exists as long as the set of the rule has its row: the set is all paths of a set of source files or all keys of a table, and of two variables the second
 /// one's set is the output of a node that exists by the same row.
 fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
     let all_keys = |rule: &Rule| match &rule.each {
@@ -237,7 +264,8 @@ fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
                 field: None,
             },
         )) => label.literal().map(str::to_owned),
-        _ => None,
+        Some((_, set)) => source_label(set),
+        None => None,
     };
     let Some(table) = all_keys(rule) else { return rule.each.is_none() };
     match &rule.inner {
