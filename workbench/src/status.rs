@@ -5,12 +5,14 @@ use engine::build::outlook::Outlook;
 use engine::build::query::Standing;
 use engine::build::session::Session;
 use engine::graph::NodeId;
+use engine::manifest::model::Rule;
+use engine::manifest::template::Piece;
+use engine::planning::rules::target_name;
 use engine::store::{Inventory, Usage};
 use engine::values::diagnostic::Diagnostic;
-use engine::values::label::Label;
 use engine::values::pages;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 /// Nodes of one target name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,15 +79,17 @@ pub struct Status {
 /// # Errors
 /// When the manifest is wrong or store or sources cannot be read.
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
-    let mut made: Vec<(NodeId, Label)> = Vec::new();
-    for (id, node) in session.graph.iter() {
-        if let Ok(label) = Label::parse(&node.label)
-            && session.rules.find(&node.label).is_some()
-        {
-            made.push((id, label));
+    let rules = &session.rules;
+    let (mut ids, mut rule_of) = (Vec::new(), Vec::new());
+    let mut types: HashSet<Box<str>> = HashSet::new();
+    session.graph.each_label(|id, label| {
+        let Some(found) = rules.find(label) else { return };
+        ids.push(id);
+        rule_of.push(found.rule);
+        if is_of_types(rules.rule(found.rule)) && !types.contains(found.value) {
+            types.insert(found.value.into());
         }
-    }
-    let ids: Vec<NodeId> = made.iter().map(|(id, _)| *id).collect();
+    });
     let (standings, outlook) = session.standings(&ids)?;
     let mut status = Status {
         name: session.rules.manifest().name.clone(),
@@ -98,9 +102,14 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         outlook,
         ..Status::default()
     };
-    let (mut types, mut summarised) = (BTreeSet::new(), 0);
-    for ((_, label), standing) in made.iter().zip(&standings) {
-        let counts = status.targets.entry(label.target().to_owned()).or_default();
+    let mut summarised = 0;
+    for (&number, standing) in rule_of.iter().zip(&standings) {
+        let rule = session.rules.rule(number);
+        let target = target_name(rule);
+        if !status.targets.contains_key(target) {
+            status.targets.insert(target.to_owned(), Counts::default());
+        }
+        let counts = status.targets.get_mut(target).expect("invariant: it was just put there");
         let slot = match standing {
             Standing::Current => &mut counts.current,
             Standing::Stale => &mut counts.stale,
@@ -109,28 +118,26 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             Standing::Failed => &mut counts.failed,
         };
         *slot += 1;
-        // Members are no types of their own.
-        let joined = session
-            .rules
-            .find(label.as_str())
-            .is_some_and(|found| session.rules.rule(found.rule).inner.is_some());
-        if label.family() == "types" && !joined {
-            types.insert(label.package().to_owned());
-            if label.target() == "semantic" {
-                summarised += 1;
-                let slot = match standing {
-                    Standing::Current => &mut status.semantic.cached,
-                    Standing::Stale | Standing::Open => &mut status.semantic.stale,
-                    Standing::None | Standing::Failed => &mut status.semantic.pending,
-                };
-                *slot += 1;
-            }
+        if target == "semantic" && is_of_types(rule) {
+            summarised += 1;
+            let slot = match standing {
+                Standing::Current => &mut status.semantic.cached,
+                Standing::Stale | Standing::Open => &mut status.semantic.stale,
+                Standing::None | Standing::Failed => &mut status.semantic.pending,
+            };
+            *slot += 1;
         }
     }
     status.semantic.none = types.len() - summarised;
     status.types = counted(session)?;
-    said(session, &made, &standings, &mut status)?;
+    said(session, &ids, &standings, &mut status)?;
     Ok(status)
+}
+
+/// Whether a rule makes targets of types. Those of members are none.
+fn is_of_types(rule: &Rule) -> bool {
+    let head = rule.target.pieces.first();
+    rule.inner.is_none() && matches!(head, Some(Piece::Text(text)) if text.starts_with("//types/"))
 }
 
 fn counted(session: &Session) -> Result<usize, WorkbenchError> {
@@ -140,11 +147,11 @@ fn counted(session: &Session) -> Result<usize, WorkbenchError> {
 }
 
 /// What producers said of what is current, and why what failed did.
-fn said(session: &Session, made: &[(NodeId, Label)], standings: &[Standing], status: &mut Status) -> Result<(), WorkbenchError> {
-    let mut remarks = session.remarks()?;
-    for ((_, label), standing) in made.iter().zip(standings) {
-        let Some(remark) = remarks.remove(label.as_str()) else { continue };
-        match standing {
+fn said(session: &Session, ids: &[NodeId], standings: &[Standing], status: &mut Status) -> Result<(), WorkbenchError> {
+    for (label, remark) in session.remarks()? {
+        let place = session.graph.find(&label).and_then(|id| ids.binary_search(&id).ok());
+        let Some(at) = place else { continue };
+        match standings[at] {
             Standing::Current => status.diagnostics.extend(remark.said),
             Standing::Failed => status.failures.extend(remark.failure.map(|failed| failed.told())),
             _ => {}

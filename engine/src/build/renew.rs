@@ -8,7 +8,7 @@ use super::layout::{NodeState, not_written};
 use super::query::Standing;
 use super::session::{Session, stored_graph};
 use crate::graph::NodeId;
-use crate::graph::stale::taint;
+use crate::graph::stale::{StaleSet, taint};
 use crate::graph::walk::Links;
 use crate::seams::world::{ExportOutcome, Exports};
 use crate::store::{Commit, Part};
@@ -100,7 +100,13 @@ impl Session {
 
     /// The states of nodes none of which some change may reach: there is nothing to look at.
     fn settled(&self, labels: &[String]) -> Option<Vec<NodeState>> {
-        let tainted = taint(&self.graph, &Links::of(&self.graph));
+        // Mostly nothing is stale: then who reads whom need not be worked out.
+        let is_any_stale = self.graph.stale().next().is_some();
+        let tainted = if is_any_stale {
+            taint(&self.graph, &Links::of(&self.graph))
+        } else {
+            StaleSet::default()
+        };
         let state = |label: &String| match self.graph.find(label) {
             Some(id) if tainted.contains(id) || !self.graph.has_result(id) => None,
             Some(_) => Some(NodeState::Current),

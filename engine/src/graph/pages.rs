@@ -118,6 +118,21 @@ impl Graph {
         })
     }
 
+    /// Calls `visit` with every node and its label, by number. Takes no record apart.
+    pub fn each_label(&self, mut visit: impl FnMut(NodeId, &str)) {
+        for id in self.ids() {
+            let page = self.page(id.0 / RECORDS);
+            let record = &page.records[(id.0 % RECORDS) as usize];
+            match record.node.get() {
+                Some(node) => visit(id, &node.label),
+                None => match label_of(&page.body[record.place.start as usize..record.place.end as usize]) {
+                    Some(label) => visit(id, label),
+                    None => self.damaged.set(true),
+                },
+            }
+        }
+    }
+
     /// The pages of records that changed since loading, and afterwards none.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_pages)
@@ -322,6 +337,14 @@ pub fn each_link(body: &[u8], mut visit: impl FnMut(u8, u32)) -> Option<()> {
 /// The 32 bits of a label's digest that stand in rows of links.
 pub fn short_hash(label: &str) -> u32 {
     super::hash(label)
+}
+
+/// The label of a record.
+fn label_of(record: &[u8]) -> Option<&str> {
+    let mut cursor = Cursor(record);
+    cursor.take(2)?;
+    let len = cursor.count()?;
+    std::str::from_utf8(cursor.take(len)?).ok()
 }
 
 /// Notes where in a page's body each record is; `None` when the body is malformed.
