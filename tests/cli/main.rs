@@ -23,6 +23,7 @@ mod misbehaving;
 mod models;
 mod money;
 mod overlay;
+mod overloads;
 mod packs;
 mod pairs;
 mod programs;

@@ -19,7 +19,7 @@ use super::deps::world::World;
 use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Kind, Token, lex};
 use super::mentions::Mentions;
-use super::model::{NameUse, Span, Syntax, TypeDecl};
+use super::model::{MemberKind, NameUse, Span, Syntax, TypeDecl, TypeKind};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
@@ -53,7 +53,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 7)
+        ProducerId::new("csharp/usages", 8)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -113,6 +113,26 @@ impl<'t> File<'t> {
         first..self.tokens.partition_point(|token| token.start < end).max(first)
     }
 
+    /// The word at a token, without `@`; empty if it is none.
+    fn word(&self, at: usize) -> &'t str {
+        let token = &self.tokens[at];
+        let text = token.text(self.text);
+        match token.kind {
+            Kind::Word => text.strip_prefix('@').unwrap_or(text),
+            _ => "",
+        }
+    }
+
+    /// Whether a word of a declaration is what a parameter, or an element of a tuple, is called: it stands behind its type.
+    fn is_name_of_parameter(&self, at: usize) -> bool {
+        const MODIFIERS: [&str; 7] = ["in", "out", "params", "readonly", "ref", "scoped", "this"];
+        let text = |at: usize| self.tokens.get(at).map_or("", |token| token.text(self.text));
+        let before = at.checked_sub(1).map_or("", text);
+        let is_behind_type = matches!(before, ">" | ">>" | "]" | "?" | "*" | ")")
+            || !self.word(at.saturating_sub(1)).is_empty() && !MODIFIERS.contains(&before);
+        matches!(text(at + 1), "," | ")" | "=" | "]") && is_behind_type
+    }
+
     fn place(&self, byte: u32) -> Place {
         let line = self.lines.partition_point(|start| *start <= byte);
         let start = self.lines[line - 1] as usize;
@@ -151,6 +171,7 @@ fn in_code(
     places: &mut BTreeMap<String, BTreeSet<Place>>,
 ) {
     let facts = facts(whole, true);
+    let code_of = code_of_members(whole, &facts);
     for (at, part) in mentions.parts.iter().enumerate() {
         let Some((tree, file)) = files.get(part.file.as_str()) else {
             continue;
@@ -173,23 +194,29 @@ fn in_code(
             }
             code.attributes(&whole.attributes, &header);
         }
-        for placed in whole.members.iter().filter(|placed| placed.part as usize == at) {
+        let own_members = whole.members.iter().zip(&code_of).filter(|(placed, _)| placed.part as usize == at);
+        for (placed, member_code) in own_members {
             let member = &placed.member;
             let Some(span) = member_span(tree, &whole.symbol, &member.name, &member.signature) else {
                 continue;
             };
             let range = file.tokens_of(span);
             code.attributes(&member.attributes, &range);
-            // Facts stand in the order of members; those without code were left out.
-            let body = code::body(&member.body, true);
-            let same = |code: &&MemberCode| code.part == placed.part && code.name == member.name && code.body == body;
-            if !body.is_empty()
-                && let Some(member_code) = facts.members.iter().find(same)
-            {
+            if let Some(member_code) = member_code.filter(|code| !code.body.is_empty()) {
                 code.uses(&member.body, range, Piece::Member(member_code));
             }
         }
     }
+}
+
+/// The code of each member. Facts stand in the order of members, those without code left out: overloads with equal bodies each have their own.
+fn code_of_members<'f>(whole: &Complete, facts: &'f Facts) -> Vec<Option<&'f MemberCode>> {
+    let mut rest = facts.members.iter().peekable();
+    let of = whole.members.iter().map(|placed| {
+        let member = &placed.member;
+        rest.next_if(|code| code.part == placed.part && code.name == member.name && code.body == code::body(&member.body, true))
+    });
+    of.collect()
 }
 
 /// A text with code, read.
@@ -321,7 +348,7 @@ fn headers(
             continue;
         };
         let around = surroundings(part, mentions, index);
-        let mut note = |names: &[NameUse], range: Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
+        let mut note = |names: &[NameUse], range: Range<usize>, declared: Option<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
             for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
@@ -331,24 +358,34 @@ fn headers(
                 });
                 let Some(key) = key else { continue };
                 let word_of_type = word_of_type(name, key);
-                for token in &file.tokens[range.clone()] {
-                    let word = token.text(file.text);
-                    if token.kind == Kind::Word && word.strip_prefix('@').unwrap_or(word) == word_of_type {
-                        places.entry(key.clone()).or_default().insert(file.place(token.start));
+                let is_named = |at: &usize| file.word(*at) == word_of_type && Some(*at) != declared && !file.is_name_of_parameter(*at);
+                for at in range.clone().filter(is_named) {
+                    places.entry(key.clone()).or_default().insert(file.place(file.tokens[at].start));
+                    for (outer, at) in qualifiers(file, key, at, range.start) {
+                        places.entry(outer).or_default().insert(file.place(file.tokens[at].start));
                     }
                 }
             }
         };
         let mut known: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
         for decl in tree.types.iter().filter(|decl| decl.symbol() == mentions.symbol) {
-            note(&decl.names, header_range(decl, file), &mut known);
+            let header = header_range(decl, file);
+            let declared = match decl.kind {
+                TypeKind::Delegate => declared_name(file, header.clone(), &decl.name),
+                _ => header.clone().find(|at| {
+                    let before = at.checked_sub(1).map_or("", |before| file.word(before));
+                    file.word(*at) == decl.name && matches!(before, "class" | "struct" | "interface" | "enum" | "record")
+                }),
+            };
+            note(&decl.names, header, declared, &mut known);
             for member in &decl.members {
-                let range = file.tokens_of(member.span);
-                let end = range
-                    .clone()
-                    .find(|at| matches!(file.tokens[*at].text(file.text), "{" | "=>" | "=" | ";"))
-                    .unwrap_or(range.end);
-                note(&member.names, range.start..end, &mut known);
+                let range = header_end(file.tokens_of(member.span), file);
+                let name = match member.kind {
+                    MemberKind::Constructor => &decl.name,
+                    _ => member.name.rsplit('.').next().unwrap_or(&member.name),
+                };
+                let declared = declared_name(file, range.clone(), name);
+                note(&member.names, range, declared, &mut known);
             }
         }
     }
@@ -364,6 +401,69 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
         false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.next_back()),
     }
     .unwrap_or(&name.path)
+}
+
+/// The types around a nested type that stand before its name at a token, as `Outer` in `Outer.Inner`: their keys and tokens.
+fn qualifiers(file: &File<'_>, key: &str, at: usize, first: usize) -> Vec<(String, usize)> {
+    let (symbol, project) = key.split_at(symbol_of(key).len());
+    let (mut symbol, mut at, mut found) = (symbol, at, Vec::new());
+    while let Some((outer, _)) = symbol.rsplit_once('+') {
+        // What stands before may have type arguments.
+        let Some(dot) = at
+            .checked_sub(1)
+            .filter(|dot| *dot > first && file.tokens[*dot].text(file.text) == ".")
+        else {
+            break;
+        };
+        let mut depth = 0_usize;
+        let name = (first..dot).rev().find(|before| {
+            match file.tokens[*before].text(file.text) {
+                ">" => depth += 1,
+                ">>" => depth += 2,
+                "<" => depth = depth.saturating_sub(1),
+                _ => return depth == 0,
+            }
+            false
+        });
+        let simple = outer.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
+        let Some(name) = name.filter(|name| Some(file.word(*name)) == simple) else {
+            break;
+        };
+        found.push((format!("{outer}{project}"), name));
+        (symbol, at) = (outer, name);
+    }
+    found
+}
+
+/// The token that is the name which a declaration declares: the last such word outside of all brackets, before constraints and initialisers.
+fn declared_name(file: &File<'_>, range: Range<usize>, name: &str) -> Option<usize> {
+    let (mut depth, mut found) = (0_usize, None);
+    for at in range {
+        match file.tokens[at].text(file.text) {
+            "(" | "[" | "<" => depth += 1,
+            ")" | "]" | ">" => depth = depth.saturating_sub(1),
+            ">>" => depth = depth.saturating_sub(2),
+            "where" | ":" if depth == 0 => break,
+            _ if depth == 0 && file.word(at) == name => found = Some(at),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Tokens of a member before its body, its accessors or its value.
+fn header_end(range: Range<usize>, file: &File<'_>) -> Range<usize> {
+    let mut depth = 0_usize;
+    let end = range.clone().find(|at| {
+        match file.tokens[*at].text(file.text) {
+            "(" | "[" => depth += 1,
+            ")" | "]" => depth = depth.saturating_sub(1),
+            "{" | "=>" | "=" | ";" => return depth == 0,
+            _ => {}
+        }
+        false
+    });
+    range.start..end.unwrap_or(range.end)
 }
 
 /// Tokens of a declaration up to its members.
