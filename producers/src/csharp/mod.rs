@@ -2,6 +2,8 @@
 
 pub mod aliases;
 pub mod api;
+#[cfg(test)]
+mod bounded_tests;
 mod brackets;
 pub mod canonical;
 pub mod code;

@@ -259,6 +259,17 @@ impl TypeDecl {
             format!("{}.{}", self.namespace, self.path)
         }
     }
+
+    /// Whether its name in labels is `symbol`.
+    pub fn is(&self, symbol: &str) -> bool {
+        let Some(rest) = symbol.strip_suffix(&*self.path) else {
+            return false;
+        };
+        match self.namespace.is_empty() {
+            true => rest.is_empty(),
+            false => rest.strip_suffix('.') == Some(&*self.namespace),
+        }
+    }
 }
 
 /// How much of a file could be understood (shared by diagnostics and keys).

@@ -19,7 +19,7 @@ use super::deps::world::World;
 use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Kind, Token, lex};
 use super::mentions::Mentions;
-use super::model::{NameUse, Span, Syntax, TypeDecl};
+use super::model::{Member, NameUse, Span, Syntax, TypeDecl};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
@@ -37,7 +37,7 @@ pub struct Place {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The line without the white space around it.
+    /// The line without the white space around it; of a line longer than [`LONGEST_LINE`] what stands around the place, `…` where it is cut.
     pub text: String,
     /// How a method is called there; absent where it is named without a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,12 +79,23 @@ impl Producer for Usages {
     }
 }
 
+/// Longest text of a place in bytes: a line of any length holds any number of places.
+pub const LONGEST_LINE: usize = 200;
+
+/// Bytes before the place that a cut text shows.
+const BEFORE: usize = 80;
+
+/// Characters are counted once for each so many bytes.
+const BLOCK: usize = 256;
+
 /// A file's text and its tokens.
 struct File<'t> {
     path: &'t str,
     text: &'t str,
     tokens: Vec<Token>,
     lines: Vec<u32>,
+    /// Characters that begin before each block of [`BLOCK`] bytes.
+    blocks: Vec<u32>,
 }
 
 impl<'t> File<'t> {
@@ -94,12 +105,27 @@ impl<'t> File<'t> {
             .enumerate()
             .filter(|(_, byte)| *byte == b'\n')
             .map(|(at, _)| at as u32 + 1);
+        let mut counted = 0;
+        let blocks = text.as_bytes().chunks(BLOCK).map(|block| {
+            let before = counted;
+            counted += characters(block);
+            before
+        });
         Self {
             path,
             text,
+            blocks: blocks.collect(),
             tokens: lex(text).tokens,
             lines: std::iter::once(0).chain(starts).collect(),
         }
+    }
+
+    /// Characters that begin before a byte.
+    fn characters_before(&self, byte: usize) -> u32 {
+        let Some(before) = self.blocks.get(byte / BLOCK) else {
+            return characters(self.text.as_bytes());
+        };
+        before + characters(&self.text.as_bytes()[byte / BLOCK * BLOCK..byte])
     }
 
     /// Tokens of a stretch of the file.
@@ -120,24 +146,44 @@ impl<'t> File<'t> {
         Place {
             file: self.path.to_owned(),
             line: line as u32,
-            column: self
-                .text
-                .get(start..byte as usize)
-                .map_or(1, |before| before.chars().count() as u32 + 1),
-            text: self.text.get(start..end).unwrap_or("").trim().to_owned(),
+            column: self.characters_before(byte as usize) - self.characters_before(start) + 1,
+            text: shown(self.text.get(start..end).unwrap_or(""), byte as usize - start),
             call: None,
             elsewhere: false,
         }
     }
 }
 
-/// The declaration of the type in a file that holds a member with that text, and the member's place.
-fn member_span(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Option<Span> {
-    let decls = tree.types.iter().filter(|decl| decl.symbol() == symbol);
-    decls
-        .flat_map(|decl| &decl.members)
-        .find(|member| member.name == name && member.signature == signature)
-        .map(|member| member.span)
+/// Characters that begin in these bytes of UTF-8.
+fn characters(bytes: &[u8]) -> u32 {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u32
+}
+
+/// A line as a place shows it, which stands at the byte `at` of it.
+fn shown(line: &str, at: usize) -> String {
+    if line.len() <= LONGEST_LINE {
+        return line.trim().to_owned();
+    }
+    let start = line.floor_char_boundary(at.saturating_sub(BEFORE));
+    let end = line.floor_char_boundary((start + LONGEST_LINE).min(line.len()));
+    let (before, after) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
+    format!("{before}{}{after}", line[start..end].trim())
+}
+
+/// Where the members that a file declares of a type stand, by name and signature; of equal ones the first.
+fn member_spans<'m>(tree: &'m Syntax, symbol: &str) -> FxHashMap<(&'m str, &'m str), Span> {
+    let mut spans = FxHashMap::default();
+    for member in declarations(tree, symbol).flat_map(|decl| &decl.members) {
+        spans
+            .entry((member.name.as_str(), member.signature.as_str()))
+            .or_insert(member.span);
+    }
+    spans
+}
+
+/// The declarations of a type in a file.
+fn declarations<'m>(tree: &'m Syntax, symbol: &str) -> impl Iterator<Item = &'m TypeDecl> {
+    tree.types.iter().filter(move |decl| decl.is(symbol))
 }
 
 /// Uses in code: bodies, headers, arguments of attributes.
@@ -151,6 +197,20 @@ fn in_code(
     places: &mut BTreeMap<String, BTreeSet<Place>>,
 ) {
     let facts = facts(whole, true);
+    // Facts stand in the order of members; those without code were left out.
+    let mut left = facts.members.as_slice();
+    let mut of_part: Vec<Vec<(&Member, Option<&MemberCode>)>> = vec![Vec::new(); whole.parts.len()];
+    for placed in &whole.members {
+        let code = left
+            .first()
+            .filter(|code| code.part == placed.part && code.name == placed.member.name);
+        let has_code = !placed.member.body.is_empty() || placed.member.attributes.iter().any(|text| attribute(text, false).is_some());
+        let code = code.filter(|_| has_code);
+        left = &left[usize::from(code.is_some())..];
+        if let Some(part) = of_part.get_mut(placed.part as usize) {
+            part.push((&placed.member, code));
+        }
+    }
     for (at, part) in mentions.parts.iter().enumerate() {
         let Some((tree, file)) = files.get(part.file.as_str()) else {
             continue;
@@ -165,7 +225,7 @@ fn in_code(
             places,
         };
         // Which part a text of the header stands in is not known; it is only found where it stands.
-        for decl in tree.types.iter().filter(|decl| decl.symbol() == whole.symbol) {
+        for decl in declarations(tree, &whole.symbol) {
             let header = header_range(decl, file);
             for text in &whole.bodies {
                 let body = code::body(text, true);
@@ -173,20 +233,15 @@ fn in_code(
             }
             code.attributes(&whole.attributes, &header);
         }
-        for placed in whole.members.iter().filter(|placed| placed.part as usize == at) {
-            let member = &placed.member;
-            let Some(span) = member_span(tree, &whole.symbol, &member.name, &member.signature) else {
+        let spans = member_spans(tree, &whole.symbol);
+        for (member, facts) in &of_part[at] {
+            let Some(span) = spans.get(&(member.name.as_str(), member.signature.as_str())) else {
                 continue;
             };
-            let range = file.tokens_of(span);
+            let range = file.tokens_of(*span);
             code.attributes(&member.attributes, &range);
-            // Facts stand in the order of members; those without code were left out.
-            let body = code::body(&member.body, true);
-            let same = |code: &&MemberCode| code.part == placed.part && code.name == member.name && code.body == body;
-            if !body.is_empty()
-                && let Some(member_code) = facts.members.iter().find(same)
-            {
-                code.uses(&member.body, range, Piece::Member(member_code));
+            if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {
+                code.uses(&member.body, range, Piece::Member(facts));
             }
         }
     }
@@ -340,7 +395,7 @@ fn headers(
             }
         };
         let mut known: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
-        for decl in tree.types.iter().filter(|decl| decl.symbol() == mentions.symbol) {
+        for decl in declarations(tree, &mentions.symbol) {
             note(&decl.names, header_range(decl, file), &mut known);
             for member in &decl.members {
                 let range = file.tokens_of(member.span);
