@@ -6,7 +6,7 @@ use crate::build::blobs::{Lack, Paged};
 use crate::build::jobs::Task;
 use crate::build::left_out::LeftOut;
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
-use crate::manifest::model::SetSpec;
+use crate::manifest::model::{InputFrom, SetSpec};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::diagnostic::Diagnostic;
@@ -215,6 +215,7 @@ impl Run<'_> {
         let work = Work {
             rule: found.rule,
             vars,
+            first: discovery.len(),
             discovery,
             member_of,
             plan: PlanDigest::default(),
@@ -302,6 +303,34 @@ impl Run<'_> {
                 }
             }
         }
+        match self.tables_of(&work)? {
+            Ok(tables) => {
+                if work.add_tables(tables) {
+                    // What they say is asked for as what named them was.
+                    let tables = work.discovery[work.first..].to_vec();
+                    let missing = self.await_all(id, tables.into_iter());
+                    *self.slot(id) = Slot::Discovering { work, missing };
+                    if missing == 0 {
+                        self.steps.push(Step::Plan(id));
+                    }
+                    return Ok(());
+                }
+            }
+            Err(ExpandError::Lost { label }) => {
+                let node = self.graph.intern(&label);
+                *self.slot(id) = Slot::Expanding { work };
+                if self.options.dry_run {
+                    self.unknown(id, false);
+                } else {
+                    self.restore(id, &[node])?;
+                }
+                return Ok(());
+            }
+            Err(error) => {
+                self.fail_expansion(id, &error);
+                return Ok(());
+            }
+        }
         let rule = self.rules.rule(work.rule);
         work.plan = self.plan_digest(work.rule, &work.discovery);
         // Other rules may have changed which sets the inputs depend on.
@@ -326,6 +355,35 @@ impl Run<'_> {
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
         Ok(())
+    }
+
+    /// The tables that a node reads rows of and that its settled discovery names.
+    pub(super) fn tables_of(&mut self, work: &Work) -> Result<Result<Vec<NodeId>, ExpandError>, RunError> {
+        let rule = self.rules.rule(work.rule);
+        let mut roots: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
+        for input in &rule.inputs {
+            let InputFrom::Rows { each, .. } = &input.from else { continue };
+            let Ok(Some(label)) = expand::set_node(each, &work.vars) else {
+                continue;
+            };
+            let node = self.graph.intern(label.as_str());
+            let label = label.to_string();
+            let blob = match (self.leaves.set(&label), self.output(node)) {
+                (Some(paths), _) => Some(paths),
+                (None, Some(digest)) => self.shared.blobs.get(&digest)?,
+                (None, None) => None,
+            };
+            match blob {
+                Some(blob) => drop(roots.insert(label, blob)),
+                None => return Ok(Err(ExpandError::Lost { label })),
+            }
+        }
+        let paged = Paged::new(&self.shared.blobs, &roots);
+        let tables = expand::tables(rule, &work.vars, &paged);
+        if let Some(error) = paged.trouble() {
+            return Err(error.into());
+        }
+        Ok(tables.map(|labels| labels.iter().map(|label| self.graph.intern(label.as_str())).collect()))
     }
 
     /// The plan that a rule and its settled discovery come to.
@@ -465,9 +523,12 @@ impl Run<'_> {
                     spec,
                     from: EdgeFrom::Node(self.graph.intern(label.as_str())),
                 },
-                PlannedInput::Slice { spec, digest } => Edge {
+                PlannedInput::Slice { spec, digest, of } => Edge {
                     spec,
-                    from: EdgeFrom::Rows(digest),
+                    from: match of {
+                        Some(table) => EdgeFrom::RowsOf(self.graph.intern(table.as_str()), digest),
+                        None => EdgeFrom::Rows(digest),
+                    },
                 },
             })
             .collect();

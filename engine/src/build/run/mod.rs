@@ -167,6 +167,8 @@ pub(super) struct Work {
     pub rule: u32,
     pub vars: Vars,
     pub discovery: Vec<NodeId>,
+    /// How many of these the rule itself names; the others are tables that those name.
+    pub first: usize,
     /// The node of the set that says whether this node exists.
     pub member_of: Option<NodeId>,
     pub plan: PlanDigest,
@@ -174,6 +176,17 @@ pub(super) struct Work {
     pub key: ActionKey,
     /// Run the producer even if the key is known: the blob is nowhere.
     pub force: bool,
+}
+
+impl Work {
+    /// Replaces the tables that the settled discovery names; whether they are others than before.
+    pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
+        tables.retain(|table| !self.discovery[..self.first].contains(table));
+        let moved = self.discovery[self.first..] != tables[..];
+        self.discovery.truncate(self.first);
+        self.discovery.extend(tables);
+        moved
+    }
 }
 
 /// A transition that is due.
