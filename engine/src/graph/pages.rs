@@ -2,7 +2,7 @@
 //! pages are small.
 //!
 //! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label; with edges: plan (16 bytes), discovery count and
-//! ids, input count and per input spec, 0 and id or 1 and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
+//! ids, input count and per input spec, 0 and id, 1 and digest, or 2, id and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
 //! The row key is the page number, big-endian `u32`.
 //!
 //! A row of `Part::Links` says of 256 records what every build needs: slot (u8), flags (u8), 32 bits of the label's digest

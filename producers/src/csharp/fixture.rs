@@ -93,7 +93,7 @@ pub(crate) fn name(path: &str, place: NamePlace) -> NameUse {
 }
 
 pub(crate) fn input(item: &str, syntax: &Syntax) -> Input {
-    blob(item, minicbor::to_vec(syntax).expect("memory"))
+    blob(item, super::syntax::encode(syntax))
 }
 
 pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {
@@ -178,6 +178,23 @@ impl World {
         self.syntax.iter().filter(is_part).cloned().collect()
     }
 
+    /// The lines of a type as the ruleset gives them.
+    fn lines(&self, key: &str) -> Vec<Input> {
+        let lines = |part: Input| {
+            let source = self
+                .sources
+                .iter()
+                .find(|source| source.item == part.item)
+                .expect("a text")
+                .bytes
+                .to_vec();
+            let item = part.item.clone();
+            let roles = vec![("syntax", vec![part]), ("source", vec![blob("", source)])];
+            blob(&item, run(&super::lines::LinesOf, "", "{}", roles).expect("lines").bytes)
+        };
+        self.parts(key).into_iter().map(lines).collect()
+    }
+
     pub(crate) fn projects(&self) -> Vec<Input> {
         self.projects.clone()
     }
@@ -214,7 +231,10 @@ impl World {
         let row = || vec![Self::slice(&self.types, &[key.to_owned()])];
         let semantic = crate::semantic::Semantic::new(Arc::new(crate::llm::Refusing));
         let (producer, roles): (&dyn Producer, _) = match name {
-            "complete" => (&super::complete::CompleteType, vec![("parts", self.parts(key))]),
+            "complete" => (
+                &super::complete::CompleteType,
+                vec![("parts", self.parts(key)), ("usings", self.parts(key))],
+            ),
             "usages" => {
                 let mentions = one("mentions");
                 let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
@@ -224,7 +244,8 @@ impl World {
                         ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
                         ("members", vec![Self::slice(&self.member_index(), &keys.keys)]),
                         ("parts", self.parts(key)),
-                        ("sources", self.sources.clone()),
+                        ("usings", self.parts(key)),
+                        ("lines", self.lines(key)),
                         ("mentions", mentions),
                     ],
                 )

@@ -1,4 +1,4 @@
-//! What one C# file declares and mentions, as data: the output of `csharp/syntax`, encoded with minicbor.
+//! What one C# file declares and mentions, as data: the output of `csharp/syntax`, see [`super::syntax_table`] for its form.
 //!
 //! Texts are cut from the original bytes and normalised by our own lexer (tokens joined by the lexer's canonical spacing), never
 //! from grammar node kinds, so that a grammar upgrade moves no hash.

@@ -2,7 +2,7 @@
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value whose type is not known. Places are JSON arrays of objects, in the order of the text. The binder
-//! works on canonical text; its tokens are laid over those of the file to find the places.
+//! works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
 use super::code;
 use super::code::ast::{Argument, Statement, TypeRef};
@@ -18,8 +18,10 @@ use super::deps::shape::Shape;
 use super::deps::world::World;
 use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Kind, Token, lex};
-use super::mentions::Mentions;
-use super::model::{Member, NameUse, Span, Syntax, TypeDecl};
+use super::lines::{self, Line, Lines};
+use super::mentions::{MentionPart, Mentions};
+use super::model::{Member, NameUse, Span, TypeDecl};
+use super::syntax_table::{self, Declared};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
@@ -53,7 +55,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 7)
+        ProducerId::new("csharp/usages", 8)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -63,13 +65,14 @@ impl Producer for Usages {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
         let world = World::read(&inputs.one("members")?.bytes)?;
-        let whole = complete(symbol_of(own), inputs.all("parts"))?;
+        let symbol = symbol_of(own);
+        let whole = complete(symbol, inputs.all("parts"), inputs.all("usings"))?;
         let mut files = BTreeMap::new();
-        for (syntax, source) in inputs.all("parts").iter().zip(inputs.all("sources")) {
-            let tree: Syntax = minicbor::decode(&syntax.bytes)
-                .map_err(|error| Failure::permanent(format!("the declarations of {} cannot be decoded: {error}", syntax.item)))?;
-            let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent(format!("{} is no text", source.item)))?;
-            files.insert(&*syntax.item, (tree, File::new(&source.item, text)));
+        for (part, lines) in inputs.all("parts").iter().zip(inputs.all("lines")) {
+            let rows = syntax_table::declared(part, symbol)?.zip(lines::read(&lines.bytes, symbol)?);
+            if let Some((declared, lines)) = rows {
+                files.insert(&*part.item, File::new(&part.item, declared, lines));
+            }
         }
         let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
         in_code(own, &whole, &mentions, &index, &world, &files, &mut places);
@@ -88,36 +91,90 @@ const BEFORE: usize = 80;
 /// Characters are counted once for each so many bytes.
 const BLOCK: usize = 256;
 
-/// A file's text and its tokens.
-struct File<'t> {
-    path: &'t str,
-    text: &'t str,
+/// What a file says of the type: its declarations, their lines and their tokens.
+struct File {
+    path: String,
+    /// The declarations, with spans as in the file.
+    parts: Vec<TypeDecl>,
+    /// From the beginning of each declaration to its members.
+    headers: Vec<Span>,
+    text: String,
+    lines: Vec<Line>,
+    /// Tokens of headers and members, in order.
     tokens: Vec<Token>,
-    lines: Vec<u32>,
     /// Characters that begin before each block of [`BLOCK`] bytes.
     blocks: Vec<u32>,
 }
 
-impl<'t> File<'t> {
-    fn new(path: &'t str, text: &'t str) -> Self {
-        let starts = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, byte)| *byte == b'\n')
-            .map(|(at, _)| at as u32 + 1);
+impl File {
+    fn new(path: &str, declared: Declared, lines: Lines) -> Self {
         let mut counted = 0;
-        let blocks = text.as_bytes().chunks(BLOCK).map(|block| {
+        let blocks = lines.text.as_bytes().chunks(BLOCK).map(|block| {
             let before = counted;
             counted += characters(block);
             before
         });
-        Self {
-            path,
-            text,
+        let mut file = Self {
+            path: path.to_owned(),
+            parts: declared.parts,
+            headers: lines.parts.iter().map(|part| part.header.placed(part.line, part.from)).collect(),
             blocks: blocks.collect(),
-            tokens: lex(text).tokens,
-            lines: std::iter::once(0).chain(starts).collect(),
+            text: lines.text,
+            lines: lines.lines,
+            tokens: Vec::new(),
+        };
+        for (decl, start) in file.parts.iter_mut().zip(&lines.parts) {
+            decl.span = decl.span.placed(start.line, start.from);
+            decl.members
+                .iter_mut()
+                .for_each(|member| member.span = member.span.placed(start.line, start.from));
         }
+        let members = file.parts.iter().flat_map(|decl| &decl.members).map(|member| member.span);
+        let mut stretches: Vec<Range<usize>> = members.chain(file.headers.iter().copied()).map(|span| file.bytes(span)).collect();
+        stretches.sort_by_key(|bytes| (bytes.start, bytes.end));
+        let mut done = 0;
+        for bytes in stretches {
+            // Positional members stand in the header, declarators in the declaration of the first.
+            if bytes.start < done {
+                continue;
+            }
+            done = bytes.end;
+            let start = bytes.start as u32;
+            let tokens = lex(&file.text[bytes]).tokens.into_iter();
+            file.tokens.extend(tokens.map(|token| Token {
+                start: token.start + start,
+                end: token.end + start,
+                ..token
+            }));
+        }
+        file
+    }
+
+    /// The bytes of a stretch of the file in the text.
+    fn bytes(&self, span: Span) -> Range<usize> {
+        let byte = |number: u32, within: u32| {
+            let at = self.lines.binary_search_by_key(&number, |line| line.number);
+            let byte = at.map_or(self.text.len(), |at| {
+                (self.lines[at].start + within.saturating_sub(self.lines[at].bytes)) as usize
+            });
+            self.text.floor_char_boundary(byte)
+        };
+        let start = byte(span.first, span.from);
+        start..byte(span.last, span.to).max(start)
+    }
+
+    /// Tokens of a stretch of the file.
+    fn tokens_of(&self, span: Span) -> Range<usize> {
+        let bytes = self.bytes(span);
+        let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
+        first..self.tokens.partition_point(|token| (token.start as usize) < bytes.end).max(first)
+    }
+
+    /// Tokens of the header of a declaration, without what ends it.
+    fn header(&self, part: usize) -> Range<usize> {
+        let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
+        let end = range.clone().find(|at| matches!(self.tokens[*at].text(&self.text), "{" | ";"));
+        range.start..end.unwrap_or(range.end)
     }
 
     /// Characters that begin before a byte.
@@ -128,29 +185,30 @@ impl<'t> File<'t> {
         before + characters(&self.text.as_bytes()[byte / BLOCK * BLOCK..byte])
     }
 
-    /// Tokens of a stretch of the file.
-    fn tokens_of(&self, span: Span) -> Range<usize> {
-        let byte = |line: u32, within: u32| {
-            let start = (line as usize).checked_sub(1).and_then(|line| self.lines.get(line));
-            start.map_or(self.text.len() as u32, |start| start + within)
-        };
-        let (start, end) = (byte(span.first, span.from), byte(span.last, span.to));
-        let first = self.tokens.partition_point(|token| token.start < start);
-        first..self.tokens.partition_point(|token| token.start < end).max(first)
-    }
-
     fn place(&self, byte: u32) -> Place {
-        let line = self.lines.partition_point(|start| *start <= byte);
-        let start = self.lines[line - 1] as usize;
-        let end = self.lines.get(line).map_or(self.text.len(), |next| *next as usize);
+        let next = self.lines.partition_point(|line| line.start <= byte);
+        let line = self.lines[next.saturating_sub(1)];
+        let (start, byte) = (line.start as usize, byte as usize);
+        let end = self.lines.get(next).map_or(self.text.len(), |next| next.start as usize);
         Place {
-            file: self.path.to_owned(),
-            line: line as u32,
-            column: self.characters_before(byte as usize) - self.characters_before(start) + 1,
-            text: shown(self.text.get(start..end).unwrap_or(""), byte as usize - start),
+            file: self.path.clone(),
+            line: line.number,
+            column: line.characters + self.characters_before(byte) - self.characters_before(start) + 1,
+            text: shown(&self.text[start..end], byte - start, line.bytes > 0),
             call: None,
             elsewhere: false,
         }
+    }
+
+    /// Where the members of a declaration stand, by name and signature; of equal ones the first.
+    fn member_spans(&self) -> FxHashMap<(&str, &str), Span> {
+        let mut spans = FxHashMap::default();
+        for member in self.parts.iter().flat_map(|decl| &decl.members) {
+            spans
+                .entry((member.name.as_str(), member.signature.as_str()))
+                .or_insert(member.span);
+        }
+        spans
     }
 }
 
@@ -160,30 +218,14 @@ fn characters(bytes: &[u8]) -> u32 {
 }
 
 /// A line as a place shows it, which stands at the byte `at` of it.
-fn shown(line: &str, at: usize) -> String {
-    if line.len() <= LONGEST_LINE {
+fn shown(line: &str, at: usize, is_cut: bool) -> String {
+    if line.len() <= LONGEST_LINE && !is_cut {
         return line.trim().to_owned();
     }
     let start = line.floor_char_boundary(at.saturating_sub(BEFORE));
     let end = line.floor_char_boundary((start + LONGEST_LINE).min(line.len()));
-    let (before, after) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
+    let (before, after) = (if is_cut || start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
     format!("{before}{}{after}", line[start..end].trim())
-}
-
-/// Where the members that a file declares of a type stand, by name and signature; of equal ones the first.
-fn member_spans<'m>(tree: &'m Syntax, symbol: &str) -> FxHashMap<(&'m str, &'m str), Span> {
-    let mut spans = FxHashMap::default();
-    for member in declarations(tree, symbol).flat_map(|decl| &decl.members) {
-        spans
-            .entry((member.name.as_str(), member.signature.as_str()))
-            .or_insert(member.span);
-    }
-    spans
-}
-
-/// The declarations of a type in a file.
-fn declarations<'m>(tree: &'m Syntax, symbol: &str) -> impl Iterator<Item = &'m TypeDecl> {
-    tree.types.iter().filter(move |decl| decl.is(symbol))
 }
 
 /// Uses in code: bodies, headers, arguments of attributes.
@@ -193,7 +235,7 @@ fn in_code(
     mentions: &Mentions,
     index: &NameIndex,
     world: &World<'_>,
-    files: &BTreeMap<&str, (Syntax, File<'_>)>,
+    files: &BTreeMap<&str, File>,
     places: &mut BTreeMap<String, BTreeSet<Place>>,
 ) {
     let facts = facts(whole, true);
@@ -211,10 +253,12 @@ fn in_code(
             part.push((&placed.member, code));
         }
     }
-    for (at, part) in mentions.parts.iter().enumerate() {
-        let Some((tree, file)) = files.get(part.file.as_str()) else {
+    let mut spans = BTreeMap::new();
+    for (at, (part, decl)) in parts_of_files(mentions).enumerate() {
+        let Some(file) = files.get(part.file.as_str()) else {
             continue;
         };
+        let spans = spans.entry(&part.file).or_insert_with(|| file.member_spans());
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
         let mut code = Code {
             own,
@@ -225,15 +269,12 @@ fn in_code(
             places,
         };
         // Which part a text of the header stands in is not known; it is only found where it stands.
-        for decl in declarations(tree, &whole.symbol) {
-            let header = header_range(decl, file);
-            for text in &whole.bodies {
-                let body = code::body(text, true);
-                code.uses(text, header.clone(), Piece::Header(&body));
-            }
-            code.attributes(&whole.attributes, &header);
+        let header = file.header(decl);
+        for text in &whole.bodies {
+            let body = code::body(text, true);
+            code.uses(text, header.clone(), Piece::Header(&body));
         }
-        let spans = member_spans(tree, &whole.symbol);
+        code.attributes(&whole.attributes, &header);
         for (member, facts) in &of_part[at] {
             let Some(span) = spans.get(&(member.name.as_str(), member.signature.as_str())) else {
                 continue;
@@ -247,6 +288,16 @@ fn in_code(
     }
 }
 
+/// The parts of a type, each with its number among those of its file.
+fn parts_of_files(mentions: &Mentions) -> impl Iterator<Item = (&MentionPart, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    mentions.parts.iter().map(move |part| {
+        let count = counts.entry(&part.file).or_default();
+        *count += 1;
+        (part, *count - 1)
+    })
+}
+
 /// A text with code, read.
 enum Piece<'p> {
     Header(&'p [Statement]),
@@ -255,16 +306,16 @@ enum Piece<'p> {
 }
 
 /// Code of one part, whose uses are looked for.
-struct Code<'c, 'w, 't> {
+struct Code<'c, 'w> {
     own: &'c str,
     world: &'c World<'w>,
     resolver: &'c Resolver<'c>,
     facts: &'c Facts,
-    file: &'c File<'t>,
+    file: &'c File,
     places: &'c mut BTreeMap<String, BTreeSet<Place>>,
 }
 
-impl Code<'_, '_, '_> {
+impl Code<'_, '_> {
     /// Notes what the arguments of attributes use that stand in a range of the file's tokens.
     fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
         for text in texts {
@@ -315,7 +366,7 @@ struct Laid<'t> {
 }
 
 impl<'t> Laid<'t> {
-    fn new(body: &'t str, file: &File<'t>, range: Range<usize>) -> Self {
+    fn new(body: &'t str, file: &'t File, range: Range<usize>) -> Self {
         /// Tokens that must agree where the texts meet again.
         const MEET: usize = 4;
         /// Places where the texts may fail to meet before the rest is given up.
@@ -323,7 +374,7 @@ impl<'t> Laid<'t> {
         let tokens = lex(body).tokens;
         let range = &file.tokens[range];
         let mut of_file = vec![None; tokens.len()];
-        let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file.text);
+        let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(&file.text);
         let (mut at, mut there, mut failures) = (0, 0, 0);
         while at < tokens.len() && failures < MOST_FAILURES {
             let meets = |there: usize| {
@@ -345,7 +396,7 @@ impl<'t> Laid<'t> {
             body,
             tokens,
             of_file,
-            file: file.text,
+            file: &file.text,
         }
     }
 
@@ -365,18 +416,16 @@ impl<'t> Laid<'t> {
 }
 
 /// Names in headers, bases and attributes.
-fn headers(
-    mentions: &Mentions,
-    index: &NameIndex,
-    files: &BTreeMap<&str, (Syntax, File<'_>)>,
-    places: &mut BTreeMap<String, BTreeSet<Place>>,
-) {
-    for part in &mentions.parts {
-        let Some((tree, file)) = files.get(part.file.as_str()) else {
+fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>, places: &mut BTreeMap<String, BTreeSet<Place>>) {
+    for (part, decl) in parts_of_files(mentions) {
+        let Some(file) = files.get(part.file.as_str()) else {
             continue;
         };
+        let Some(declared) = file.parts.get(decl) else { continue };
         let around = surroundings(part, mentions, index);
-        let mut note = |names: &[NameUse], range: Range<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
+        let mut bound: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
+        let mut note = |names: &[NameUse], range: Range<usize>| {
+            let mut keys: FxHashMap<String, BTreeSet<String>> = FxHashMap::default();
             for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
@@ -384,27 +433,28 @@ fn headers(
                         _ => None,
                     }
                 });
-                let Some(key) = key else { continue };
-                let word_of_type = word_of_type(name, key);
-                for token in &file.tokens[range.clone()] {
-                    let word = token.text(file.text);
-                    if token.kind == Kind::Word && word.strip_prefix('@').unwrap_or(word) == word_of_type {
-                        places.entry(key.clone()).or_default().insert(file.place(token.start));
-                    }
+                if let Some(key) = key {
+                    keys.entry(word_of_type(name, key).to_owned()).or_default().insert(key.clone());
+                }
+            }
+            for token in file.tokens[range]
+                .iter()
+                .filter(|token| !keys.is_empty() && token.kind == Kind::Word)
+            {
+                let word = token.text(&file.text);
+                for key in keys.get(word.strip_prefix('@').unwrap_or(word)).into_iter().flatten() {
+                    places.entry(key.clone()).or_default().insert(file.place(token.start));
                 }
             }
         };
-        let mut known: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
-        for decl in declarations(tree, &mentions.symbol) {
-            note(&decl.names, header_range(decl, file), &mut known);
-            for member in &decl.members {
-                let range = file.tokens_of(member.span);
-                let end = range
-                    .clone()
-                    .find(|at| matches!(file.tokens[*at].text(file.text), "{" | "=>" | "=" | ";"))
-                    .unwrap_or(range.end);
-                note(&member.names, range.start..end, &mut known);
-            }
+        note(&declared.names, file.header(decl));
+        for member in &declared.members {
+            let range = file.tokens_of(member.span);
+            let end = range
+                .clone()
+                .find(|at| matches!(file.tokens[*at].text(&file.text), "{" | "=>" | "=" | ";"))
+                .unwrap_or(range.end);
+            note(&member.names, range.start..end);
         }
     }
 }
@@ -419,16 +469,6 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
         false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.next_back()),
     }
     .unwrap_or(&name.path)
-}
-
-/// Tokens of a declaration up to its members.
-fn header_range(decl: &TypeDecl, file: &File<'_>) -> Range<usize> {
-    let range = file.tokens_of(decl.span);
-    let end = range
-        .clone()
-        .find(|at| matches!(file.tokens[*at].text(file.text), "{" | ";"))
-        .unwrap_or(range.end);
-    range.start..end
 }
 
 /// The types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may land in it, and heirs,

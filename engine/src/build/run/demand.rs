@@ -551,6 +551,17 @@ impl Run<'_> {
     }
 }
 
+impl Work {
+    /// Replaces the tables that the settled discovery names; whether they are others than before.
+    pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
+        tables.retain(|table| !self.discovery[..self.first].contains(table));
+        let moved = self.discovery[self.first..] != tables[..];
+        self.discovery.truncate(self.first);
+        self.discovery.extend(tables);
+        moved
+    }
+}
+
 fn no_leaf(label: &str, kind: &Leaf, leaves: &dyn Leaves) -> Diagnostic {
     match kind {
         Leaf::File(path) => {

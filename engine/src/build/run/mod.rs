@@ -178,17 +178,6 @@ pub(super) struct Work {
     pub force: bool,
 }
 
-impl Work {
-    /// Replaces the tables that the settled discovery names; whether they are others than before.
-    pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
-        tables.retain(|table| !self.discovery[..self.first].contains(table));
-        let moved = self.discovery[self.first..] != tables[..];
-        self.discovery.truncate(self.first);
-        self.discovery.extend(tables);
-        moved
-    }
-}
-
 /// A transition that is due.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
