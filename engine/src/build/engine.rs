@@ -244,6 +244,10 @@ pub fn sets(manifest: &Manifest) -> Vec<Set> {
             match &input.from {
                 InputFrom::One(_) => {}
                 InputFrom::Many { each: set, .. } | InputFrom::Slice { keys: set, .. } => add(set),
+                InputFrom::Rows { each, keys, .. } => {
+                    add(each);
+                    add(keys);
+                }
             }
         }
     }

@@ -358,7 +358,14 @@ impl Job {
                 Load::Rows(spec) => match &rule.inputs[usize::from(*spec)].from {
                     InputFrom::Slice { node, keys } if missing.is_empty() => {
                         let paged = Paged::new(&shared.blobs, deciding);
-                        match expand::slice(node, keys, &self.vars, &paged) {
+                        match expand::slice(node, None, keys, &self.vars, &paged) {
+                            Ok(rows) => rows.into(),
+                            Err(error) => return Err(self.expanded(Err(error), paged)),
+                        }
+                    }
+                    InputFrom::Rows { table, keys, .. } if missing.is_empty() => {
+                        let paged = Paged::new(&shared.blobs, deciding);
+                        match expand::slice(table, Some(&input.item), keys, &self.vars, &paged) {
                             Ok(rows) => rows.into(),
                             Err(error) => return Err(self.expanded(Err(error), paged)),
                         }

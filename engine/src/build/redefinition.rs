@@ -149,6 +149,10 @@ fn input_text(input: &InputSpec) -> String {
         InputFrom::One(label) => template_text(label),
         InputFrom::Many { each, target } => format!("{} for each of {}", template_text(target), set_text(each)),
         InputFrom::Slice { node, keys } => format!("rows of {} for {}", template_text(node), set_text(keys)),
+        InputFrom::Rows { each, table, keys } => {
+            let (table, keys, each) = (template_text(table), set_text(keys), set_text(each));
+            format!("rows of {table} for {keys}, for each of {each}")
+        }
     };
     if input.digest_only { format!("{text} (digest)") } else { text }
 }

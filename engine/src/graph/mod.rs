@@ -64,6 +64,8 @@ pub enum EdgeFrom {
     Node(NodeId),
     /// Rows of a table among the discovery nodes: their digest.
     Rows(Digest),
+    /// Rows of the table that a discovery node gives, one of several: the node and the digest of the rows.
+    RowsOf(NodeId, Digest),
 }
 
 /// A node.
@@ -420,7 +422,15 @@ impl Edges {
     pub fn input_nodes(&self) -> impl DoubleEndedIterator<Item = NodeId> {
         self.inputs.iter().filter_map(|edge| match edge.from {
             EdgeFrom::Node(id) => Some(id),
-            EdgeFrom::Rows(_) => None,
+            EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => None,
+        })
+    }
+
+    /// The tables of lists of rows, repeats possible. They are among the discovery, named by others of it.
+    pub fn tables(&self) -> impl DoubleEndedIterator<Item = NodeId> {
+        self.inputs.iter().filter_map(|edge| match edge.from {
+            EdgeFrom::RowsOf(id, _) => Some(id),
+            EdgeFrom::Node(_) | EdgeFrom::Rows(_) => None,
         })
     }
 }

@@ -2,7 +2,7 @@
 //! pages are small.
 //!
 //! A page is a sequence of records: slot (u8), flags (u8: 1 has edges, 2 has result), label; with edges: plan (16 bytes), discovery count and
-//! ids, input count and per input spec, 0 and id or 1 and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
+//! ids, input count and per input spec, 0 and id, 1 and digest, or 2, id and digest; with result: key (32), output (32). Counts, ids and lengths are LEB128.
 //! The row key is the page number, big-endian `u32`.
 //!
 //! A row of `Part::Links` says of 256 records what every build needs: slot (u8), flags (u8), 32 bits of the label's digest
@@ -254,6 +254,11 @@ fn write_node(body: &mut Vec<u8>, slot: u8, flags: u8, node: &Node) {
                     body.push(1);
                     body.extend_from_slice(&digest.0);
                 }
+                EdgeFrom::RowsOf(id, digest) => {
+                    body.push(2);
+                    write_number(body, id.0);
+                    body.extend_from_slice(&digest.0);
+                }
             }
         }
     }
@@ -374,6 +379,10 @@ fn skip_node(cursor: &mut Cursor<'_>) -> Option<()> {
             match cursor.byte()? {
                 0 => drop(cursor.number()?),
                 1 => drop(cursor.take(32)?),
+                2 => {
+                    cursor.number()?;
+                    cursor.take(32)?;
+                }
                 _ => return None,
             }
         }
@@ -412,6 +421,7 @@ fn read_edge(cursor: &mut Cursor<'_>) -> Option<Edge> {
     let from = match cursor.byte()? {
         0 => EdgeFrom::Node(NodeId(cursor.number()?)),
         1 => EdgeFrom::Rows(Digest(cursor.array()?)),
+        2 => EdgeFrom::RowsOf(NodeId(cursor.number()?), Digest(cursor.array()?)),
         _ => return None,
     };
     Some(Edge { spec, from })
@@ -463,7 +473,7 @@ mod tests {
                 let other = graph.intern(&format!("//n/{b}:x"));
                 match kind {
                     0 => { graph.settle(id, Filed { key: ActionKey(Digest::of(&a.to_le_bytes())), output: Digest::of(&b.to_le_bytes()) }); }
-                    1 => graph.rewire(id, Edges { plan: PlanDigest([*a as u8; 16]), discovery: [other].into(), inputs: [Edge { spec: 7, from: EdgeFrom::Node(other) }, Edge { spec: 300, from: EdgeFrom::Rows(Digest::of(b"r")) }].into() }),
+                    1 => graph.rewire(id, Edges { plan: PlanDigest([*a as u8; 16]), discovery: [other].into(), inputs: [Edge { spec: 7, from: EdgeFrom::Node(other) }, Edge { spec: 300, from: EdgeFrom::Rows(Digest::of(b"r")) }, Edge { spec: 301, from: EdgeFrom::RowsOf(other, Digest::of(b"r")) }].into() }),
                     2 if !graph.iter().any(|(_, node)| node.reads().any(|read| read == id)) => graph.remove(id),
                     3 => graph.set_stale(id, false),
                     _ => {}

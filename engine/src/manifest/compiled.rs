@@ -239,6 +239,12 @@ impl Encoder {
                 self.template(node);
                 self.set(keys);
             }
+            InputFrom::Rows { each, table, keys } => {
+                self.number(3);
+                self.set(each);
+                self.template(table);
+                self.set(keys);
+            }
         }
     }
 }
@@ -389,6 +395,11 @@ impl<'a> Decoder<'a> {
                 node: self.template()?,
                 keys: self.set()?,
             },
+            3 => InputFrom::Rows {
+                each: self.set()?,
+                table: self.template()?,
+                keys: self.set()?,
+            },
             _ => return None,
         })
     }
@@ -430,6 +441,7 @@ mod tests {
             template().prop_map(InputFrom::One),
             (set(), template()).prop_map(|(each, target)| InputFrom::Many { each, target }),
             (template(), set()).prop_map(|(node, keys)| InputFrom::Slice { node, keys }),
+            (set(), template(), set()).prop_map(|(each, table, keys)| InputFrom::Rows { each, table, keys }),
         ];
         ("[a-c]{1,2}", from, any::<bool>()).prop_map(|(role, from, digest_only)| InputSpec {
             role: role.into(),

@@ -143,6 +143,15 @@ pub enum InputFrom {
         /// Which rows; keys the table lacks are no error (their absence is part of the digest).
         keys: SetSpec,
     },
+    /// A list: of the table `table` with `{item}` for every item of `each` the rows under `keys`.
+    Rows {
+        /// The items.
+        each: SetSpec,
+        /// Label template of the tables, with `{item}`.
+        table: Template,
+        /// Which rows, of each table the same.
+        keys: SetSpec,
+    },
 }
 
 /// Where an output is laid out.

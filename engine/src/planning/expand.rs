@@ -1,6 +1,7 @@
 //! Expansion: from a rule and the blobs that decide it to the list of a node's inputs.
 //!
-//! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first. Expansion is a pure function of the
+//! The nodes that decide (sets, tables, keys) are the node's *discovery*: they must be settled first, and where a set names tables whose
+//! rows are read, these after it. Expansion is a pure function of the
 //! rule and their blobs, so its result may be reused while neither moved.
 
 use crate::graph::lookups::Lookup;
@@ -33,6 +34,8 @@ pub enum PlannedInput {
         spec: u16,
         /// Digest of the sub-table.
         digest: Digest,
+        /// The table, where the role is a list of them.
+        of: Option<Label>,
     },
 }
 
@@ -92,11 +95,35 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
                 push(Some(fill_label(node, vars, None)?));
                 push(set_node(keys, vars)?);
             }
+            InputFrom::Rows { each, keys, .. } => {
+                push(set_node(each, vars)?);
+                push(set_node(keys, vars)?);
+            }
         }
     }
     // Which nodes there are of two variables is no part of what the rule runs over: a set of their own tells.
     if let Some((_, set)) = &rule.inner {
         push(set_node(set, vars)?);
+    }
+    Ok(labels)
+}
+
+/// The tables that a rule reads rows of and that only the blobs of its [`discovery`] name: the second half of what decides its inputs.
+///
+/// # Errors
+/// When a blob or a label is not what the rule takes it for.
+pub fn tables(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Label>, ExpandError> {
+    let mut labels: Vec<Label> = Vec::new();
+    for input in &rule.inputs {
+        let InputFrom::Rows { each, table, .. } = &input.from else {
+            continue;
+        };
+        for item in items(each, vars, blobs)? {
+            let label = fill_label(table, vars, Some(&item))?;
+            if !labels.contains(&label) {
+                labels.push(label);
+            }
+        }
     }
     Ok(labels)
 }
@@ -205,23 +232,34 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
                 }
             }
             InputFrom::Slice { node, keys } => {
-                let rows = slice(node, keys, vars, blobs)?;
+                let rows = slice(node, None, keys, vars, blobs)?;
                 planned.push(PlannedInput::Slice {
                     spec,
                     digest: Digest::of(&rows),
+                    of: None,
                 });
+            }
+            InputFrom::Rows { each, table, keys } => {
+                for item in items(each, vars, blobs)? {
+                    let rows = slice(table, Some(&item), keys, vars, blobs)?;
+                    planned.push(PlannedInput::Slice {
+                        spec,
+                        digest: Digest::of(&rows),
+                        of: Some(fill_label(table, vars, Some(&item))?),
+                    });
+                }
             }
         }
     }
     Ok(planned)
 }
 
-/// The sub-table of the rows under the given keys; keys that the table lacks leave no trace but their absence.
+/// The sub-table of the rows under the given keys of the table, for an `{item}` if it is one of several; keys that the table lacks leave no trace but their absence.
 ///
 /// # Errors
 /// When the node's blob is not a table or the keys cannot be read.
-pub fn slice(node: &Template, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
-    let label = fill_label(node, vars, None)?;
+pub fn slice(node: &Template, item: Option<&str>, keys: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<u8>, ExpandError> {
+    let label = fill_label(node, vars, item)?;
     let mut table = Rows::open(&label, blobs.get(label.as_str()), blobs)?;
     let keys = items(keys, vars, blobs)?;
     let mut rows = TableWriter::default();
@@ -509,7 +547,7 @@ mod tests {
         ]);
         let vars = Vars::from([("type".into(), "A".into())]);
         let table = Template::parse("//i:t").expect("template");
-        let digest = |more: &str| slice(&table, &keys, &vars, &blobs(&[("//i:t", &rows(more))])).map(|rows| Digest::of(&rows));
+        let digest = |more: &str| slice(&table, None, &keys, &vars, &blobs(&[("//i:t", &rows(more))])).map(|rows| Digest::of(&rows));
         assert_eq!(digest("D"), digest("E"));
         assert_ne!(digest("D"), digest("C"));
     }

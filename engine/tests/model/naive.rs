@@ -198,16 +198,29 @@ impl<'a> Naive<'a> {
                     labels.push(fill(node, vars, None)?);
                     sets.push(keys);
                 }
+                InputFrom::Rows { each, keys, .. } => sets.extend([each, keys]),
             }
         }
         for set in sets {
             labels.extend(set_label(set, vars)?);
         }
         let outputs: Vec<bool> = labels.iter().map(|label| self.eval(label).is_some()).collect();
-        if outputs.into_iter().all(|there| there) {
-            Ok(())
-        } else {
-            Err(Unread::Missing)
+        if !outputs.into_iter().all(|there| there) {
+            return Err(Unread::Missing);
+        }
+        // What these name is asked for next.
+        let mut tables: Vec<String> = Vec::new();
+        for input in &rule.inputs {
+            if let InputFrom::Rows { each, table, .. } = &input.from {
+                for item in self.items(each, vars)? {
+                    tables.push(fill(table, vars, Some(&item))?);
+                }
+            }
+        }
+        let outputs: Vec<bool> = tables.iter().map(|label| self.eval(label).is_some()).collect();
+        match outputs.into_iter().all(|there| there) {
+            true => Ok(()),
+            false => Err(Unread::Missing),
         }
     }
 
@@ -231,6 +244,16 @@ impl<'a> Naive<'a> {
                     let keys = self.items(keys, vars)?;
                     let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
                     push("", None, write_table(&rows));
+                }
+                InputFrom::Rows { each, table, keys } => {
+                    let keys = self.items(keys, vars)?;
+                    for item in self.items(each, vars)? {
+                        let label = fill(table, vars, Some(&item))?;
+                        let made = self.eval(&label).ok_or(Unread::Missing)?;
+                        let table = Table::open(&made.bytes).ok_or(Unread::Bad)?;
+                        let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
+                        push(&item, None, write_table(&rows));
+                    }
                 }
             }
         }

@@ -17,7 +17,7 @@ struct Entry {
 
 const DOCS: &str = "each = { d = \"glob:docs/**/*.txt\" }";
 
-const CATALOGUE: [Entry; 22] = [
+const CATALOGUE: [Entry; 24] = [
     Entry {
         name: "clean",
         needs: &[],
@@ -221,6 +221,24 @@ const CATALOGUE: [Entry; 22] = [
         choices: &[],
         out: "",
     },
+    Entry {
+        name: "own",
+        needs: &["clean"],
+        text: "//doc/{d}:own",
+        uses: "table",
+        inputs: "text = \"//doc/{d}:clean\"",
+        choices: &[],
+        out: "",
+    },
+    Entry {
+        name: "gather",
+        needs: &["links", "own"],
+        text: "//doc/{d}:gather",
+        uses: "concat",
+        inputs: "rows = { each = \"//doc/{d}:links\", table = \"//doc/{item}:own\", keys = % }",
+        choices: &["[\"alpha\", \"beta\"]", "\"//doc/{d}:own\""],
+        out: "\"gather/{d}\"",
+    },
 ];
 
 /// How many rules there are to choose from.
@@ -245,7 +263,7 @@ impl Shape {
     /// Any of them.
     pub fn any() -> impl Strategy<Value = Self> {
         let bits = || prop_oneof![Just(u32::MAX), any::<u32>()];
-        let bytes = |below: u8| proptest::array::uniform22(0..below);
+        let bytes = |below: u8| proptest::array::uniform24(0..below);
         (bits(), bits(), bytes(3), bytes(4)).prop_map(|(on, keep, out, choice)| Self {
             on,
             keep,

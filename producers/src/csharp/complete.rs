@@ -1,14 +1,14 @@
 //! `csharp/complete`: one type as a whole, the parts of a partial type merged.
 //!
-//! Line numbers are dropped here, so that an edit elsewhere in a file ends at this node. Of each file only the declarations of the
-//! one type are decoded; the others are skipped over. It does not know projects: the rule chose the files.
+//! Line numbers are dropped here: layout ends at this node. Of each file only the row of the one type is read, so that an edit of
+//! another type does not reach it. It does not know projects: the rule chose the files.
 
 use super::hashes::{after_modifiers, signature, type_access};
 use super::ids::member_key;
 use super::model::{Member, Span, TypeDecl, TypeKind, Using};
+use super::syntax_table::{self, Declared};
 use super::types::symbol_of;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
-use minicbor::decode::{Decoder, Error};
 use minicbor::{Decode, Encode};
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ pub struct CompleteType;
 
 impl Producer for CompleteType {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/complete", 4)
+        ProducerId::new("csharp/complete", 5)
     }
 
     fn sees(&self, _: &engine::seams::producer::Params) -> engine::seams::producer::Sees {
@@ -153,7 +153,7 @@ impl Producer for CompleteType {
         let key = inputs
             .var("type")
             .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
-        let complete = complete(symbol_of(key), inputs.all("parts"))?;
+        let complete = complete(symbol_of(key), inputs.all("parts"), inputs.all("usings"))?;
         Ok(Output::new(
             minicbor::to_vec(&complete).expect("invariant: writing to memory cannot fail"),
         ))
@@ -168,126 +168,28 @@ pub fn read(input: &Input) -> Result<Complete, Failure> {
     minicbor::decode(&input.bytes).map_err(|error| Failure::permanent(format!("a merged type cannot be decoded: {error}")))
 }
 
-/// Merges the parts of `symbol` found in `files`.
+/// Merges the parts of `symbol`: the rows of the tables of its files, and the using directives of the same files.
 ///
 /// # Errors
-/// When a blob cannot be decoded or no file declares the type.
-pub fn complete(symbol: &str, files: &[Input]) -> Result<Complete, Failure> {
+/// When a row cannot be decoded or no file declares the type.
+pub fn complete(symbol: &str, parts: &[Input], usings: &[Input]) -> Result<Complete, Failure> {
     let mut found = Vec::new();
-    for file in files {
-        let chosen = choose(&file.bytes, symbol)
-            .map_err(|error| Failure::permanent(format!("the declarations of {} cannot be decoded: {error}", file.item)))?;
-        found.push((&*file.item, chosen));
+    for (part, usings) in parts.iter().zip(usings) {
+        if let Some(declared) = syntax_table::declared(part, symbol)? {
+            found.push((&*part.item, declared, syntax_table::usings(usings)?));
+        }
     }
     merge(symbol, found).ok_or_else(|| Failure::permanent(format!("no part of {symbol} is in its files any more")))
 }
 
-/// What one file says of one type.
-#[derive(Default)]
-struct Chosen {
-    usings: Vec<Using>,
-    decls: Vec<TypeDecl>,
-    enclosing: Vec<Enclosing>,
-    nested: Vec<Nested>,
-}
-
-/// Decodes the declarations of `symbol` and the heads of the types around it; skips everything else. It relies on the array form
-/// of [`Syntax`] (a test compares it with full decoding).
-fn choose(bytes: &[u8], symbol: &str) -> Result<Chosen, Error> {
-    let mut decoder = Decoder::new(bytes);
-    let mut chosen = Chosen::default();
-    let fields = decoder.array()?.ok_or_else(|| Error::message("arrays have a length"))?;
-    if fields < 4 {
-        return Err(Error::message("four fields"));
-    }
-    decoder.skip()?;
-    chosen.usings = decoder.decode()?;
-    let count = decoder.array()?.ok_or_else(|| Error::message("arrays have a length"))?;
-    for _ in 0..count {
-        let start = decoder.position();
-        decoder.array()?;
-        let (namespace, path) = (decoder.str()?, decoder.str()?);
-        match relation(namespace, path, symbol) {
-            Relation::Itself => {
-                decoder.set_position(start);
-                chosen.decls.push(decoder.decode()?);
-            }
-            Relation::Around => {
-                let path = path.to_owned();
-                decoder.skip()?;
-                let kind = decoder.decode()?;
-                let type_parameters = decoder.decode()?;
-                if !chosen.enclosing.iter().any(|other| other.path == path) {
-                    chosen.enclosing.push(Enclosing {
-                        path,
-                        type_parameters,
-                        kind,
-                    });
-                }
-                decoder.set_position(start);
-                decoder.skip()?;
-            }
-            Relation::Inside => {
-                let name = path.rsplit('+').next().unwrap_or(path).to_owned();
-                decoder.skip()?;
-                let kind = decoder.decode()?;
-                decoder.skip()?;
-                let modifiers: Vec<String> = decoder.decode()?;
-                decoder.skip()?;
-                let header = after_modifiers(decoder.str()?, &modifiers).to_owned();
-                chosen.nested.push(Nested {
-                    name,
-                    kind,
-                    access: String::new(),
-                    modifiers,
-                    header,
-                });
-                decoder.set_position(start);
-                decoder.skip()?;
-            }
-            Relation::Other => {
-                decoder.set_position(start);
-                decoder.skip()?;
-            }
-        }
-    }
-    chosen.enclosing.sort_by_key(|outer| outer.path.len());
-    Ok(chosen)
-}
-
-enum Relation {
-    Itself,
-    Around,
-    /// Directly inside it.
-    Inside,
-    Other,
-}
-
-fn relation(namespace: &str, path: &str, symbol: &str) -> Relation {
-    let rest = if namespace.is_empty() {
-        Some(symbol)
-    } else {
-        symbol.strip_prefix(namespace).and_then(|rest| rest.strip_prefix('.'))
-    };
-    let Some(rest) = rest else { return Relation::Other };
-    match rest.strip_prefix(path) {
-        Some("") => Relation::Itself,
-        Some(rest) if rest.starts_with('+') => Relation::Around,
-        _ => match path.strip_prefix(rest).and_then(|inner| inner.strip_prefix('+')) {
-            Some(inner) if !inner.contains('+') => Relation::Inside,
-            _ => Relation::Other,
-        },
-    }
-}
-
-fn merge(symbol: &str, found: Vec<(&str, Chosen)>) -> Option<Complete> {
+fn merge(symbol: &str, found: Vec<(&str, Declared, Vec<Using>)>) -> Option<Complete> {
     let mut whole: Option<Complete> = None;
     let mut nested: Vec<Nested> = Vec::new();
-    for (file, chosen) in found {
-        nested.extend(chosen.nested);
-        for decl in chosen.decls {
+    for (file, declared, usings) in found {
+        nested.extend(declared.nested);
+        for decl in declared.parts {
             let whole = whole.get_or_insert_with(|| first(symbol, &decl));
-            whole.add(file, decl, &chosen.usings, &chosen.enclosing);
+            whole.add(file, decl, &usings, &declared.enclosing);
         }
     }
     let mut whole = whole?;
@@ -482,41 +384,18 @@ fn join(one: &mut Member, other: Member) {
 mod tests {
     use super::super::fixture::{decl, file, input, member};
     use super::*;
-    use crate::csharp::model::{MemberKind, Syntax};
-
-    #[test]
-    fn choosing_equals_decoding_everything() {
-        let mut syntax = file(vec![
-            decl("N", "Outer`1"),
-            decl("N", "Outer`1+In"),
-            decl("N", "Outer`1+Inner"),
-            decl("", "N"),
-        ]);
-        syntax.types[0].type_parameters = vec!["T".into()];
-        syntax.types[2].members.push(member(MemberKind::Method, "Run", "void Run()", "{ }"));
-        let blob = input("a.cs", &syntax);
-        let chosen = choose(&blob.bytes, "N.Outer`1+Inner").expect("well-formed");
-        let whole: Syntax = minicbor::decode(&blob.bytes).expect("well-formed");
-        assert_eq!(chosen.decls, [whole.types[2].clone()]);
-        assert_eq!(
-            chosen
-                .enclosing
-                .iter()
-                .map(|outer| (outer.path.as_str(), outer.type_parameters.len()))
-                .collect::<Vec<_>>(),
-            [("Outer`1", 1)]
-        );
-    }
+    use crate::csharp::model::MemberKind;
 
     #[test]
     fn a_type_that_went_away_is_a_failure() {
-        assert!(complete("N.Gone", &[input("a.cs", &file(vec![decl("N", "Here")]))]).is_err());
+        let files = [input("a.cs", &file(vec![decl("N", "Here")]))];
+        assert!(complete("N.Gone", &files, &files).is_err());
     }
 
     #[test]
     fn garbage_is_a_failure() {
-        let garbage = Input::of("a.cs", vec![0x9f, 0xff, 0x84]);
-        assert!(complete("A", &[garbage]).is_err());
+        let garbage = [Input::of("a.cs", vec![0x9f, 0xff, 0x84])];
+        assert!(complete("A", &garbage, &garbage).is_err());
     }
 
     #[test]
@@ -527,7 +406,8 @@ mod tests {
             method.modifiers = vec!["partial".into()];
             syntax.types[at].members.push(method);
         }
-        let whole = complete("A", &[input("a.cs", &syntax)]).expect("declared");
+        let files = [input("a.cs", &syntax)];
+        let whole = complete("A", &files, &files).expect("declared");
         assert_eq!(whole.members.len(), 1);
         assert_eq!(whole.members[0].member.body, "{ Go(); }");
         assert_eq!(

@@ -57,6 +57,7 @@ mod tests {
                 kind: "class".into(),
                 namespace: String::new(),
                 project: None,
+                symbol: String::new(),
             };
             json(&row)
         };

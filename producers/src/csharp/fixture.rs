@@ -93,7 +93,7 @@ pub(crate) fn name(path: &str, place: NamePlace) -> NameUse {
 }
 
 pub(crate) fn input(item: &str, syntax: &Syntax) -> Input {
-    blob(item, minicbor::to_vec(syntax).expect("memory"))
+    blob(item, super::syntax::encode(syntax))
 }
 
 pub(crate) fn blob(item: &str, bytes: impl Into<Vec<u8>>) -> Input {
@@ -126,6 +126,7 @@ pub(crate) fn run_with(
 /// A whole workspace run through the producers, as the ruleset wires them.
 pub(crate) struct World {
     syntax: Vec<Input>,
+    sources: Vec<Input>,
     projects: Vec<Input>,
     pub(crate) types: Vec<u8>,
     pub(crate) symbols: Vec<u8>,
@@ -153,10 +154,45 @@ impl World {
         let symbols = run(&super::symbols::Symbols, "", "{}", roles).expect("symbols").bytes;
         Self {
             syntax,
+            sources: Vec::new(),
             projects,
             types,
             symbols,
         }
+    }
+
+    /// A workspace of these texts, read by the parser.
+    pub(crate) fn of_texts(files: &[(&str, &str)]) -> Self {
+        let read = |text: &str, path: &str| super::parse::read(text, &Default::default(), path).0;
+        let syntax: Vec<(&str, Syntax)> = files.iter().map(|(path, text)| (*path, read(text, path))).collect();
+        Self {
+            sources: files.iter().map(|(path, text)| blob(path, *text)).collect(),
+            ..Self::new(&syntax, &[])
+        }
+    }
+
+    /// The parts of a type as the ruleset gives them.
+    fn parts(&self, key: &str) -> Vec<Input> {
+        let files = self.row(key).files;
+        let is_part = |input: &&Input| files.iter().any(|file| **file == *input.item);
+        self.syntax.iter().filter(is_part).cloned().collect()
+    }
+
+    /// The lines of a type as the ruleset gives them.
+    fn lines(&self, key: &str) -> Vec<Input> {
+        let lines = |part: Input| {
+            let source = self
+                .sources
+                .iter()
+                .find(|source| source.item == part.item)
+                .expect("a text")
+                .bytes
+                .to_vec();
+            let item = part.item.clone();
+            let roles = vec![("syntax", vec![part]), ("source", vec![blob("", source)])];
+            blob(&item, run(&super::lines::LinesOf, "", "{}", roles).expect("lines").bytes)
+        };
+        self.parts(key).into_iter().map(lines).collect()
     }
 
     pub(crate) fn projects(&self) -> Vec<Input> {
@@ -195,20 +231,26 @@ impl World {
         let row = || vec![Self::slice(&self.types, &[key.to_owned()])];
         let semantic = crate::semantic::Semantic::new(Arc::new(crate::llm::Refusing));
         let (producer, roles): (&dyn Producer, _) = match name {
-            "complete" => {
-                let files = self.row(key).files;
+            "complete" => (
+                &super::complete::CompleteType,
+                vec![("parts", self.parts(key)), ("usings", self.parts(key))],
+            ),
+            "usages" => {
+                let mentions = one("mentions");
+                let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
                 (
-                    &super::complete::CompleteType,
-                    vec![(
-                        "parts",
-                        self.syntax
-                            .iter()
-                            .filter(|input| files.contains(&input.item.to_string()))
-                            .cloned()
-                            .collect(),
-                    )],
+                    &super::usages::Usages,
+                    vec![
+                        ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
+                        ("members", vec![Self::slice(&self.member_index(), &keys.keys)]),
+                        ("parts", self.parts(key)),
+                        ("usings", self.parts(key)),
+                        ("lines", self.lines(key)),
+                        ("mentions", mentions),
+                    ],
                 )
             }
+            "members" => (&super::members::Members, vec![("complete", one("complete"))]),
             "structure" => (&super::structure::Structure, vec![("complete", one("complete"))]),
             "impl" => (&super::implementation::Implementation, vec![("complete", one("complete"))]),
             "xmldoc" => (&super::xmldoc::XmlDoc, vec![("complete", one("complete"))]),

@@ -34,9 +34,17 @@ pub struct Token {
     pub kind: Kind,
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often this thread asked a token for its text: the work of every reader of tokens.
+    pub(crate) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
 impl Token {
     /// The token's text.
     pub fn text<'t>(&self, source: &'t str) -> &'t str {
+        #[cfg(test)]
+        LOOKS.with(|looks| looks.set(looks.get() + 1));
         &source[self.start as usize..self.end as usize]
     }
 }

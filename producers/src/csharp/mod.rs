@@ -2,12 +2,15 @@
 
 pub mod aliases;
 pub mod api;
+#[cfg(test)]
+mod bounded_tests;
 mod brackets;
 pub mod canonical;
 pub mod code;
 pub mod complete;
 mod condition;
 pub mod conflicts;
+mod declared_names;
 pub mod defines;
 pub mod dependencies;
 pub mod deps;
@@ -27,6 +30,7 @@ mod keywords;
 mod knowledge_tests;
 pub mod layout;
 pub mod lexer;
+pub mod lines;
 pub mod members;
 pub mod mentions;
 pub mod model;
@@ -43,6 +47,7 @@ pub mod render;
 pub mod structure;
 pub mod symbols;
 pub mod syntax;
+pub mod syntax_table;
 pub mod types;
 pub mod usages;
 pub mod variants;
@@ -66,6 +71,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(deps::member_index::MemberIndex);
     registry.add(deps::api::ApiDeps);
     registry.add(deps::Deps);
+    registry.add(lines::LinesOf);
     registry.add(usages::Usages);
     registry.add(dependencies::DependencyTable);
     registry.add(graph::Graph);

@@ -1,4 +1,4 @@
-//! What one C# file declares and mentions, as data: the output of `csharp/syntax`, encoded with minicbor.
+//! What one C# file declares and mentions, as data: the output of `csharp/syntax`, see [`super::syntax_table`] for its form.
 //!
 //! Texts are cut from the original bytes and normalised by our own lexer (tokens joined by the lexer's canonical spacing), never
 //! from grammar node kinds, so that a grammar upgrade moves no hash.
@@ -257,6 +257,17 @@ impl TypeDecl {
             self.path.clone()
         } else {
             format!("{}.{}", self.namespace, self.path)
+        }
+    }
+
+    /// Whether its name in labels is `symbol`.
+    pub fn is(&self, symbol: &str) -> bool {
+        let Some(rest) = symbol.strip_suffix(&*self.path) else {
+            return false;
+        };
+        match self.namespace.is_empty() {
+            true => rest.is_empty(),
+            false => rest.strip_suffix('.') == Some(&*self.namespace),
         }
     }
 }

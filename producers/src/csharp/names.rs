@@ -4,7 +4,7 @@ use super::model::{Syntax, TypeDecl, TypeKind, Using};
 use super::syntax;
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Registry};
 use minicbor::{Decode, Encode};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Raised whenever the same syntax may give other [`Names`].
 pub const VERSION: u32 = 1;
@@ -61,6 +61,12 @@ pub struct Names {
 
 /// The projection.
 pub fn names(syntax: &Syntax) -> Names {
+    let interfaces: HashSet<(&str, &str)> = syntax
+        .types
+        .iter()
+        .filter(|decl| decl.kind == TypeKind::Interface)
+        .map(|decl| (decl.namespace.as_str(), decl.path.as_str()))
+        .collect();
     let mut types: Vec<NamedType> = syntax
         .types
         .iter()
@@ -70,7 +76,7 @@ pub fn names(syntax: &Syntax) -> Names {
             name: decl.name.clone(),
             kind: decl.kind,
             arity: decl.type_parameters.len() as u32,
-            accessibility: accessibility(&decl.modifiers, default_accessibility(syntax, decl)).to_owned(),
+            accessibility: accessibility(&decl.modifiers, default_accessibility(&interfaces, decl)).to_owned(),
             is_partial: decl.modifiers.iter().any(|modifier| modifier == "partial"),
             is_static: decl.modifiers.iter().any(|modifier| modifier == "static"),
             bases: decl.bases.clone(),
@@ -102,12 +108,11 @@ pub fn names(syntax: &Syntax) -> Names {
 }
 
 /// What the language takes when nothing is written: `internal` at the top, `public` in an interface, `private` in other types.
-fn default_accessibility(syntax: &Syntax, decl: &TypeDecl) -> &'static str {
+fn default_accessibility(interfaces: &HashSet<(&str, &str)>, decl: &TypeDecl) -> &'static str {
     let Some((outer, _)) = decl.path.rsplit_once('+') else {
         return "internal";
     };
-    let in_interface = |other: &TypeDecl| other.kind == TypeKind::Interface && other.path == outer && other.namespace == decl.namespace;
-    if syntax.types.iter().any(in_interface) {
+    if interfaces.contains(&(decl.namespace.as_str(), outer)) {
         "public"
     } else {
         "private"

@@ -1,32 +1,22 @@
-//! Producer `csharp/syntax`: what one file declares and mentions ([`Syntax`], encoded with minicbor), one parse a file.
+//! Producer `csharp/syntax`: what one file declares and mentions ([`Syntax`](super::model::Syntax), as a table: see [`super::syntax_table`]),
+//! one parse a file.
 //!
 //! Symbols for `#if` come from the input `defines`, usually `//files/P:defines`, which holds only those that matter to the file, and
 //! from the parameter of that name.
 
-use super::model::{Syntax, Tier};
+use super::model::Tier;
 use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Adds the producer.
 pub fn register(registry: &mut Registry) {
     registry.add(SyntaxProducer);
 }
 
-/// Decodes the output of `csharp/syntax`.
-///
-/// # Errors
-/// A permanent failure when the bytes are no such output.
-pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
-    minicbor::decode(bytes).map_err(|error| Failure::permanent(format!("the input is no output of csharp/syntax: {error}")))
-}
-
-/// Encodes what `csharp/syntax` outputs.
-pub fn encode(syntax: &Syntax) -> Vec<u8> {
-    minicbor::to_vec(syntax).expect("invariant: writing to memory cannot fail")
-}
+pub use super::syntax_table::{decode, encode};
 
 struct SyntaxProducer;
 

@@ -37,6 +37,9 @@ pub struct TypeRow {
     /// Identifier of the project (`P1`), if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// Namespace and path: the key without the scope that tells it from others of that symbol.
+    #[serde(default)]
+    pub symbol: String,
     /// Whether the identifier had to be made longer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub widened: bool,
@@ -69,7 +72,7 @@ struct Found {
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 3)
+        ProducerId::new("csharp/types", 4)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -208,6 +211,7 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
                 kind: kind_word(part.kind).to_owned(),
                 namespace: part.namespace.clone(),
                 project: project.map(|project| project.id.clone()),
+                symbol: symbol_of(&key).to_owned(),
                 widened: id.widened,
             };
             (key, json(&row))

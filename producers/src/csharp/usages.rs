@@ -2,12 +2,13 @@
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
 //! member of that name on a value whose type is not known. Places are JSON arrays of objects, in the order of the text. The binder
-//! works on canonical text; its tokens are laid over those of the file to find the places.
+//! works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
 use super::code;
 use super::code::ast::{Argument, Statement, TypeRef};
 use super::code::facts::{Facts, MemberCode, attribute, facts};
 use super::complete::{Complete, complete};
+use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
 pub use super::deps::flow::Call;
@@ -17,9 +18,11 @@ use super::deps::resolve::Resolver;
 use super::deps::shape::Shape;
 use super::deps::world::World;
 use super::deps::{OWN, Subject, surroundings};
-use super::lexer::{Kind, Token, lex};
-use super::mentions::Mentions;
-use super::model::{MemberKind, NameUse, Span, Syntax, TypeDecl, TypeKind};
+use super::lexer::{Token, lex};
+use super::lines::{self, Line, Lines};
+use super::mentions::{MentionPart, Mentions};
+use super::model::{Member, MemberKind, NameUse, Span, TypeDecl, TypeKind};
+use super::syntax_table::{self, Declared};
 use super::types::{json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
@@ -37,7 +40,7 @@ pub struct Place {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The line without the white space around it.
+    /// The line without the white space around it; of a line longer than [`LONGEST_LINE`] what stands around the place, `…` where it is cut.
     pub text: String,
     /// How a method is called there; absent where it is named without a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,13 +66,14 @@ impl Producer for Usages {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
         let world = World::read(&inputs.one("members")?.bytes)?;
-        let whole = complete(symbol_of(own), inputs.all("parts"))?;
+        let symbol = symbol_of(own);
+        let whole = complete(symbol, inputs.all("parts"), inputs.all("usings"))?;
         let mut files = BTreeMap::new();
-        for (syntax, source) in inputs.all("parts").iter().zip(inputs.all("sources")) {
-            let tree: Syntax = minicbor::decode(&syntax.bytes)
-                .map_err(|error| Failure::permanent(format!("the declarations of {} cannot be decoded: {error}", syntax.item)))?;
-            let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent(format!("{} is no text", source.item)))?;
-            files.insert(&*syntax.item, (tree, File::new(&source.item, text)));
+        for (part, lines) in inputs.all("parts").iter().zip(inputs.all("lines")) {
+            let rows = syntax_table::declared(part, symbol)?.zip(lines::read(&lines.bytes, symbol)?);
+            if let Some((declared, lines)) = rows {
+                files.insert(&*part.item, File::new(&part.item, declared, lines));
+            }
         }
         let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
         in_code(own, &whole, &mentions, &index, &world, &files, &mut places);
@@ -79,85 +83,157 @@ impl Producer for Usages {
     }
 }
 
-/// A file's text and its tokens.
-struct File<'t> {
-    path: &'t str,
-    text: &'t str,
+/// Longest text of a place in bytes: a line of any length holds any number of places.
+pub const LONGEST_LINE: usize = 200;
+
+/// Bytes before the place that a cut text shows.
+const BEFORE: usize = 80;
+
+/// Characters are counted once for each so many bytes.
+const BLOCK: usize = 256;
+
+/// What a file says of the type: its declarations, their lines and their tokens.
+struct File {
+    path: String,
+    /// The declarations, with spans as in the file.
+    parts: Vec<TypeDecl>,
+    /// From the beginning of each declaration to its members.
+    headers: Vec<Span>,
+    text: String,
+    lines: Vec<Line>,
+    /// Tokens of headers and members, in order.
     tokens: Vec<Token>,
-    lines: Vec<u32>,
+    /// Characters that begin before each block of [`BLOCK`] bytes.
+    blocks: Vec<u32>,
 }
 
-impl<'t> File<'t> {
-    fn new(path: &'t str, text: &'t str) -> Self {
-        let starts = text
-            .bytes()
-            .enumerate()
-            .filter(|(_, byte)| *byte == b'\n')
-            .map(|(at, _)| at as u32 + 1);
-        Self {
-            path,
-            text,
-            tokens: lex(text).tokens,
-            lines: std::iter::once(0).chain(starts).collect(),
+impl File {
+    fn new(path: &str, declared: Declared, lines: Lines) -> Self {
+        let mut counted = 0;
+        let blocks = lines.text.as_bytes().chunks(BLOCK).map(|block| {
+            let before = counted;
+            counted += characters(block);
+            before
+        });
+        let mut file = Self {
+            path: path.to_owned(),
+            parts: declared.parts,
+            headers: lines.parts.iter().map(|part| part.header.placed(part.line, part.from)).collect(),
+            blocks: blocks.collect(),
+            text: lines.text,
+            lines: lines.lines,
+            tokens: Vec::new(),
+        };
+        for (decl, start) in file.parts.iter_mut().zip(&lines.parts) {
+            decl.span = decl.span.placed(start.line, start.from);
+            decl.members
+                .iter_mut()
+                .for_each(|member| member.span = member.span.placed(start.line, start.from));
         }
+        let members = file.parts.iter().flat_map(|decl| &decl.members).map(|member| member.span);
+        let mut stretches: Vec<Range<usize>> = members.chain(file.headers.iter().copied()).map(|span| file.bytes(span)).collect();
+        stretches.sort_by_key(|bytes| (bytes.start, bytes.end));
+        let mut done = 0;
+        for bytes in stretches {
+            // Positional members stand in the header, declarators in the declaration of the first.
+            if bytes.start < done {
+                continue;
+            }
+            done = bytes.end;
+            let start = bytes.start as u32;
+            let tokens = lex(&file.text[bytes]).tokens.into_iter();
+            file.tokens.extend(tokens.map(|token| Token {
+                start: token.start + start,
+                end: token.end + start,
+                ..token
+            }));
+        }
+        file
+    }
+
+    /// The bytes of a stretch of the file in the text.
+    fn bytes(&self, span: Span) -> Range<usize> {
+        let byte = |number: u32, within: u32| {
+            let at = self.lines.binary_search_by_key(&number, |line| line.number);
+            let byte = at.map_or(self.text.len(), |at| {
+                (self.lines[at].start + within.saturating_sub(self.lines[at].bytes)) as usize
+            });
+            self.text.floor_char_boundary(byte)
+        };
+        let start = byte(span.first, span.from);
+        start..byte(span.last, span.to).max(start)
     }
 
     /// Tokens of a stretch of the file.
     fn tokens_of(&self, span: Span) -> Range<usize> {
-        let byte = |line: u32, within: u32| {
-            let start = (line as usize).checked_sub(1).and_then(|line| self.lines.get(line));
-            start.map_or(self.text.len() as u32, |start| start + within)
-        };
-        let (start, end) = (byte(span.first, span.from), byte(span.last, span.to));
-        let first = self.tokens.partition_point(|token| token.start < start);
-        first..self.tokens.partition_point(|token| token.start < end).max(first)
+        let bytes = self.bytes(span);
+        let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
+        first..self.tokens.partition_point(|token| (token.start as usize) < bytes.end).max(first)
     }
 
-    /// The word at a token, without `@`; empty if it is none.
-    fn word(&self, at: usize) -> &'t str {
-        let token = &self.tokens[at];
-        let text = token.text(self.text);
-        match token.kind {
-            Kind::Word => text.strip_prefix('@').unwrap_or(text),
-            _ => "",
+    /// Tokens of the header of a declaration, without what ends it.
+    fn header(&self, part: usize) -> Range<usize> {
+        let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
+        let end = range.clone().find(|at| matches!(self.tokens[*at].text(&self.text), "{" | ";"));
+        range.start..end.unwrap_or(range.end)
+    }
+
+    fn words(&self) -> Words<'_> {
+        Words {
+            text: &self.text,
+            tokens: &self.tokens,
         }
     }
 
-    /// Whether a word of a declaration is what a parameter, or an element of a tuple, is called: it stands behind its type.
-    fn is_name_of_parameter(&self, at: usize) -> bool {
-        const MODIFIERS: [&str; 7] = ["in", "out", "params", "readonly", "ref", "scoped", "this"];
-        let text = |at: usize| self.tokens.get(at).map_or("", |token| token.text(self.text));
-        let before = at.checked_sub(1).map_or("", text);
-        let is_behind_type = matches!(before, ">" | ">>" | "]" | "?" | "*" | ")")
-            || !self.word(at.saturating_sub(1)).is_empty() && !MODIFIERS.contains(&before);
-        matches!(text(at + 1), "," | ")" | "=" | "]") && is_behind_type
+    /// Characters that begin before a byte.
+    fn characters_before(&self, byte: usize) -> u32 {
+        let Some(before) = self.blocks.get(byte / BLOCK) else {
+            return characters(self.text.as_bytes());
+        };
+        before + characters(&self.text.as_bytes()[byte / BLOCK * BLOCK..byte])
     }
 
     fn place(&self, byte: u32) -> Place {
-        let line = self.lines.partition_point(|start| *start <= byte);
-        let start = self.lines[line - 1] as usize;
-        let end = self.lines.get(line).map_or(self.text.len(), |next| *next as usize);
+        let next = self.lines.partition_point(|line| line.start <= byte);
+        let line = self.lines[next.saturating_sub(1)];
+        let (start, byte) = (line.start as usize, byte as usize);
+        let end = self.lines.get(next).map_or(self.text.len(), |next| next.start as usize);
         Place {
-            file: self.path.to_owned(),
-            line: line as u32,
-            column: self
-                .text
-                .get(start..byte as usize)
-                .map_or(1, |before| before.chars().count() as u32 + 1),
-            text: self.text.get(start..end).unwrap_or("").trim().to_owned(),
+            file: self.path.clone(),
+            line: line.number,
+            column: line.characters + self.characters_before(byte) - self.characters_before(start) + 1,
+            text: shown(&self.text[start..end], byte - start, line.bytes > 0),
             call: None,
             elsewhere: false,
         }
     }
+
+    /// Where the members of a declaration stand, by name and signature; of equal ones the first.
+    fn member_spans(&self) -> FxHashMap<(&str, &str), Span> {
+        let mut spans = FxHashMap::default();
+        for member in self.parts.iter().flat_map(|decl| &decl.members) {
+            spans
+                .entry((member.name.as_str(), member.signature.as_str()))
+                .or_insert(member.span);
+        }
+        spans
+    }
 }
 
-/// The declaration of the type in a file that holds a member with that text, and the member's place.
-fn member_span(tree: &Syntax, symbol: &str, name: &str, signature: &str) -> Option<Span> {
-    let decls = tree.types.iter().filter(|decl| decl.symbol() == symbol);
-    decls
-        .flat_map(|decl| &decl.members)
-        .find(|member| member.name == name && member.signature == signature)
-        .map(|member| member.span)
+/// Characters that begin in these bytes of UTF-8.
+fn characters(bytes: &[u8]) -> u32 {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u32
+}
+
+/// A line as a place shows it, which stands at the byte `at` of it.
+fn shown(line: &str, at: usize, is_cut: bool) -> String {
+    if line.len() <= LONGEST_LINE && !is_cut {
+        return line.trim().to_owned();
+    }
+    let start = line.floor_char_boundary(at.saturating_sub(BEFORE));
+    let end = line.floor_char_boundary((start + LONGEST_LINE).min(line.len()));
+    let (before, after) = (if is_cut || start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
+    format!("{before}{}{after}", line[start..end].trim())
 }
 
 /// Uses in code: bodies, headers, arguments of attributes.
@@ -167,15 +243,30 @@ fn in_code(
     mentions: &Mentions,
     index: &NameIndex,
     world: &World<'_>,
-    files: &BTreeMap<&str, (Syntax, File<'_>)>,
+    files: &BTreeMap<&str, File>,
     places: &mut BTreeMap<String, BTreeSet<Place>>,
 ) {
     let facts = facts(whole, true);
-    let code_of = code_of_members(whole, &facts);
-    for (at, part) in mentions.parts.iter().enumerate() {
-        let Some((tree, file)) = files.get(part.file.as_str()) else {
+    // Facts stand in the order of members; those without code were left out.
+    let mut left = facts.members.as_slice();
+    let mut of_part: Vec<Vec<(&Member, Option<&MemberCode>)>> = vec![Vec::new(); whole.parts.len()];
+    for placed in &whole.members {
+        let code = left
+            .first()
+            .filter(|code| code.part == placed.part && code.name == placed.member.name);
+        let has_code = !placed.member.body.is_empty() || placed.member.attributes.iter().any(|text| attribute(text, false).is_some());
+        let code = code.filter(|_| has_code);
+        left = &left[usize::from(code.is_some())..];
+        if let Some(part) = of_part.get_mut(placed.part as usize) {
+            part.push((&placed.member, code));
+        }
+    }
+    let mut spans = BTreeMap::new();
+    for (at, (part, decl)) in parts_of_files(mentions).enumerate() {
+        let Some(file) = files.get(part.file.as_str()) else {
             continue;
         };
+        let spans = spans.entry(&part.file).or_insert_with(|| file.member_spans());
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
         let mut code = Code {
             own,
@@ -186,37 +277,33 @@ fn in_code(
             places,
         };
         // Which part a text of the header stands in is not known; it is only found where it stands.
-        for decl in tree.types.iter().filter(|decl| decl.symbol() == whole.symbol) {
-            let header = header_range(decl, file);
-            for text in &whole.bodies {
-                let body = code::body(text, true);
-                code.uses(text, header.clone(), Piece::Header(&body));
-            }
-            code.attributes(&whole.attributes, &header);
+        let header = file.header(decl);
+        for text in &whole.bodies {
+            let body = code::body(text, true);
+            code.uses(text, header.clone(), Piece::Header(&body));
         }
-        let own_members = whole.members.iter().zip(&code_of).filter(|(placed, _)| placed.part as usize == at);
-        for (placed, member_code) in own_members {
-            let member = &placed.member;
-            let Some(span) = member_span(tree, &whole.symbol, &member.name, &member.signature) else {
+        code.attributes(&whole.attributes, &header);
+        for (member, facts) in &of_part[at] {
+            let Some(span) = spans.get(&(member.name.as_str(), member.signature.as_str())) else {
                 continue;
             };
-            let range = file.tokens_of(span);
+            let range = file.tokens_of(*span);
             code.attributes(&member.attributes, &range);
-            if let Some(member_code) = member_code.filter(|code| !code.body.is_empty()) {
-                code.uses(&member.body, range, Piece::Member(member_code));
+            if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {
+                code.uses(&member.body, range, Piece::Member(facts));
             }
         }
     }
 }
 
-/// The code of each member. Facts stand in the order of members, those without code left out: overloads with equal bodies each have their own.
-fn code_of_members<'f>(whole: &Complete, facts: &'f Facts) -> Vec<Option<&'f MemberCode>> {
-    let mut rest = facts.members.iter().peekable();
-    let of = whole.members.iter().map(|placed| {
-        let member = &placed.member;
-        rest.next_if(|code| code.part == placed.part && code.name == member.name && code.body == code::body(&member.body, true))
-    });
-    of.collect()
+/// The parts of a type, each with its number among those of its file.
+fn parts_of_files(mentions: &Mentions) -> impl Iterator<Item = (&MentionPart, usize)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    mentions.parts.iter().map(move |part| {
+        let count = counts.entry(&part.file).or_default();
+        *count += 1;
+        (part, *count - 1)
+    })
 }
 
 /// A text with code, read.
@@ -227,16 +314,16 @@ enum Piece<'p> {
 }
 
 /// Code of one part, whose uses are looked for.
-struct Code<'c, 'w, 't> {
+struct Code<'c, 'w> {
     own: &'c str,
     world: &'c World<'w>,
     resolver: &'c Resolver<'c>,
     facts: &'c Facts,
-    file: &'c File<'t>,
+    file: &'c File,
     places: &'c mut BTreeMap<String, BTreeSet<Place>>,
 }
 
-impl Code<'_, '_, '_> {
+impl Code<'_, '_> {
     /// Notes what the arguments of attributes use that stand in a range of the file's tokens.
     fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
         for text in texts {
@@ -287,7 +374,7 @@ struct Laid<'t> {
 }
 
 impl<'t> Laid<'t> {
-    fn new(body: &'t str, file: &File<'t>, range: Range<usize>) -> Self {
+    fn new(body: &'t str, file: &'t File, range: Range<usize>) -> Self {
         /// Tokens that must agree where the texts meet again.
         const MEET: usize = 4;
         /// Places where the texts may fail to meet before the rest is given up.
@@ -295,7 +382,7 @@ impl<'t> Laid<'t> {
         let tokens = lex(body).tokens;
         let range = &file.tokens[range];
         let mut of_file = vec![None; tokens.len()];
-        let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file.text);
+        let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(&file.text);
         let (mut at, mut there, mut failures) = (0, 0, 0);
         while at < tokens.len() && failures < MOST_FAILURES {
             let meets = |there: usize| {
@@ -317,7 +404,7 @@ impl<'t> Laid<'t> {
             body,
             tokens,
             of_file,
-            file: file.text,
+            file: &file.text,
         }
     }
 
@@ -337,18 +424,17 @@ impl<'t> Laid<'t> {
 }
 
 /// Names in headers, bases and attributes.
-fn headers(
-    mentions: &Mentions,
-    index: &NameIndex,
-    files: &BTreeMap<&str, (Syntax, File<'_>)>,
-    places: &mut BTreeMap<String, BTreeSet<Place>>,
-) {
-    for part in &mentions.parts {
-        let Some((tree, file)) = files.get(part.file.as_str()) else {
+fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>, places: &mut BTreeMap<String, BTreeSet<Place>>) {
+    for (part, decl) in parts_of_files(mentions) {
+        let Some(file) = files.get(part.file.as_str()) else {
             continue;
         };
+        let Some(declared) = file.parts.get(decl) else { continue };
         let around = surroundings(part, mentions, index);
-        let mut note = |names: &[NameUse], range: Range<usize>, declared: Option<usize>, bound: &mut FxHashMap<NameUse, Option<String>>| {
+        let mut bound: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
+        let words = file.words();
+        let mut note = |names: &[NameUse], range: Range<usize>, declared: Option<usize>| {
+            let mut keys: FxHashMap<String, BTreeSet<String>> = FxHashMap::default();
             for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
@@ -356,37 +442,34 @@ fn headers(
                         _ => None,
                     }
                 });
-                let Some(key) = key else { continue };
-                let word_of_type = word_of_type(name, key);
-                let is_named = |at: &usize| file.word(*at) == word_of_type && Some(*at) != declared && !file.is_name_of_parameter(*at);
-                for at in range.clone().filter(is_named) {
-                    places.entry(key.clone()).or_default().insert(file.place(file.tokens[at].start));
-                    for (outer, at) in qualifiers(file, key, at, range.start) {
-                        places.entry(outer).or_default().insert(file.place(file.tokens[at].start));
+                if let Some(key) = key {
+                    keys.entry(word_of_type(name, key).to_owned()).or_default().insert(key.clone());
+                }
+            }
+            let is_use = |at: &usize| !keys.is_empty() && Some(*at) != declared && !words.is_name_of_parameter(*at);
+            for at in range.clone().filter(is_use) {
+                for key in keys.get(words.word(at)).into_iter().flatten() {
+                    let named = words.qualifiers(key, at, range.start).into_iter().chain([(key.clone(), at)]);
+                    for (key, at) in named {
+                        places.entry(key).or_default().insert(file.place(file.tokens[at].start));
                     }
                 }
             }
         };
-        let mut known: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
-        for decl in tree.types.iter().filter(|decl| decl.symbol() == mentions.symbol) {
-            let header = header_range(decl, file);
-            let declared = match decl.kind {
-                TypeKind::Delegate => declared_name(file, header.clone(), &decl.name),
-                _ => header.clone().find(|at| {
-                    let before = at.checked_sub(1).map_or("", |before| file.word(before));
-                    file.word(*at) == decl.name && matches!(before, "class" | "struct" | "interface" | "enum" | "record")
-                }),
+        let header = file.header(decl);
+        let name = match declared.kind {
+            TypeKind::Delegate => words.declared_by_member(header.clone(), &declared.name),
+            _ => words.declared_by_type(header.clone(), &declared.name),
+        };
+        note(&declared.names, header, name);
+        for member in &declared.members {
+            let header = words.header_of_member(file.tokens_of(member.span));
+            let name = match member.kind {
+                MemberKind::Constructor => &declared.name,
+                _ => member.name.rsplit('.').next().unwrap_or(&member.name),
             };
-            note(&decl.names, header, declared, &mut known);
-            for member in &decl.members {
-                let range = header_end(file.tokens_of(member.span), file);
-                let name = match member.kind {
-                    MemberKind::Constructor => &decl.name,
-                    _ => member.name.rsplit('.').next().unwrap_or(&member.name),
-                };
-                let declared = declared_name(file, range.clone(), name);
-                note(&member.names, range, declared, &mut known);
-            }
+            let name = words.declared_by_member(header.clone(), name);
+            note(&member.names, header, name);
         }
     }
 }
@@ -401,79 +484,6 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
         false => words.clone().find(|word| Some(*word) == simple).or_else(|| words.next_back()),
     }
     .unwrap_or(&name.path)
-}
-
-/// The types around a nested type that stand before its name at a token, as `Outer` in `Outer.Inner`: their keys and tokens.
-fn qualifiers(file: &File<'_>, key: &str, at: usize, first: usize) -> Vec<(String, usize)> {
-    let (symbol, project) = key.split_at(symbol_of(key).len());
-    let (mut symbol, mut at, mut found) = (symbol, at, Vec::new());
-    while let Some((outer, _)) = symbol.rsplit_once('+') {
-        // What stands before may have type arguments.
-        let Some(dot) = at
-            .checked_sub(1)
-            .filter(|dot| *dot > first && file.tokens[*dot].text(file.text) == ".")
-        else {
-            break;
-        };
-        let mut depth = 0_usize;
-        let name = (first..dot).rev().find(|before| {
-            match file.tokens[*before].text(file.text) {
-                ">" => depth += 1,
-                ">>" => depth += 2,
-                "<" => depth = depth.saturating_sub(1),
-                _ => return depth == 0,
-            }
-            false
-        });
-        let simple = outer.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
-        let Some(name) = name.filter(|name| Some(file.word(*name)) == simple) else {
-            break;
-        };
-        found.push((format!("{outer}{project}"), name));
-        (symbol, at) = (outer, name);
-    }
-    found
-}
-
-/// The token that is the name which a declaration declares: the last such word outside of all brackets, before constraints and initialisers.
-fn declared_name(file: &File<'_>, range: Range<usize>, name: &str) -> Option<usize> {
-    let (mut depth, mut found) = (0_usize, None);
-    for at in range {
-        match file.tokens[at].text(file.text) {
-            "(" | "[" | "<" => depth += 1,
-            ")" | "]" | ">" => depth = depth.saturating_sub(1),
-            ">>" => depth = depth.saturating_sub(2),
-            "where" | ":" if depth == 0 => break,
-            _ if depth == 0 && file.word(at) == name => found = Some(at),
-            _ => {}
-        }
-    }
-    found
-}
-
-/// Tokens of a member before its body, its accessors or its value.
-fn header_end(range: Range<usize>, file: &File<'_>) -> Range<usize> {
-    let mut depth = 0_usize;
-    let end = range.clone().find(|at| {
-        match file.tokens[*at].text(file.text) {
-            "(" | "[" => depth += 1,
-            ")" | "]" => depth = depth.saturating_sub(1),
-            "{" | "=>" | "=" | ";" => return depth == 0,
-            _ => {}
-        }
-        false
-    });
-    range.start..end.unwrap_or(range.end)
-}
-
-/// Tokens of a declaration up to its members.
-fn header_range(decl: &TypeDecl, file: &File<'_>) -> Range<usize> {
-    let range = file.tokens_of(decl.span);
-    let end = range
-        .clone()
-        .find(|at| matches!(file.tokens[*at].text(file.text), "{" | ";"))
-        .unwrap_or(range.end);
-    range.start..end
 }
 
 /// The types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may land in it, and heirs,

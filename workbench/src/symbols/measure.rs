@@ -187,6 +187,7 @@ fn types_table(keys: &[String]) -> Arc<[u8]> {
                 kind: if n % 9 == 0 { "interface" } else { "class" }.to_owned(),
                 namespace: namespace(key).to_owned(),
                 project: Some("P1".to_owned()),
+                symbol: key.clone(),
                 widened: false,
             };
             (key, json(&row))

@@ -1,6 +1,7 @@
 //! Checking: a node that some change may reach is not planned, nor is its key computed, until something that it reads really moved.
 //!
-//! Its recorded edges are settled first those that decide its inputs, then, if none of them moved, the inputs. So nothing is settled that the
+//! Its recorded edges are settled first those that decide its inputs, then, if none of them moved, the inputs and the tables whose rows are
+//! among them. So nothing is settled that the
 //! node no longer reads, and where outputs are the same as before the change stops (early cutoff).
 
 use super::{Run, Slot, Step};
@@ -11,7 +12,15 @@ impl Run<'_> {
     pub(super) fn begin_check(&mut self, id: NodeId) {
         *self.slot(id) = Slot::Checking { inputs: false, missing: 0 };
         let edges = self.graph.node(id).edges.clone();
-        let missing = edges.map_or(0, |edges| self.await_all(id, edges.discovery.iter().copied()));
+        let missing = edges.map_or(0, |edges| {
+            let first: Vec<NodeId> = edges
+                .discovery
+                .iter()
+                .copied()
+                .filter(|node| !edges.tables().any(|table| table == *node))
+                .collect();
+            self.await_all(id, first.into_iter())
+        });
         *self.slot(id) = Slot::Checking { inputs: false, missing };
         if missing == 0 {
             self.steps.push(Step::Check(id));
@@ -28,12 +37,13 @@ impl Run<'_> {
         if !inputs {
             let edges = self.graph.node(id).edges.clone();
             // What decides whether they exist did not move, or this node would be stale.
-            for input in edges.iter().flat_map(|edges| edges.input_nodes()) {
+            let inputs: Vec<NodeId> = edges.iter().flat_map(|edges| edges.tables().chain(edges.input_nodes())).collect();
+            for &input in &inputs {
                 if self.is_out_of_reach(input) {
                     self.let_stand(input);
                 }
             }
-            let missing = edges.map_or(0, |edges| self.await_all(id, edges.input_nodes()));
+            let missing = self.await_all(id, inputs.into_iter());
             *self.slot(id) = Slot::Checking { inputs: true, missing };
             if missing > 0 {
                 return;

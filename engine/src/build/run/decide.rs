@@ -173,11 +173,11 @@ impl Run<'_> {
             let spec = &rule.inputs[usize::from(edge.spec)];
             let (item, digest, label, load): (Arc<str>, _, Arc<str>, _) = match edge.from {
                 EdgeFrom::Rows(digest) => ("".into(), digest, self.table_of(work, edge.spec), Load::Rows(edge.spec)),
-                EdgeFrom::Node(node) => {
+                EdgeFrom::Node(node) | EdgeFrom::RowsOf(node, _) => {
                     let Some(settled) = self.settled(node) else { continue };
                     if frame.as_ref().is_none_or(|(of, _)| *of != edge.spec) {
                         let of = match &spec.from {
-                            InputFrom::Many { target, .. } => ItemFrame::of(target, &work.vars),
+                            InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => ItemFrame::of(target, &work.vars),
                             _ => None,
                         };
                         frame = Some((edge.spec, of));
@@ -186,13 +186,13 @@ impl Run<'_> {
                         .as_ref()
                         .and_then(|(_, frame)| frame.as_ref()?.item(&settled.label))
                         .unwrap_or_default();
-                    let (digest, label) = (settled.digest, settled.label.clone());
-                    (
-                        item.into(),
-                        digest,
-                        label,
-                        if spec.digest_only { Load::Nothing } else { Load::Node(settled) },
-                    )
+                    let label = settled.label.clone();
+                    let (digest, load) = match edge.from {
+                        EdgeFrom::RowsOf(_, digest) => (digest, Load::Rows(edge.spec)),
+                        _ if spec.digest_only => (settled.digest, Load::Nothing),
+                        _ => (settled.digest, Load::Node(settled)),
+                    };
+                    (item.into(), digest, label, load)
                 }
             };
             inputs.push(JobInput {
@@ -260,7 +260,7 @@ impl Run<'_> {
         let edges = work.edges.as_ref().expect("invariant: collection follows expansion");
         let depth = |edge: &crate::graph::Edge| match edge.from {
             EdgeFrom::Node(node) => Some(self.depths.get(&node).copied().unwrap_or_default()),
-            EdgeFrom::Rows(_) => None,
+            EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => None,
         };
         edges.inputs.iter().filter_map(depth).min().map_or(0, |depth| depth + 1)
     }

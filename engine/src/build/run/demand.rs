@@ -7,7 +7,7 @@ use crate::build::jobs::Task;
 use crate::build::left_out::LeftOut;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
-use crate::manifest::model::SetSpec;
+use crate::manifest::model::{InputFrom, SetSpec};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
 use crate::values::diagnostic::Diagnostic;
@@ -139,12 +139,17 @@ impl Run<'_> {
         let outer = self.rules.rule(work.rule).each.as_ref().and_then(|(name, _)| work.vars.get(name));
         let own = self.set_of(work.rule).zip(outer);
         for edge in inputs {
-            let EdgeFrom::Node(input) = edge.from else { continue };
+            let (input, is_whole) = match edge.from {
+                EdgeFrom::Node(input) => (input, true),
+                EdgeFrom::RowsOf(table, _) => (table, false),
+                EdgeFrom::Rows(_) => continue,
+            };
             let label = self.graph.node(input).label.clone();
-            if self.tables().is_table(input) {
+            let found = self.rules.find(&label);
+            if is_whole && self.tables().is_table(input, found.map(|found| found.rule)) {
                 lookups.add(&label, Lookup::Whole);
             }
-            let Some(found) = self.rules.find(&label) else { continue };
+            let Some(found) = found else { continue };
             let Some(set) = self.set_of(found.rule) else { continue };
             let same_item = own
                 .as_ref()
@@ -155,7 +160,7 @@ impl Run<'_> {
             if !deciding.contains(&set) {
                 deciding.push(set);
             }
-            if self.tables().is_table(set) {
+            if self.tables().is_table(set, None) {
                 let set = self.graph.node(set).label.clone();
                 match self.exists_by_row(found.rule) {
                     _ if lookups.may_have(&set, Lookup::Keys) => {}
@@ -232,6 +237,7 @@ impl Run<'_> {
         let work = Work {
             rule: found.rule,
             vars,
+            first: discovery.len(),
             discovery,
             member_of,
             plan: PlanDigest::default(),
@@ -319,6 +325,34 @@ impl Run<'_> {
                 }
             }
         }
+        match self.tables_of(&work)? {
+            Ok(tables) => {
+                if work.add_tables(tables) {
+                    // What they say is asked for as what named them was.
+                    let tables = work.discovery[work.first..].to_vec();
+                    let missing = self.await_all(id, tables.into_iter());
+                    *self.slot(id) = Slot::Discovering { work, missing };
+                    if missing == 0 {
+                        self.steps.push(Step::Plan(id));
+                    }
+                    return Ok(());
+                }
+            }
+            Err(ExpandError::Lost { label }) => {
+                let node = self.graph.intern(&label);
+                *self.slot(id) = Slot::Expanding { work };
+                if self.options.dry_run {
+                    self.unknown(id, false);
+                } else {
+                    self.restore(id, &[node])?;
+                }
+                return Ok(());
+            }
+            Err(error) => {
+                self.fail_expansion(id, &error);
+                return Ok(());
+            }
+        }
         let rule = self.rules.rule(work.rule);
         work.plan = self.plan_digest(work.rule, &work.discovery);
         // Other rules may have changed which sets the inputs depend on.
@@ -343,6 +377,35 @@ impl Run<'_> {
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
         Ok(())
+    }
+
+    /// The tables that a node reads rows of and that its settled discovery names.
+    pub(super) fn tables_of(&mut self, work: &Work) -> Result<Result<Vec<NodeId>, ExpandError>, RunError> {
+        let rule = self.rules.rule(work.rule);
+        let mut roots: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
+        for input in &rule.inputs {
+            let InputFrom::Rows { each, .. } = &input.from else { continue };
+            let Ok(Some(label)) = expand::set_node(each, &work.vars) else {
+                continue;
+            };
+            let node = self.graph.intern(label.as_str());
+            let label = label.to_string();
+            let blob = match (self.leaves.set(&label), self.output(node)) {
+                (Some(paths), _) => Some(paths),
+                (None, Some(digest)) => self.shared.blobs.get(&digest)?,
+                (None, None) => None,
+            };
+            match blob {
+                Some(blob) => drop(roots.insert(label, blob)),
+                None => return Ok(Err(ExpandError::Lost { label })),
+            }
+        }
+        let paged = Paged::new(&self.shared.blobs, &roots);
+        let tables = expand::tables(rule, &work.vars, &paged);
+        if let Some(error) = paged.trouble() {
+            return Err(error.into());
+        }
+        Ok(tables.map(|labels| labels.iter().map(|label| self.graph.intern(label.as_str())).collect()))
     }
 
     /// The plan that a rule and its settled discovery come to.
@@ -482,9 +545,12 @@ impl Run<'_> {
                     spec,
                     from: EdgeFrom::Node(self.graph.intern(label.as_str())),
                 },
-                PlannedInput::Slice { spec, digest } => Edge {
+                PlannedInput::Slice { spec, digest, of } => Edge {
                     spec,
-                    from: EdgeFrom::Rows(digest),
+                    from: match of {
+                        Some(table) => EdgeFrom::RowsOf(self.graph.intern(table.as_str()), digest),
+                        None => EdgeFrom::Rows(digest),
+                    },
                 },
             })
             .collect();
@@ -505,6 +571,17 @@ impl Run<'_> {
         if missing == 0 {
             self.steps.push(Step::Decide(id));
         }
+    }
+}
+
+impl Work {
+    /// Replaces the tables that the settled discovery names; whether they are others than before.
+    pub(super) fn add_tables(&mut self, mut tables: Vec<NodeId>) -> bool {
+        tables.retain(|table| !self.discovery[..self.first].contains(table));
+        let moved = self.discovery[self.first..] != tables[..];
+        self.discovery.truncate(self.first);
+        self.discovery.extend(tables);
+        moved
     }
 }
 

@@ -315,6 +315,11 @@ impl Run<'_> {
                     label: self.table_of(work, edge.spec),
                     digest,
                 }),
+                EdgeFrom::RowsOf(table, digest) => Some(InputRecord {
+                    role,
+                    label: self.graph.node(table).label.clone(),
+                    digest,
+                }),
             }
         };
         edges.inputs.iter().filter_map(of).collect()

@@ -61,6 +61,7 @@ impl Run<'_> {
         let mut work = Work {
             rule: found.rule,
             vars,
+            first: discovery.len(),
             discovery,
             member_of: None,
             plan: Default::default(),
@@ -78,6 +79,12 @@ impl Run<'_> {
             }));
         }
         self.settle_new(&work.discovery)?;
+        if work.discovery.iter().all(|&node| self.output(node).is_some())
+            && let Ok(tables) = self.tables_of(&work)?
+        {
+            work.add_tables(tables);
+            self.settle_new(&work.discovery)?;
+        }
         if work.discovery.iter().all(|&node| self.output(node).is_some()) {
             work.plan = self.plan_digest(work.rule, &work.discovery);
             if let Some(edges) = before.clone().filter(|edges| edges.plan == work.plan) {
@@ -130,9 +137,12 @@ impl Run<'_> {
                 spec,
                 from: EdgeFrom::Node(self.graph.intern(label.as_str())),
             },
-            PlannedInput::Slice { spec, digest } => Edge {
+            PlannedInput::Slice { spec, digest, of } => Edge {
                 spec,
-                from: EdgeFrom::Rows(digest),
+                from: match of {
+                    Some(table) => EdgeFrom::RowsOf(self.graph.intern(table.as_str()), digest),
+                    None => EdgeFrom::Rows(digest),
+                },
             },
         };
         Ok(Some(Edges {
@@ -149,7 +159,7 @@ impl Run<'_> {
     pub(in crate::build) fn inputs_now(&mut self, planned: &Planned) -> Result<Vec<InputNow>, RunError> {
         let node = |edge: &Edge| match edge.from {
             EdgeFrom::Node(node) => Some(node),
-            EdgeFrom::Rows(_) => None,
+            EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => None,
         };
         let nodes: Vec<NodeId> = planned.edges.inputs.iter().filter_map(node).collect();
         self.settle_new(&nodes)?;
@@ -162,11 +172,15 @@ impl Run<'_> {
                     digest: self.output(node),
                     missing: self.output(node).is_none() && leaves::leaf(&self.graph.node(node).label).is_some(),
                 },
-                EdgeFrom::Rows(digest) => {
+                EdgeFrom::Rows(digest) | EdgeFrom::RowsOf(_, digest) => {
                     let digest = (planned.known == Known::Present).then_some(digest);
+                    let label = match edge.from {
+                        EdgeFrom::RowsOf(table, _) => self.graph.node(table).label.clone(),
+                        _ => self.table_of(&planned.work, edge.spec),
+                    };
                     InputNow {
                         role,
-                        label: self.table_of(&planned.work, edge.spec),
+                        label,
                         digest,
                         missing: false,
                     }
@@ -188,7 +202,7 @@ impl Run<'_> {
         let known = planned.known == Known::Present
             && planned.edges.inputs.iter().all(|edge| match edge.from {
                 EdgeFrom::Node(node) => self.output(node).is_some(),
-                EdgeFrom::Rows(_) => true,
+                EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => true,
             });
         if !known {
             return None;
@@ -196,6 +210,7 @@ impl Run<'_> {
         let work = Work {
             rule: planned.work.rule,
             vars: planned.work.vars.clone(),
+            first: planned.work.first,
             discovery: planned.work.discovery.clone(),
             member_of: None,
             plan: planned.work.plan,

@@ -168,6 +168,8 @@ pub(super) struct Work {
     pub rule: u32,
     pub vars: Vars,
     pub discovery: Vec<NodeId>,
+    /// How many of these the rule itself names; the others are tables that those name.
+    pub first: usize,
     /// The node of the set that says whether this node exists.
     pub member_of: Option<NodeId>,
     pub plan: PlanDigest,

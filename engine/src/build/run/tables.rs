@@ -25,6 +25,9 @@ use std::sync::Arc;
 /// When more rows than this changed, all readers are looked at: most lookups would be met anyway.
 const MOST_CHANGES: usize = 1_000;
 
+/// So few readers of a table of one file are looked at sooner than the table is compared with what it was.
+const FEW_READERS: usize = 8;
+
 /// What rules make of the tables of the workspace.
 #[derive(Default)]
 pub(super) struct Tables {
@@ -32,12 +35,14 @@ pub(super) struct Tables {
     row_rules: FxHashMap<NodeId, Vec<u32>>,
     /// By rule: whether a node of it exists as long as a table has its row.
     by_row: Vec<bool>,
+    /// By rule: whether other rules read rows of what it makes for each of a set.
+    is_read_by_row: Vec<bool>,
 }
 
 impl Tables {
-    /// Whether a node is one of the tables.
-    pub(super) fn is_table(&self, id: NodeId) -> bool {
-        self.row_rules.contains_key(&id)
+    /// Whether a node, of a rule if one makes it, is one of the tables.
+    pub(super) fn is_table(&self, id: NodeId, rule: Option<u32>) -> bool {
+        self.row_rules.contains_key(&id) || rule.is_some_and(|rule| self.is_read_by_row[rule as usize])
     }
 }
 
@@ -61,6 +66,13 @@ impl Run<'_> {
         for (number, rule) in (0u32..).zip(&manifest.rules) {
             let by_row = exists_by_row(&manifest, rule);
             tables.by_row.push(by_row);
+            let reads_rows = |other: &Rule| {
+                other
+                    .inputs
+                    .iter()
+                    .any(|input| matches!(&input.from, InputFrom::Rows { table, .. } if may_make(rule, table)))
+            };
+            tables.is_read_by_row.push(manifest.rules.iter().any(reads_rows));
             if let (true, None, Some(set)) = (by_row, &rule.inner, self.set_of(number))
                 && let Some(rules) = tables.row_rules.get_mut(&set)
             {
@@ -135,20 +147,24 @@ impl Run<'_> {
         let tables = self.tables();
         let labels = order.iter().filter_map(|&rule| manifest.rules[rule as usize].target.literal());
         let nodes = labels.filter_map(|label| self.graph.find(label));
-        nodes.filter(|&node| tables.is_table(node)).collect()
+        nodes.filter(|node| tables.row_rules.contains_key(node)).collect()
     }
 
     /// A node came to another output than it had: its readers are stale, of a table those that looked up a row that changed.
     pub(super) fn moved_to(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
         let tables = self.tables();
-        let changes = match (before, tables.row_rules.get(&id)) {
-            (Some(before), Some(rules)) => self.changes(id, &before, &after).map(|changes| (changes, rules)),
+        let label = self.graph.node(id).label.clone();
+        let rules = tables.row_rules.get(&id).map(Vec::as_slice);
+        let is_read_by_row = || {
+            let rule = self.rules.find(&label).map(|found| found.rule);
+            self.links.reader_count(id) > FEW_READERS && tables.is_table(id, rule)
+        };
+        let changes = match before {
+            Some(before) if rules.is_some() || is_read_by_row() => self.changes(id, &before, &after),
             _ => None,
         };
-        let Some((changes, rules)) = changes else {
-            return self.moved_on(id);
-        };
-        let label = self.graph.node(id).label.clone();
+        let Some(changes) = changes else { return self.moved_on(id) };
+        let rules = rules.unwrap_or_default();
         let mut concerned = LookupSet::default();
         concerned.add(&label, Lookup::Whole);
         for (key, change) in &changes {
@@ -225,7 +241,7 @@ impl Run<'_> {
 fn sets(rule: &Rule) -> impl Iterator<Item = &SetSpec> {
     let sets = rule.each.iter().chain(&rule.inner).map(|(_, set)| set);
     sets.chain(rule.inputs.iter().filter_map(|input| match &input.from {
-        InputFrom::Many { each, .. } => Some(each),
+        InputFrom::Many { each, .. } | InputFrom::Rows { each, .. } => Some(each),
         InputFrom::Slice { keys, .. } => Some(keys),
         InputFrom::One(_) => None,
     }))
@@ -285,7 +301,7 @@ fn visit(manifest: &Manifest, rule: u32, seen: &mut [bool], order: &mut Vec<u32>
     }
     let one = &manifest.rules[rule as usize];
     let targets = one.inputs.iter().filter_map(|input| match &input.from {
-        InputFrom::One(target) | InputFrom::Many { target, .. } => Some(target),
+        InputFrom::One(target) | InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => Some(target),
         InputFrom::Slice { .. } => None,
     });
     for read in table_labels(one).chain(targets) {

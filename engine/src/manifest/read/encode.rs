@@ -159,6 +159,12 @@ impl Encoder {
                 self.template(node);
                 self.set(keys);
             }
+            InputFrom::Rows { each, table, keys } => {
+                self.text(b'R', "");
+                self.set(each);
+                self.template(table);
+                self.set(keys);
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! The inputs of a rule: one node, one node for every item of a set, the rows of a table, or the file that a parameter names.
+//! The inputs of a rule: one node, one node for every item of a set, rows of a table or of a table for every item of a set, or the file that a parameter names.
 
 use super::fields::{Fields, Item, Text};
 use super::labels::label;
@@ -55,6 +55,20 @@ impl InputReader<'_> {
 
     fn table(&self, report: &mut Report<'_>, fields: Fields<'_, '_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
         let has = |key: &str| fields.get(key).is_some();
+        if has("table") && has("keys") {
+            let fields = Fields {
+                what: "a list of rows",
+                ..fields
+            };
+            fields.only(report, &["table", "each", "row", "field", "keys", "if"]);
+            let each = self.sets().narrowed(report, fields, references);
+            let table = fields.text(report, "table");
+            let table = table.and_then(|text| self.target(report, text).map(|table| (table, text)));
+            let keys = fields.get("keys").and_then(|keys| self.sets().any(report, keys, references));
+            let (each, (table, text), keys) = (each?, table?, keys?);
+            self.mention_all(&each, &table, text, references);
+            return Some(InputFrom::Rows { each, table, keys });
+        }
         if has("table") {
             let fields = Fields {
                 what: "an input of rows",

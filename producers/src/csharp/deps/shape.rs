@@ -10,6 +10,9 @@ use std::rc::Rc;
 /// How deep shapes nest before the rest is unknown.
 const DEEPEST: u32 = 12;
 
+/// How many shapes one may hold: each value of `(v, v)` would double it.
+const LARGEST: u32 = 2_000;
+
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum Shape {
@@ -93,20 +96,27 @@ impl Shape {
         }
     }
 
-    /// How deeply it nests.
-    pub fn depth(&self) -> u32 {
+    /// Whether no more than `budget` shapes are in it, none deeper than `depth`. What is not gone through costs nothing.
+    fn is_within(&self, depth: u32, budget: &mut u32) -> bool {
+        let Some(left) = budget.checked_sub(1) else { return false };
+        *budget = left;
+        let mut inner = |shape: &Self| depth > 1 && shape.is_within(depth - 1, budget);
         match self {
-            Self::Named(_, args) => 1 + args.iter().map(Self::depth).max().unwrap_or(0),
-            Self::Array(element) => 1 + element.depth(),
-            Self::Tuple(parts) => 1 + parts.iter().map(|(_, part)| part.depth()).max().unwrap_or(0),
-            Self::Anonymous(parts) => 1 + parts.iter().map(|(_, part)| part.depth()).max().unwrap_or(0),
-            _ => 0,
+            Self::Named(_, args) => args.iter().all(inner),
+            Self::Array(element) => inner(element),
+            Self::Tuple(parts) => parts.iter().all(|(_, part)| inner(part)),
+            Self::Anonymous(parts) => parts.iter().all(|(_, part)| inner(part)),
+            _ => true,
         }
     }
 
-    /// The shape, or unknown when it nests too deeply to be worth knowing.
+    /// The shape, or unknown when it nests too deeply or holds too much to be worth knowing.
     pub fn bounded(self) -> Self {
-        if self.depth() > DEEPEST { Self::Unknown } else { self }
+        if self.is_within(DEEPEST, &mut LARGEST.clone()) {
+            self
+        } else {
+            Self::Unknown
+        }
     }
 
     /// Appends the text form.

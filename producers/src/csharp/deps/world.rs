@@ -59,6 +59,9 @@ impl Candidate<'_> {
     }
 }
 
+/// Overloads of one type that a call is compared with. Of any of them the use is one of the same member.
+const MOST_OVERLOADS: usize = 100;
+
 /// Everything that can be reached.
 pub struct World<'a> {
     table: Table<'a>,
@@ -220,7 +223,8 @@ impl<'a> World<'a> {
         }
         let constructor = name == ".ctor";
         let row = self.row(if constructor { simple_name(key) } else { name });
-        into.extend(row.members_of(key, constructor).filter_map(|line| {
+        let lines = row.members_of(key, constructor).take(MOST_OVERLOADS);
+        into.extend(lines.filter_map(|line| {
             Some(Candidate {
                 owner: owner.clone(),
                 line: MemberLine::read(line)?,

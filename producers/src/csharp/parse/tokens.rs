@@ -22,6 +22,8 @@ pub(crate) struct Tokens<'t> {
     docs: Vec<(u32, u32)>,
     mates: Vec<u32>,
     angles: Vec<bool>,
+    /// For each `<` of type arguments its `>`.
+    angle_mates: Vec<u32>,
     lines: Vec<u32>,
 }
 
@@ -48,11 +50,13 @@ impl<'t> Tokens<'t> {
                     .map(|(at, _)| at as u32 + 1),
             )
             .collect();
+        let all = lexed.tokens;
         Self {
             source,
-            all: lexed.tokens,
             depth,
             docs: lexed.docs,
+            angle_mates: angle_mates(source, &all, &angles, &mates),
+            all,
             mates,
             angles,
             lines,
@@ -145,24 +149,12 @@ impl<'t> Tokens<'t> {
 
     /// The `>` that matches the `<` at `index`.
     pub(crate) fn angle_end(&self, index: usize, limit: usize) -> Option<usize> {
-        let mut depth = 0;
-        let mut at = index;
-        while at < limit {
-            if self.is_angle(at) {
-                if self.is(at, "<") {
-                    depth += 1;
-                } else {
-                    depth -= 1;
-                    if depth == 0 {
-                        return Some(at);
-                    }
-                }
-                at += 1;
-            } else {
-                at = self.step(at);
-            }
-        }
-        None
+        let mate = self
+            .angle_mates
+            .get(index)
+            .filter(|mate| **mate != NO_MATE)
+            .map(|mate| *mate as usize);
+        mate.filter(|mate| *mate < limit)
     }
 
     /// First token of `range` outside all brackets and type arguments that satisfies the test.
@@ -173,7 +165,9 @@ impl<'t> Tokens<'t> {
             if depth == 0 && test(at) {
                 return Some(at);
             }
-            if self.is_angle(at) {
+            if let Some(mate) = self.angle_end(at, range.end) {
+                at = mate + 1;
+            } else if self.is_angle(at) {
                 depth += if self.is(at, "<") { 1 } else { -1 };
                 at += 1;
             } else {
@@ -265,6 +259,28 @@ impl<'t> Tokens<'t> {
         text.truncate(text.trim_end().len());
         text
     }
+}
+
+/// For each `<` of type arguments the `>` that closes it inside the same brackets.
+fn angle_mates(source: &str, tokens: &[Token], angles: &[bool], mates: &[u32]) -> Vec<u32> {
+    let mut found = vec![NO_MATE; tokens.len()];
+    // The open ones; `None` where a bracket opened.
+    let mut open: Vec<Option<usize>> = Vec::new();
+    for at in 0..tokens.len() {
+        if angles[at] {
+            if tokens[at].text(source) == "<" {
+                open.push(Some(at));
+            } else if let Some(Some(start)) = open.last() {
+                found[*start] = at as u32;
+                open.pop();
+            }
+        } else if mates[at] != NO_MATE && mates[at] as usize > at {
+            open.push(None);
+        } else if mates[at] != NO_MATE {
+            while open.pop().is_some_and(|entry| entry.is_some()) {}
+        }
+    }
+    found
 }
 
 /// The lines of one documentation comment without its marks.

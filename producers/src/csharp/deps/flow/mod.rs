@@ -4,6 +4,7 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod call;
+mod locals;
 mod making;
 mod operators;
 mod overload;
@@ -19,6 +20,7 @@ use super::world::World;
 use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
+use locals::Locals;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -92,7 +94,7 @@ pub struct Flow<'f, 'a> {
     /// The type, then those around it, innermost first.
     around: Vec<Shape>,
     constraints: FxHashMap<Rc<str>, Vec<Shape>>,
-    locals: Vec<(&'f str, Local<'f>)>,
+    locals: Locals<'f>,
     methods: Vec<(Rc<str>, Shape)>,
     returns: Vec<Shape>,
     /// Namespaces whose extension methods are visible, types opened with `using static`.
@@ -143,7 +145,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             resolver,
             around,
             constraints: FxHashMap::default(),
-            locals: Vec::new(),
+            locals: Locals::default(),
             methods: Vec::new(),
             returns: Vec::new(),
             opened,

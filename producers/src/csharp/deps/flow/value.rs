@@ -168,11 +168,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     // ── names and members ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     pub(super) fn find_local(&self, name: &str) -> Option<Local<'f>> {
-        self.locals
-            .iter()
-            .rev()
-            .find(|(own, _)| *own == name)
-            .map(|(_, local)| local.clone())
+        self.locals.find(name).cloned()
     }
 
     /// A simple name that is not called.

@@ -1,0 +1,155 @@
+//! Which words of a declaration name a type: not the name that is declared, nor those of parameters; and what stands before a nested type's name.
+
+use super::lexer::{Kind, Token};
+use super::types::symbol_of;
+use std::ops::Range;
+
+/// Tokens of declarations, and the text that they are of.
+#[derive(Clone, Copy)]
+pub struct Words<'t> {
+    /// The text.
+    pub text: &'t str,
+    /// Its tokens.
+    pub tokens: &'t [Token],
+}
+
+impl<'t> Words<'t> {
+    /// The text of a token; empty where there is none.
+    fn at(self, at: usize) -> &'t str {
+        self.tokens.get(at).map_or("", |token| token.text(self.text))
+    }
+
+    /// The word at a token, without `@`; empty if it is none.
+    pub fn word(self, at: usize) -> &'t str {
+        let text = self.at(at);
+        match self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word) {
+            true => text.strip_prefix('@').unwrap_or(text),
+            false => "",
+        }
+    }
+
+    /// Whether a word is what a parameter, or an element of a tuple, is called: it stands behind its type.
+    pub fn is_name_of_parameter(self, at: usize) -> bool {
+        const MODIFIERS: [&str; 7] = ["in", "out", "params", "readonly", "ref", "scoped", "this"];
+        let before = at.checked_sub(1).map_or("", |before| self.at(before));
+        let is_word = at.checked_sub(1).is_some_and(|before| !self.word(before).is_empty());
+        let is_behind_type = matches!(before, ">" | ">>" | "]" | "?" | "*" | ")") || is_word && !MODIFIERS.contains(&before);
+        matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
+    }
+
+    /// The token that is the name which a member or a delegate declares: the last such word outside of all brackets, before constraints and
+    /// initialisers.
+    pub fn declared_by_member(self, header: Range<usize>, name: &str) -> Option<usize> {
+        let (mut depth, mut found) = (0_usize, None);
+        for at in header {
+            match self.at(at) {
+                "(" | "[" | "<" => depth += 1,
+                ")" | "]" | ">" => depth = depth.saturating_sub(1),
+                ">>" => depth = depth.saturating_sub(2),
+                "where" | ":" if depth == 0 => break,
+                _ if depth == 0 && self.word(at) == name => found = Some(at),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The token that is the name of the type which a header declares.
+    pub fn declared_by_type(self, mut header: Range<usize>, name: &str) -> Option<usize> {
+        header.find(|&at| {
+            let before = at.checked_sub(1).map_or("", |before| self.word(before));
+            self.word(at) == name && matches!(before, "class" | "struct" | "interface" | "enum" | "record")
+        })
+    }
+
+    /// Tokens of a member before its body, its accessors or its value.
+    pub fn header_of_member(self, member: Range<usize>) -> Range<usize> {
+        let mut depth = 0_usize;
+        let end = member.clone().find(|&at| {
+            match self.at(at) {
+                "(" | "[" => depth += 1,
+                ")" | "]" => depth = depth.saturating_sub(1),
+                "{" | "=>" | "=" | ";" => return depth == 0,
+                _ => {}
+            }
+            false
+        });
+        member.start..end.unwrap_or(member.end)
+    }
+
+    /// The types around a nested type that stand before its name at a token, as `Outer` in `Outer.Inner`: their keys and tokens.
+    pub fn qualifiers(self, key: &str, at: usize, first: usize) -> Vec<(String, usize)> {
+        let (symbol, project) = key.split_at(symbol_of(key).len());
+        let (mut symbol, mut at, mut found) = (symbol, at, Vec::new());
+        while let Some((outer, _)) = symbol.rsplit_once('+') {
+            let Some(dot) = at.checked_sub(1).filter(|&dot| dot > first && self.at(dot) == ".") else {
+                break;
+            };
+            // What stands before may have type arguments.
+            let mut depth = 0_usize;
+            let name = (first..dot).rev().find(|&before| {
+                match self.at(before) {
+                    ">" => depth += 1,
+                    ">>" => depth += 2,
+                    "<" => depth = depth.saturating_sub(1),
+                    _ => return depth == 0,
+                }
+                false
+            });
+            let simple = outer.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
+            let Some(name) = name.filter(|&name| Some(self.word(name)) == simple) else {
+                break;
+            };
+            found.push((format!("{outer}{project}"), name));
+            (symbol, at) = (outer, name);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::lexer::lex;
+
+    /// The header of a member with marks: `^` before a word that names the type `Foo`.
+    fn marked(text: &str) -> String {
+        let tokens = lex(text).tokens;
+        let words = Words { text, tokens: &tokens };
+        let header = words.header_of_member(0..tokens.len());
+        let declared = words.declared_by_member(header.clone(), "Foo");
+        let is_use = |at: &usize| words.word(*at) == "Foo" && Some(*at) != declared && !words.is_name_of_parameter(*at);
+        let mut marked = text.to_owned();
+        for at in header.filter(is_use).collect::<Vec<_>>().into_iter().rev() {
+            marked.insert(tokens[at].start as usize, '^');
+        }
+        marked
+    }
+
+    #[test]
+    fn only_words_that_name_the_type_are_uses_of_it() {
+        for expected in [
+            "public ^Foo Foo { get; }",
+            "public ^Foo Foo(^Foo Foo, ref ^Foo other) => Foo;",
+            "^Foo[] Foo<T>(int a = 1, List<^Foo> Foo = null) where T : ^Foo { }",
+            "(^Foo Foo, ^Foo) Foo;",
+            "public Foo(^Foo a) : base(a) { }",
+            "^Foo IFoo.Foo { get; }",
+            "event Action<^Foo> Foo;",
+            "^Foo? Foo = new Foo();",
+        ] {
+            assert_eq!(marked(&expected.replace('^', "")), expected);
+        }
+    }
+
+    #[test]
+    fn types_around_a_nested_type_are_told() {
+        let text = "A.Outer<int>.Middle.Inner x";
+        let tokens = lex(text).tokens;
+        let words = Words { text, tokens: &tokens };
+        let inner = (0..tokens.len()).find(|&at| words.word(at) == "Inner").unwrap();
+        let found = words.qualifiers("A.Outer`1+Middle+Inner@P", inner, 0);
+        let told: Vec<_> = found.iter().map(|(key, at)| (key.as_str(), words.word(*at))).collect();
+        assert_eq!(told, [("A.Outer`1+Middle@P", "Middle"), ("A.Outer`1@P", "Outer")]);
+    }
+}

@@ -1,0 +1,40 @@
+//! Locals in scope, found by name in the time of one look-up however many there are.
+
+use super::Local;
+use rustc_hash::FxHashMap;
+
+/// The locals of the code that is read: the scopes that are open, one on top of the other.
+#[derive(Default)]
+pub(super) struct Locals<'f> {
+    all: Vec<(&'f str, Local<'f>)>,
+    /// Where those of a name stand in `all`, the innermost last.
+    by_name: FxHashMap<&'f str, Vec<usize>>,
+}
+
+impl<'f> Locals<'f> {
+    /// How many are in scope.
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Declares a local.
+    pub(super) fn push(&mut self, (name, local): (&'f str, Local<'f>)) {
+        self.by_name.entry(name).or_default().push(self.all.len());
+        self.all.push((name, local));
+    }
+
+    /// Ends the scopes that were opened since there were `len` locals.
+    pub(super) fn truncate(&mut self, len: usize) {
+        for (name, _) in self.all.drain(len.min(self.all.len())..) {
+            if let Some(places) = self.by_name.get_mut(name) {
+                places.pop();
+            }
+        }
+    }
+
+    /// The innermost local of a name.
+    pub(super) fn find(&self, name: &str) -> Option<&Local<'f>> {
+        let at = self.by_name.get(name)?.last()?;
+        self.all.get(*at).map(|(_, local)| local)
+    }
+}

@@ -1,0 +1,194 @@
+//! `csharp/lines`: the lines that the types of a file stand on, as they are written and where: what places of uses are found in.
+//!
+//! A table: symbol → [`Lines`]. A row holds the lines of the type's headers and members, not those of types inside it, so that an edit of
+//! one type that adds no line ends at the row of that type.
+
+use super::lexer::{Kind, Token, lex};
+use super::model::{Span, TypeDecl};
+use super::syntax_table;
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::values::table::write_table;
+use minicbor::{Decode, Encode};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Bytes of a line that are kept on each side of what is declared there: a line of any length may hold any number of types.
+const AROUND: usize = 1_000;
+
+/// The lines of one type in one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub struct Lines {
+    /// Where its declarations begin, in written order.
+    #[n(0)]
+    pub parts: Vec<PartStart>,
+    /// The lines, one behind the other.
+    #[n(1)]
+    pub text: String,
+    /// Which ones these are, ascending.
+    #[n(2)]
+    pub lines: Vec<Line>,
+}
+
+/// Where a declaration begins.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct PartStart {
+    /// Line, from 1.
+    #[n(0)]
+    pub line: u32,
+    /// Bytes of that line before it.
+    #[n(1)]
+    pub from: u32,
+    /// From there to its members.
+    #[n(2)]
+    pub header: Span,
+}
+
+/// A line of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub struct Line {
+    /// Its number, from 1.
+    #[n(0)]
+    pub number: u32,
+    /// Where it begins in [`Lines::text`].
+    #[n(1)]
+    pub start: u32,
+    /// Bytes that are left out at its beginning.
+    #[n(2)]
+    pub bytes: u32,
+    /// Characters in these.
+    #[n(3)]
+    pub characters: u32,
+}
+
+/// The producer `csharp/lines`.
+#[derive(Debug)]
+pub struct LinesOf;
+
+impl Producer for LinesOf {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/lines", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let syntax = syntax_table::decode(&inputs.one("syntax")?.bytes)?;
+        let source = inputs.one("source")?;
+        let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent("the source is no text"))?;
+        let file = File::new(text);
+        let mut types: BTreeMap<String, Vec<&TypeDecl>> = BTreeMap::new();
+        for decl in &syntax.types {
+            types.entry(decl.symbol()).or_default().push(decl);
+        }
+        let rows: BTreeMap<String, Vec<u8>> = types
+            .into_iter()
+            .map(|(symbol, parts)| {
+                let row = minicbor::to_vec(file.lines_of(&parts)).expect("invariant: writing to memory cannot fail");
+                (symbol, row)
+            })
+            .collect();
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+/// A file's text.
+struct File<'t> {
+    text: &'t str,
+    tokens: Vec<Token>,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+impl<'t> File<'t> {
+    fn new(text: &'t str) -> Self {
+        let starts = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+        Self {
+            text,
+            tokens: lex(text).tokens,
+            starts: std::iter::once(0).chain(starts).collect(),
+        }
+    }
+
+    fn byte(&self, line: u32, within: u32) -> usize {
+        let start = (line as usize).checked_sub(1).and_then(|line| self.starts.get(line));
+        start.map_or(self.text.len(), |start| (start + within as usize).min(self.text.len()))
+    }
+
+    fn bytes(&self, span: Span) -> Range<usize> {
+        let start = self.byte(span.first, span.from);
+        start..self.byte(span.last, span.to).max(start)
+    }
+
+    /// From the beginning of a declaration to what opens its members or ends it.
+    fn header(&self, decl: &TypeDecl) -> Range<usize> {
+        let bytes = self.bytes(decl.span);
+        let first = self.tokens.partition_point(|token| (token.start as usize) < bytes.start);
+        let last = self.tokens[first..]
+            .iter()
+            .take_while(|token| (token.start as usize) < bytes.end)
+            .find(|token| token.kind == Kind::Punctuation && matches!(token.text(self.text), "{" | ";"));
+        bytes.start..last.map_or(bytes.end, |token| token.end as usize)
+    }
+
+    fn line_at(&self, byte: usize) -> usize {
+        self.starts.partition_point(|start| *start <= byte) - 1
+    }
+
+    fn lines_of(&self, parts: &[&TypeDecl]) -> Lines {
+        let mut row = Lines::default();
+        let mut pieces: Vec<Range<usize>> = Vec::new();
+        for decl in parts {
+            let header = self.header(decl);
+            let last = self.line_at(header.end.saturating_sub(1).max(header.start));
+            row.parts.push(PartStart {
+                line: decl.span.first,
+                from: decl.span.from,
+                header: Span {
+                    last: last as u32 + 1,
+                    to: (header.end - self.starts[last]) as u32,
+                    ..decl.span
+                }
+                .within(decl.span.first, decl.span.from),
+            });
+            pieces.push(header);
+            pieces.extend(decl.members.iter().map(|member| self.bytes(member.span)));
+        }
+        pieces.sort_by_key(|piece| (piece.start, piece.end));
+        // The bytes of each line that something stands on.
+        let mut kept: Vec<(usize, Range<usize>)> = Vec::new();
+        for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+            for line in self.line_at(piece.start)..=self.line_at(piece.end - 1) {
+                let whole = self.starts[line]..self.starts.get(line + 1).copied().unwrap_or(self.text.len());
+                let (start, end) = (piece.start.max(whole.start), piece.end.min(whole.end));
+                let start = self.text.floor_char_boundary(start.saturating_sub(AROUND).max(whole.start));
+                let end = self.text.floor_char_boundary(end.saturating_add(AROUND).min(whole.end));
+                match kept.last_mut().filter(|(last, _)| *last == line) {
+                    Some((_, range)) => range.end = range.end.max(end),
+                    None => kept.push((line, start..end)),
+                }
+            }
+        }
+        for (line, range) in kept {
+            let before = &self.text[self.starts[line]..range.start];
+            row.lines.push(Line {
+                number: line as u32 + 1,
+                start: row.text.len() as u32,
+                bytes: before.len() as u32,
+                characters: before.chars().count() as u32,
+            });
+            row.text.push_str(&self.text[range]);
+        }
+        row
+    }
+}
+
+/// Reads the row of a type in a slice of the table; `None` when it has none.
+///
+/// # Errors
+/// A permanent failure when the bytes are no such table.
+pub fn read(bytes: &[u8], symbol: &str) -> Result<Option<Lines>, Failure> {
+    let foreign = |what: &dyn std::fmt::Display| Failure::permanent(format!("the input is no output of csharp/lines: {what}"));
+    let table = engine::values::table::Table::open(bytes).ok_or_else(|| foreign(&"it is no table"))?;
+    table
+        .get(symbol)
+        .map(|row| minicbor::decode(row).map_err(|error| foreign(&error)))
+        .transpose()
+}
