@@ -35,6 +35,7 @@ mod served;
 mod server;
 mod sharing;
 mod states;
+mod stopped;
 mod store;
 mod temporary;
 mod tour;

@@ -13,6 +13,11 @@ impl Finish for States {
         &[INDEX]
     }
 
+    fn followed(&self) -> &[&str] {
+        // `aliases.json`, and words that people wrote, go by the names of types.
+        &["//index:types"]
+    }
+
     fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
         let mut index: serde_json::Value = serde_json::from_slice(blob).ok()?;
         let types = index.get_mut("types")?.as_array_mut()?;
