@@ -1,9 +1,12 @@
 //! Exit codes, the same for every command, and the signals that have one.
 
+use engine::seams::producer::Cancel;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -74,8 +77,35 @@ impl Code {
     }
 }
 
-/// Calls `stop` at the first signal that asks for the end. A second one ends the process at once, after `restore`.
+/// What ends the work, and what puts the terminal back before the process ends.
+type Listener = (Box<dyn Fn() + Send>, Box<dyn Fn() + Send>);
+
+/// Everybody in this process who is told of a signal.
+static LISTENERS: Mutex<Vec<Listener>> = Mutex::new(Vec::new());
+
+/// So long after a signal the process ends, whatever it is at: every commit is atomic, and what finished was committed along the way.
+const DEADLINE: Duration = Duration::from_millis(900);
+
+/// It waits so much longer for a commit that is under way.
+const LAST_COMMIT: Duration = Duration::from_secs(5);
+
+fn listeners() -> MutexGuard<'static, Vec<Listener>> {
+    LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `stop` at the first signal that asks for the end, and at once if there was one. A second one ends the process at once, after `restore`;
+/// so does the first one, when the work has not ended in time.
 pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + 'static) {
+    let mut listeners = listeners();
+    if STOPPED_BY.load(Ordering::Relaxed) != 0 {
+        stop();
+    }
+    let is_first = listeners.is_empty();
+    listeners.push((Box::new(stop), Box::new(restore)));
+    drop(listeners);
+    if !is_first {
+        return;
+    }
     // A system that lets no handler be set ends the process itself: nothing acknowledged is lost either way.
     let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
         return;
@@ -84,12 +114,24 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
         for signal in signals.forever() {
             let first = STOPPED_BY.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
             if first.is_err() {
-                restore();
-                std::process::exit(128 + signal);
+                end(signal);
             }
-            stop();
+            self::listeners().iter().for_each(|(stop, _)| stop());
+            std::thread::spawn(move || {
+                let since = Instant::now();
+                while since.elapsed() < DEADLINE || Cancel::is_keeping() && since.elapsed() < DEADLINE + LAST_COMMIT {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                end(signal);
+            });
         }
     });
+}
+
+/// Ends the process as the signal would have.
+fn end(signal: i32) -> ! {
+    listeners().iter().for_each(|(_, restore)| restore());
+    std::process::exit(128 + signal)
 }
 
 impl From<Code> for ExitCode {

@@ -132,6 +132,10 @@ impl Producer for TextProducer {
         ProducerId::new("text", VERSION)
     }
 
+    fn reads_at_most(&self) -> usize {
+        LARGEST
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let (text, diagnostic) = decode(&inputs.one("bytes")?.bytes, inputs.var("file").unwrap_or_default());
         Ok(Output {

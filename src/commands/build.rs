@@ -20,7 +20,7 @@ use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
 use engine::values::pattern::PatternSet;
 use std::io::{IsTerminal, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
 
 /// Whether nothing but the outcome is asked for.
@@ -82,14 +82,15 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if args.rebuild && matches!(code(&report), Code::Ok | Code::TargetFailed) {
         report = rebuild(context, &mut session, request.clone(), report)?;
     }
-    if !args.dry_run && context.overlay().is_none() {
+    if !args.dry_run && !report.cancelled && context.overlay().is_none() {
         follow_names(context, &workspace, &mut session, &request)?;
     }
     context.say(&damage(&workspace));
     let targets = report.targets as u64;
     let currency = workbench::paid::currency(&session);
     context.let_go();
-    let used = sharing::finish(&workspace, Some(sharing::PATIENCE))?;
+    let patience = if report.cancelled { Duration::ZERO } else { sharing::PATIENCE };
+    let used = sharing::finish(&workspace, Some(patience))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());
     if context.json() {
         let mut document = summary::json(&report, targets, start.elapsed());
@@ -115,7 +116,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
 /// Brings along what goes by names of symbols that moved: former names, and words that people wrote.
 pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &mut Session, request: &Request) -> Result<(), Failed> {
     // What was built stands, whatever becomes of this file; the next build tries again.
+    let mut is_done = true;
     if let Err(error) = workbench::aliases::update(&workspace.root, session) {
+        is_done = false;
         context.say(&[Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"))]);
     }
     let carried = workbench::carry::carry(&workspace.root, session)?;
@@ -123,6 +126,10 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
         context.say(&carried);
         // Lays the files out, which show the words.
         build(context, &mut workspace.session()?, request)?;
+    }
+    if is_done {
+        // A store that cannot be written has nothing to be taken back.
+        let _ = session.followed_names();
     }
     Ok(())
 }
@@ -335,7 +342,9 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     quiet.end();
     context.built();
     let report = report?;
-    settle(context, session);
+    if !report.cancelled {
+        settle(context, session);
+    }
     events.map_or(Ok(()), EventLog::end)?;
     trace.map_or(Ok(()), |trace| trace.end(session))?;
     if !context.json() {

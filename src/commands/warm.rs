@@ -13,7 +13,7 @@ use engine::graph::NodeId;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::io::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Runs it.
 pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
@@ -34,7 +34,9 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let report = build::build(context, &mut session, &request)?;
-    build::follow_names(context, &workspace, &mut session, &request)?;
+    if !report.cancelled {
+        build::follow_names(context, &workspace, &mut session, &request)?;
+    }
     let mut report = report;
     let mut looked_at = None;
     if let (Some(percent), Code::Ok) = (args.verify_sample, build::code(&report)) {
@@ -51,7 +53,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let load = |digest: &Digest| store.blob(digest).ok().flatten();
         filed = Some((results.len(), cache.offer_bundle(&session.tree(), &results, &load)));
     }
-    let Some(used) = sharing::finish(&workspace, None)? else {
+    let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
         return Err(remote_cache::none());
     };
     context.say(&used.diagnostics());

@@ -80,6 +80,11 @@ impl Observer for Both<'_> {
         self.0.phase(phase);
         self.1.phase(phase);
     }
+
+    fn laying_out(&self, done: usize, files: usize) {
+        self.0.laying_out(done, files);
+        self.1.laying_out(done, files);
+    }
 }
 
 #[cfg(test)]

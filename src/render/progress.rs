@@ -3,8 +3,7 @@
 use super::{Style, count, duration, printable};
 use engine::values::event::{Event, Observer, Reason};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,9 +12,7 @@ pub struct Progress {
     bar: ProgressBar,
     style: Style,
     verbose: bool,
-    ran: AtomicU64,
-    cached: AtomicU64,
-    failed: AtomicU64,
+    counts: Mutex<Counts>,
     /// By label: the first input that was found to have moved.
     moved: Mutex<HashMap<String, String>>,
 }
@@ -38,9 +35,7 @@ impl Progress {
             bar,
             style,
             verbose,
-            ran: AtomicU64::new(0),
-            cached: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
+            counts: Mutex::default(),
             moved: Mutex::default(),
         }
     }
@@ -77,17 +72,30 @@ impl Progress {
             .map_or_else(String::new, |input| format!("; {} moved", printable(input)))
     }
 
-    fn count(&self, which: &AtomicU64) {
-        which.fetch_add(1, Ordering::Relaxed);
-        self.bar.inc(1);
-        let [ran, cached, failed] = [&self.ran, &self.cached, &self.failed].map(|number| number.load(Ordering::Relaxed));
-        let failed = if failed > 0 {
-            self.style.red(&format!(", {} failed", count(failed)))
+    fn count(&self, event: &Event<'_>) {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if !counts.add(event) {
+            return;
+        }
+        let Counts {
+            ran,
+            cached,
+            failed,
+            total,
+            ..
+        } = &*counts;
+        self.bar.set_length(*total);
+        self.bar.set_position(counts.done());
+        if counts.done() == 0 {
+            return;
+        }
+        let failed = if *failed > 0 {
+            self.style.red(&format!(", {} failed", count(*failed)))
         } else {
             String::new()
         };
         self.bar
-            .set_message(format!("{} ran, {} cached{failed}", count(ran), count(cached)));
+            .set_message(format!("{} ran, {} cached{failed}", count(*ran), count(*cached)));
     }
 
     fn tell(&self, event: &Event<'_>) {
@@ -138,12 +146,75 @@ impl Observer for Progress {
         if self.verbose {
             self.tell(event);
         }
-        match event {
-            Event::Started { .. } => self.bar.inc_length(1),
-            Event::Ran { .. } => self.count(&self.ran),
-            Event::Hit { .. } => self.count(&self.cached),
-            Event::Failed { .. } => self.count(&self.failed),
-            _ => {}
+        self.count(event);
+    }
+
+    fn laying_out(&self, done: usize, files: usize) {
+        self.bar.set_length(files as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(writing(done, files));
+    }
+}
+
+fn writing(done: usize, files: usize) -> String {
+    format!("writing files {} of {}", count(done as u64), count(files as u64))
+}
+
+/// What the bar shows. What is done was counted as to be done before.
+#[derive(Default)]
+struct Counts {
+    ran: u64,
+    cached: u64,
+    failed: u64,
+    total: u64,
+    /// Targets whose producer started and has not come to its end.
+    running: HashSet<String>,
+}
+
+impl Counts {
+    fn done(&self) -> u64 {
+        self.ran + self.cached + self.failed
+    }
+
+    /// Whether the event moved anything. A result that is found, or a target that fails before its producer starts, makes the total grow.
+    fn add(&mut self, event: &Event<'_>) -> bool {
+        let (label, number) = match event {
+            Event::Started { label } => {
+                let is_new = self.running.insert((*label).to_owned());
+                self.total += u64::from(is_new);
+                return is_new;
+            }
+            Event::Ran { label, .. } => (label, &mut self.ran),
+            Event::Hit { label, .. } => (label, &mut self.cached),
+            Event::Failed { label, .. } => (label, &mut self.failed),
+            _ => return false,
+        };
+        *number += 1;
+        self.total += u64::from(!self.running.remove(*label));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::values::digest::Digest;
+
+    #[test]
+    fn the_bar_never_says_more_done_than_there_are() {
+        let labels = ["//a:b", "//c:d", "//e:f"];
+        let mut counts = Counts::default();
+        for number in 0..200_usize {
+            let label = labels[number * 7 % 3];
+            let hit = Event::Hit {
+                label,
+                output: Digest([0; 32]),
+                saved: Duration::ZERO,
+            };
+            counts.add(&if number * 5 % 4 == 0 { Event::Started { label } } else { hit });
+            assert!(counts.done() <= counts.total, "{} of {}", counts.done(), counts.total);
         }
+        assert!(counts.done() > 100);
+        assert_eq!(writing(3_120, 11_058), "writing files 3,120 of 11,058");
     }
 }

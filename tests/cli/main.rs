@@ -36,6 +36,7 @@ mod served;
 mod server;
 mod sharing;
 mod states;
+mod stopped;
 mod store;
 mod temporary;
 mod tour;

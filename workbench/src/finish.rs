@@ -13,6 +13,11 @@ impl Finish for States {
         &[INDEX]
     }
 
+    fn followed(&self) -> &[&str] {
+        // `aliases.json`, and words that people wrote, go by the names of types.
+        &["//index:types"]
+    }
+
     fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
         by_line(blob, states).or_else(|| by_value(blob, states))
     }

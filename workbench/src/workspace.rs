@@ -14,7 +14,7 @@ use engine::build::sharing::Sharing;
 use engine::files::disk::Disk;
 use engine::manifest::compiled;
 use engine::manifest::model::{Manifest, StoreLimits};
-use engine::manifest::read::{Loaded, ManifestSource, load};
+use engine::manifest::read::{Loaded, MAX_BYTES, ManifestSource, load, too_large};
 use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
 use engine::seams::remote::RemoteCache;
@@ -28,6 +28,7 @@ use engine::watch::ask::Asked;
 use producers::command::{Nothing, Trust};
 use producers::llm::{Ask, Limits, Runtime};
 use std::cell::OnceCell;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -153,7 +154,10 @@ impl Workspace {
         let from = opening.from.canonicalize().map_err(unreadable(opening.from))?;
         let root = find_root(&from).ok_or(WorkbenchError::NoManifest(from))?;
         let manifest = root.join(MANIFEST);
-        let text = std::fs::read(&manifest).map_err(unreadable(&manifest))?;
+        let text = manifest_text(&manifest).map_err(unreadable(&manifest))?;
+        if text.len() > MAX_BYTES {
+            return Err(WorkbenchError::Manifest(vec![too_large(MANIFEST)]));
+        }
         let text = String::from_utf8(text).map_err(|error| {
             let line = error.as_bytes()[..error.utf8_error().valid_up_to()]
                 .iter()
@@ -408,7 +412,14 @@ impl Workspace {
 
 /// What the manifest at a root holds, if it can be read.
 pub(crate) fn manifest_bytes(root: &Path) -> Option<Vec<u8>> {
-    std::fs::read(root.join(MANIFEST)).ok()
+    manifest_text(&root.join(MANIFEST)).ok()
+}
+
+/// The bytes of a manifest, and of one that is too large no more than it takes to see that.
+fn manifest_text(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// What the manifest at a root says of its store, read without opening that.
@@ -417,10 +428,15 @@ pub(crate) fn manifest_bytes(root: &Path) -> Option<Vec<u8>> {
 /// When it cannot be read, or everything that is wrong with it.
 pub fn store_limits(root: &Path) -> Result<StoreLimits, WorkbenchError> {
     let path = root.join(MANIFEST);
-    let text = std::fs::read_to_string(&path).map_err(|error| WorkbenchError::Path {
-        path,
+    let unreadable = |error: std::io::Error| WorkbenchError::Path {
+        path: path.clone(),
         reason: error.to_string(),
-    })?;
+    };
+    let bytes = manifest_text(&path).map_err(unreadable)?;
+    if bytes.len() > MAX_BYTES {
+        return Err(WorkbenchError::Manifest(vec![too_large(MANIFEST)]));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(std::io::Error::new(std::io::ErrorKind::InvalidData, error)))?;
     let registry = registry(Arc::new(producers::llm::Refusing), Arc::new(Nothing));
     Ok(load_texts(&text, "", &registry)?.manifest.store)
 }

@@ -5,6 +5,7 @@
 
 use super::sharing::Sharing;
 use super::state::{Known, STATE_KEY, Set, State, decode, encode};
+use super::unfinished::Unfinished;
 use super::watched::{Seen, WATCH_KEY, WatchRecord};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
@@ -159,7 +160,10 @@ impl Engine {
     /// # Errors
     /// When the store cannot be read or written.
     pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<Known>, EngineError> {
-        if !look.unchanged || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())? {
+        if !look.unchanged
+            || !Unfinished::of(&*self.store, self.view)?.is_none()
+            || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())?
+        {
             return Ok(None);
         }
         let row = self.store.row(self.view, Part::Requests, &request.0)?;
@@ -171,7 +175,8 @@ impl Engine {
         };
         let mut rows: Vec<RowChange> = Vec::new();
         let named = |part: Part| move |(key, body)| (part, key, body);
-        if !known.exported.is_empty() && !self.outputs_stand(look, &known) {
+        let are_watched = || look.seen.token.is_some() && known.outputs_stand(&*self.world, &look.state.set_defs());
+        if !known.exported.is_empty() && !are_watched() {
             let exports = self.world.exports(self.store.rows(self.view, Part::Exports)?);
             if !exports.verify(&known.exported).is_empty() {
                 return Ok(None);
@@ -194,15 +199,6 @@ impl Engine {
             }
         }
         Ok(Some(known))
-    }
-
-    /// Whether nothing moved below the output folder since the files of a request were found in place.
-    fn outputs_stand(&self, look: &Look, known: &Known) -> bool {
-        let Some(moment) = known.watched.as_deref().filter(|_| look.seen.token.is_some()) else {
-            return false;
-        };
-        let watched = self.world.watched(&look.state.set_defs(), Some(moment));
-        watched.is_some_and(|watched| !watched.outputs_moved)
     }
 
     /// The row that says where this checkout is and that it is in use, when it is due to be written. For commits that happen anyway.

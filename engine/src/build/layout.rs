@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// After so many files somebody else may have the store.
 const FILES: usize = 64;
 
+/// So many files are looked at before a stop is heeded.
+const LOOKS: usize = 8_192;
+
 /// What a node's state is, for outputs that show the states of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeState {
@@ -34,6 +37,11 @@ pub enum NodeState {
 pub trait Finish: Send + Sync {
     /// The labels of the nodes whose files show more than their blobs.
     fn labels(&self) -> &[&str];
+
+    /// The labels of the nodes that files beside the outputs follow from, such as a list of former names.
+    fn followed(&self) -> &[&str] {
+        &[]
+    }
 
     /// The bytes to lay out for one of these, if they are not those of the blob. `states` tells the states of nodes by their labels.
     fn finish(&self, label: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>>;
@@ -123,6 +131,7 @@ struct Place<'a> {
 
 impl Run<'_> {
     /// Lays out the settled `roots` whose rule says where: those whose file is elsewhere, is of an older output, or is not what was written.
+    /// `known`: the request as it was current last, and whether somebody who watches the files saw none of them move since.
     ///
     /// # Errors
     /// When the store breaks.
@@ -131,17 +140,26 @@ impl Run<'_> {
         roots: &[NodeId],
         exports: &dyn Exports,
         finish: &dyn Finish,
-        known: Option<&Known>,
+        known: Option<(&Known, bool)>,
     ) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
-        let roots = &*match known.filter(|_| self.places_stand()) {
-            Some(known) => self.still_laid(roots, known, exports, &mut laid),
-            None => roots.to_vec(),
+        let roots = &*if self.is_stopped() {
+            // Who stops a build finds what it made; the next one looks at the rest.
+            let made = roots.iter().copied().filter(|&id| self.was_made(id));
+            made.take(FILES).collect()
+        } else if let Some((known, are_watched)) = known.filter(|_| self.places_stand()) {
+            self.still_laid(roots, (known, are_watched), exports, &mut laid)
+        } else {
+            roots.to_vec()
         };
+        let mut room = self.is_stopped().then_some(FILES);
         let mut refusals = Refusals::default();
         let mut lookups = BTreeMap::new();
         let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
         for &id in roots {
+            if room.is_none() && self.is_stopped() {
+                break;
+            }
             let (Some(output), Some(rule)) = (self.settled_output(id), self.rule_with_out(id)) else {
                 continue;
             };
@@ -178,15 +196,25 @@ impl Run<'_> {
             .map(|(one, _)| one.0.0)
             .collect();
         check.sort_unstable();
-        let broken = exports.verify(&check);
+        let broken = self.broken(exports, &check);
+        let (mut done, files) = (0, wanted.len() - check.len() + broken.len());
         for (number, (id, output, path)) in wanted.into_iter().enumerate() {
-            if number % FILES == FILES - 1 {
+            if self.is_stopped() {
+                // A few more files are no wait.
+                let left = room.get_or_insert(FILES);
+                if *left == 0 {
+                    break;
+                }
+                *left -= 1;
+            } else if number % FILES == FILES - 1 {
                 self.give_way()?;
             }
             if check.binary_search(&id.0).is_ok() && broken.binary_search(&id.0).is_err() {
                 laid.nodes.push(id.0);
                 continue;
             }
+            self.observer.laying_out(done, files);
+            done += 1;
             let renewed = laid.finished.binary_search(&id.0).is_ok();
             if renewed && exports.path(id.0).as_ref() == Some(&path) {
                 laid.nodes.push(id.0);
@@ -238,17 +266,35 @@ impl Run<'_> {
     }
 
     /// Of roots that were laid out before, takes those whose output did not move and whose file is in place; gives back the others.
-    fn still_laid(&self, roots: &[NodeId], known: &Known, exports: &dyn Exports, laid: &mut Laid) -> Vec<NodeId> {
+    fn still_laid(
+        &mut self,
+        roots: &[NodeId],
+        (known, are_watched): (&Known, bool),
+        exports: &dyn Exports,
+        laid: &mut Laid,
+    ) -> Vec<NodeId> {
         let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
         let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| self.is_unmoved(id));
         let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
         check.sort_unstable();
-        let broken = exports.verify(&check);
+        let broken = if are_watched { Vec::new() } else { self.broken(exports, &check) };
         for id in check {
             let again = broken.binary_search(&id).is_ok() || known.finished.binary_search(&id).is_ok();
             if again { rest.push(NodeId(id)) } else { laid.nodes.push(id) }
         }
         rest
+    }
+
+    /// Those of `nodes`, which are in order, whose file is not what was written. Told to stop, it looks at no more of them.
+    fn broken(&mut self, exports: &dyn Exports, nodes: &[u32]) -> Vec<u32> {
+        let mut broken = Vec::new();
+        for some in nodes.chunks(LOOKS) {
+            if self.is_stopped() {
+                break;
+            }
+            broken.extend(exports.verify(some));
+        }
+        broken
     }
 
     fn lay_out_one(

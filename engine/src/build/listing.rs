@@ -162,6 +162,10 @@ impl Observer for Listing<'_> {
     fn phase(&self, phase: &Phase) {
         self.observer.phase(phase);
     }
+
+    fn laying_out(&self, done: usize, files: usize) {
+        self.observer.laying_out(done, files);
+    }
 }
 
 #[cfg(test)]

@@ -75,6 +75,12 @@ const MOST_THREADS: usize = 256;
 /// Jobs handed to each computing thread beyond the one it runs.
 const AHEAD: usize = 24;
 
+/// Told to stop, a build waits so long for what computes: a large file is parsed to its end.
+const COMPUTING: Duration = Duration::from_millis(250);
+
+/// And so long for programs and calls, which are being ended.
+const ENDING: Duration = Duration::from_millis(600);
+
 /// Where a job was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
@@ -233,6 +239,18 @@ impl Pools {
     pub fn idle(&self) -> bool {
         let computed = self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.afield.as_ref().is_none_or(Afield::is_idle);
         computed && self.slow.is_idle() && self.paid.is_idle()
+    }
+
+    /// How long a build that was told to stop waits for the jobs that are out.
+    pub fn patience(&self) -> Duration {
+        let lanes = self.slow.is_idle() && self.paid.is_idle();
+        if lanes { COMPUTING } else { ENDING }
+    }
+
+    /// Waits for no job that is still out: what it comes to is thrown away.
+    pub fn abandon(&mut self) {
+        self.slow.handles.clear();
+        self.paid.handles.clear();
     }
 
     /// Waits for the workers to end.

@@ -64,13 +64,18 @@ pub enum Standing {
 impl Session {
     /// Runs `look` over a dry run of this session. The graph in memory may learn nodes and edges; nothing is written.
     pub(super) fn dry<T>(&mut self, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
+        self.dry_until(&Cancel::default(), look)
+    }
+
+    /// As [`Self::dry`]; once `cancel` is set, nothing more is looked at, and what is found is worth nothing.
+    fn dry_until<T>(&mut self, cancel: &Cancel, look: impl FnOnce(&mut Run<'_>) -> Result<T, EngineError>) -> Result<T, EngineError> {
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
             view: self.engine.view,
             sharing: None,
-            cancel: Cancel::default(),
+            cancel: cancel.clone(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {
@@ -190,16 +195,19 @@ impl Session {
     /// # Errors
     /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
-        let standings = self.stand(nodes)?;
+        let standings = self.stand(nodes, &Cancel::default())?;
         let outdated = nodes.iter().zip(standings).filter(|(_, standing)| *standing != Standing::Current);
         Ok(outdated.map(|(&id, _)| id).collect())
     }
 
     /// How nodes stand, by a dry run over all of them.
-    pub(super) fn stand(&mut self, nodes: &[NodeId]) -> Result<Vec<Standing>, EngineError> {
+    pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<Standing>, EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
-        let mut standings = self.dry(|run| standings(run, nodes, &made, &remarks))?;
+        let mut standings = self.dry_until(cancel, |run| standings(run, nodes, &made, &remarks))?;
+        if cancel.is_cancelled() {
+            return Ok(standings);
+        }
         self.tell_gone(nodes, &made, &mut standings);
         Ok(standings)
     }
@@ -240,6 +248,10 @@ fn standings(run: &mut Run<'_>, nodes: &[NodeId], made: &[bool], remarks: &BTree
     run.settle_all(nodes)?;
     let mut standings = Vec::with_capacity(nodes.len());
     for (&id, &made) in nodes.iter().zip(made) {
+        if run.is_stopped() {
+            standings.push(Standing::None);
+            continue;
+        }
         let standing = standing(run, id, made);
         let failed = failure_now(run, id, standing, remarks)?.is_some();
         standings.push(if failed { Standing::Failed } else { standing });

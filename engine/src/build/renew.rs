@@ -7,9 +7,11 @@ use super::engine::EngineError;
 use super::layout::{NodeState, not_written};
 use super::query::Standing;
 use super::session::{Session, stored_graph};
+use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::graph::stale::{StaleSet, taint};
 use crate::graph::walk::Links;
+use crate::seams::producer::Cancel;
 use crate::seams::world::{ExportOutcome, Exports};
 use crate::store::{Commit, Part};
 use crate::values::diagnostic::Diagnostic;
@@ -27,7 +29,7 @@ impl Session {
         request: &Digest,
         exports: &dyn Exports,
         placed: &[u32],
-        observer: &dyn Observer,
+        (observer, cancel): (&dyn Observer, &Cancel),
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
         let finish = self.engine.finish.clone();
         let (mut written, mut failures) = (0, Vec::new());
@@ -41,7 +43,7 @@ impl Session {
             };
             let mut trouble = None;
             let mut states = |labels: &[String]| {
-                self.states(labels).unwrap_or_else(|error| {
+                self.states(labels, cancel).unwrap_or_else(|error| {
                     trouble = Some(error);
                     vec![NodeState::None; labels.len()]
                 })
@@ -49,6 +51,10 @@ impl Session {
             let shown = finish.finish(label, &blob, &mut states);
             if let Some(trouble) = trouble {
                 return Err(trouble);
+            }
+            if cancel.is_cancelled() {
+                // The states were not looked at to their end; that is noted, and the next build does it.
+                return Ok((written, failures));
             }
             let bytes = shown.as_deref().unwrap_or(&blob);
             match exports.write(id.0, &path, Digest::of(bytes), bytes) {
@@ -63,6 +69,10 @@ impl Session {
         let rows = exports.take_dirty_rows().into_iter();
         let mut commit = Commit::default();
         commit.rows.extend(rows.map(|(key, body)| (Part::Exports, key, body)));
+        let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        if left.files && failures.is_empty() {
+            commit.rows.push(Unfinished { files: false, ..left }.row());
+        }
         if !failures.is_empty() {
             commit.rows.push((Part::Requests, request.0.to_vec(), None));
         }
@@ -74,7 +84,7 @@ impl Session {
 
     /// The states of nodes by their labels, as the store has them. A look settles nodes in the graph that it goes over, and a later build of
     /// this session would not tell their versions: so it has a graph of its own.
-    fn states(&mut self, labels: &[String]) -> Result<Vec<NodeState>, EngineError> {
+    fn states(&mut self, labels: &[String], cancel: &Cancel) -> Result<Vec<NodeState>, EngineError> {
         if let Some(states) = self.settled(labels) {
             return Ok(states);
         }
@@ -86,7 +96,7 @@ impl Session {
         let redefined = std::mem::replace(&mut self.redefined, false);
         let nodes: Vec<Option<NodeId>> = labels.iter().map(|label| self.graph.find(label)).collect();
         let known: Vec<NodeId> = nodes.iter().flatten().copied().collect();
-        let standings = self.stand(&known);
+        let standings = self.stand(&known, cancel);
         (self.links, self.graph, self.redefined) = (links, graph, redefined);
         let mut standings = standings?.into_iter();
         let state = |node: Option<NodeId>| match node.and_then(|_| standings.next()) {

@@ -10,6 +10,7 @@ use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSE
 use super::session::{Session, SessionLeaves};
 use super::sharing::{Brought, Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
+use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::graph::walk::Links;
 use crate::manifest::compiled;
@@ -84,6 +85,10 @@ impl Session {
     /// # Errors
     /// When the store or the workspace breaks. Failures of targets are in the report.
     pub fn build(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Report, EngineError> {
+        if std::mem::take(&mut self.is_unsaved) {
+            // A stopped build of this session settled nodes that the store does not know of.
+            self.forget_graph()?;
+        }
         self.tell(observer);
         let brought = self.bring(request)?;
         let adopted = match Self::makes(request) {
@@ -129,6 +134,10 @@ impl Session {
     /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
     fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let began = (self.engine.world.now_secs(), Instant::now());
+        let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let sets = self.state.set_defs();
+        let (world, is_watched) = (self.engine.world.clone(), self.seen.token.is_some());
+        let stand = |known: &Known| is_watched && known.outputs_stand(&*world, &sets);
         let listing = Listing::new(&self.rules, observer);
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
@@ -175,7 +184,11 @@ impl Session {
         };
         // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it. A dry run answers as far as
         // things are known; what a set that was never made will hold is not.
-        let (unset, refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| why.code == UNSET);
+        let (unset, mut refused): (Vec<_>, Vec<_>) = refused.into_iter().partition(|why| why.code == UNSET);
+        if cancel.is_cancelled() {
+            // What a pattern means was not looked up to its end.
+            refused.clear();
+        }
         let (unknown, unset) = if request.options.dry_run {
             (unset, Vec::new())
         } else {
@@ -195,9 +208,12 @@ impl Session {
             run.settle_all(&ids)?;
             observer.phase(&Phase::since("make", making));
             if request.outputs {
-                report.outputs = ids.iter().map(|&id| run.blob(id)).collect::<Result<_, _>>()?;
+                report.outputs = ids
+                    .iter()
+                    .map(|&id| if run.is_stopped() { Ok(None) } else { run.blob(id) })
+                    .collect::<Result<_, _>>()?;
             }
-            if let Some(marked) = marked {
+            if let Some(marked) = marked.filter(|_| !cancel.is_cancelled()) {
                 let prospect = Prospect::of(&mut run, &marked)?;
                 let outlook = prospect.outlook(run.graph(), &*self.engine.store, self.engine.view)?;
                 let may_run = prospect.may_run(run.graph());
@@ -226,12 +242,16 @@ impl Session {
                 &ids,
                 &**exports,
                 &*self.engine.finish,
-                known.as_ref().filter(|known| known.generation == generation),
+                known
+                    .as_ref()
+                    .filter(|known| known.generation == generation)
+                    .map(|known| (known, stand(known))),
             )?;
             observer.phase(&Phase::since("lay out", laying_out));
         }
         let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
-        report.cancelled = cancel.is_cancelled();
+        report.cancelled = run.is_stopped();
+        let _keeping = report.cancelled.then(Cancel::keep);
         if report.cancelled {
             report.left = run.left(&ids);
         }
@@ -245,12 +265,21 @@ impl Session {
         if !report.cancelled {
             report.failures.extend(unset);
         }
-        report.failures.extend(laid.failures.iter().cloned());
+        if !report.cancelled {
+            report.failures.extend(laid.failures.iter().cloned());
+        }
         report.diagnostics.extend(leftover.diagnostics.iter().cloned());
         report.written = laid.written;
-        report.not_laid_out = laid.refused;
+        if !report.cancelled {
+            report.not_laid_out = laid.refused;
+        }
         report.no_space = laid.no_space;
         if request.options.dry_run {
+            return Ok(Some(report));
+        }
+        if report.cancelled && self.is_much_to_settle(&leftover, request.options.settled_on_stop) {
+            leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, Vec::new());
+            self.commit_results(leftover)?;
             return Ok(Some(report));
         }
         report.plans = std::mem::take(&mut leftover.plans);
@@ -285,6 +314,9 @@ impl Session {
         let results = leftover.results.len();
         let before = self.state.generation;
         let made = results + report.tally.ran + report.tally.failed + leftover.ledger.len() > 0;
+        let renews = exports.as_deref().is_some_and(|exports| self.renews(exports)) && (made || !laid.finished.is_empty());
+        leftover.left.files = renews;
+        let keeping = Cancel::keep();
         let committed = match self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known) {
             Err(EngineError::Store(error)) if !made => {
                 report.diagnostics.push(super::unfiled::excused(error)?);
@@ -292,13 +324,15 @@ impl Session {
             }
             committed => committed?,
         };
+        drop(keeping);
         observer.phase(&Phase::since("commit", committing));
         if committed && results > 0 {
             observer.event(&Event::Committed { results });
         }
-        let moved = self.state.generation != before || report.tally.ran + report.tally.failed > 0 || !laid.finished.is_empty();
-        if let (true, true, Some(exports)) = (committed, moved, &exports) {
-            let (written, failures) = self.renew(&request.digest, &**exports, &laid.placed, observer)?;
+        let moved =
+            self.state.generation != before || report.tally.ran + report.tally.failed > 0 || !laid.finished.is_empty() || left.files;
+        if let (true, true, false, Some(exports)) = (committed, moved, report.cancelled, &exports) {
+            let (written, failures) = self.renew(&request.digest, &**exports, &laid.placed, (observer, cancel))?;
             report.written += written;
             report.not_laid_out += failures.len();
             report.no_space |= failures.iter().any(|why| why.code == "E_NO_SPACE");
@@ -410,6 +444,15 @@ impl Session {
         commit
             .rows
             .extend(leftover.ledger.iter().map(crate::store::ledger::LedgerEntry::to_row));
+        let followed = self.engine.finish.followed();
+        let before = Unfinished::of(&*self.engine.store, self.engine.view)?;
+        let left = Unfinished {
+            files: before.files || leftover.left.files || changes && exports.is_some_and(|exports| self.renews(exports)),
+            names: before.names || commit.history.iter().any(|(label, _)| followed.contains(&&**label)),
+        };
+        if left != before {
+            commit.rows.push(left.row());
+        }
         commit.rows.append(&mut self.compiled);
         commit.rows.extend(kept);
         commit.rows.extend(remarks);
@@ -432,13 +475,29 @@ impl Session {
         Ok(true)
     }
 
+    /// Whether files are laid out that show the states of nodes.
+    fn renews(&self, exports: &dyn crate::seams::world::Exports) -> bool {
+        let mut shown = self.engine.finish.labels().iter().filter_map(|label| self.graph.find(label));
+        shown.any(|id| exports.path(id.0).is_some())
+    }
+
     /// A build with its number: one more than the last one's.
-    fn numbered(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
+    pub(super) fn numbered(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let last = super::session::last_build(&self.engine, &self.state)?.unwrap_or(0);
         Ok(BuildRecord {
             number: last.saturating_add(1),
             ..listed
         })
+    }
+
+    /// The sets that nodes exist by and that moved.
+    pub(super) fn moved_sets(&self, history: &[(String, HistoryRecord)]) -> Vec<String> {
+        let joined = |id: NodeId| {
+            let found = self.rules.find(&self.graph.node(id).label);
+            found.is_some_and(|found| self.rules.rule(found.rule).inner.is_some())
+        };
+        let parted = |label: &str| self.graph.find(label).is_some_and(|id| self.links.readers(id).any(joined));
+        super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state, &parted)
     }
 
     /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Gives the labels of those of them that had an
@@ -449,13 +508,7 @@ impl Session {
         blobs: &Blobs,
         history: &[(String, HistoryRecord)],
     ) -> Option<Vec<(String, ActionKey)>> {
-        let joined = |id: NodeId| {
-            let found = self.rules.find(&self.graph.node(id).label);
-            found.is_some_and(|found| self.rules.rule(found.rule).inner.is_some())
-        };
-        let parted = |label: &str| self.graph.find(label).is_some_and(|id| self.links.readers(id).any(joined));
-        let moved_sets = super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state, &parted);
-        if moved_sets.is_empty() && !self.is_redefined() {
+        if self.moved_sets(history).is_empty() && !self.is_redefined() {
             return None;
         }
         // All records are read before anything is taken away because of them.

@@ -45,6 +45,8 @@ pub struct Session {
     pub origins: Vec<NodeId>,
     definition: Digest,
     pub(super) redefined: bool,
+    /// Whether the graph in memory holds what a stopped build settled and did not commit.
+    pub(super) is_unsaved: bool,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
     pub(super) unfiled: Option<StoreError>,
 }
@@ -78,6 +80,7 @@ impl Session {
             origins: Vec::new(),
             definition: definition.digest,
             redefined,
+            is_unsaved: false,
             unfiled: None,
             engine,
         };

@@ -2,7 +2,7 @@
 //!
 //! Encoded with minicbor in `Part::State` (key `state`) and `Part::Requests` (key: digest of the request).
 
-use crate::seams::world::SetDef;
+use crate::seams::world::{SetDef, World};
 use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
 
@@ -99,6 +99,17 @@ pub struct KnownSet {
     /// Digest of its output.
     #[cbor(n(1), with = "minicbor::bytes")]
     pub output: Vec<u8>,
+}
+
+impl Known {
+    /// Whether somebody watches the output folder and saw nothing move there since the files of this request were found in place.
+    pub(super) fn outputs_stand(&self, world: &dyn World, sets: &[SetDef]) -> bool {
+        let Some(moment) = self.watched.as_deref() else {
+            return false;
+        };
+        let watched = world.watched(sets, Some(moment));
+        watched.is_some_and(|watched| !watched.outputs_moved)
+    }
 }
 
 impl State {

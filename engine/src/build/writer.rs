@@ -1,6 +1,7 @@
 //! The writer: a thread that makes batches of results durable while the build goes on.
 
 use super::jobs::Shared;
+use crate::seams::producer::Cancel;
 use crate::store::records::NewResult;
 use crate::store::{Commit, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::ActionKey;
@@ -55,6 +56,7 @@ impl Writer {
             let work = move || {
                 for Batch { results, rows, used } in batches {
                     let blobs = results.iter().flat_map(NewResult::blobs);
+                    let _keeping = Cancel::keep();
                     let digests: Vec<_> = blobs.map(|(digest, _)| digest).collect();
                     store.commit(
                         view,

@@ -78,7 +78,11 @@ impl World for Disk {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
-        read_source(&self.root, path)
+        self.read_at_most(path, usize::MAX - 1)
+    }
+
+    fn read_at_most(&self, path: &str, most: usize) -> Result<Vec<u8>, WorldError> {
+        read_source(&self.root, path, most)
     }
 }
 

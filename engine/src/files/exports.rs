@@ -356,12 +356,26 @@ impl Exports {
                 Look::Different => {}
             }
         }
-        let temporary = temporary(self.temporary.fetch_add(1, Ordering::Relaxed));
-        let written = replace(&fd, &temporary, name, bytes);
-        if written.is_err() {
-            // Nothing more can be done about a temporary file that stays; it is ignored by everyone.
-            let _ = rustix::fs::unlinkat(&fd, &*temporary, AtFlags::empty());
+        let number = self.temporary.fetch_add(1, Ordering::Relaxed);
+        let temporary = temporary(number);
+        let replace = |top: &OwnedFd| {
+            let written = replace((top, &temporary), (&fd, name), bytes);
+            if written.is_err() {
+                // Whoever writes a file after this process has ended removes one that stays.
+                let _ = rustix::fs::unlinkat(top, &*temporary, AtFlags::empty());
+            }
+            written
+        };
+        // All temporary files lie in one folder, where they are found without looking through the others.
+        let top = self.directory(root, "", true).map_err(failed)?;
+        if number == 0 {
+            super::leftovers::sweep(&top);
         }
+        let written = match replace(&top) {
+            // That folder may not be written to, or is on another disk.
+            Err(Errno::XDEV | Errno::ACCESS | Errno::PERM | Errno::ROFS) => replace(&fd),
+            written => written,
+        };
         written.map(|stamp| (ExportOutcome::Written, stamp)).map_err(failed)
     }
 
@@ -450,13 +464,12 @@ fn temporary(number: u64) -> String {
     format!(".cortex-{}-{number}.tmp", std::process::id())
 }
 
-/// Whether [`temporary`] gave a name.
-pub(super) fn is_temporary(name: &str) -> bool {
-    let numbers = name.strip_prefix(".cortex-").and_then(|rest| rest.strip_suffix(".tmp"));
+/// The process in which [`temporary`] gave a name; `None` when it did not.
+pub(super) fn process_of(name: &str) -> Option<u32> {
+    let numbers = name.strip_prefix(".cortex-")?.strip_suffix(".tmp")?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    numbers
-        .and_then(|numbers| numbers.split_once('-'))
-        .is_some_and(|(process, number)| is_number(process) && is_number(number))
+    let (process, number) = numbers.split_once('-')?;
+    process.parse().ok().filter(|_| is_number(process) && is_number(number))
 }
 
 /// What stands in the place of a directory below the output folder, in words.
@@ -485,10 +498,10 @@ pub fn keep_out_of_git(fd: &OwnedFd) {
     }
 }
 
-/// Writes a temporary file and renames it over `name`.
-fn replace(fd: &OwnedFd, temporary: &str, name: &str, mut bytes: &[u8]) -> Result<Stamp, Errno> {
+/// Writes a temporary file, a name in a folder, and renames it to another such name.
+fn replace(temporary: (&OwnedFd, &str), to: (&OwnedFd, &str), mut bytes: &[u8]) -> Result<Stamp, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(fd, temporary, flags, Mode::from_raw_mode(0o644))?;
+    let file = rustix::fs::openat(temporary.0, temporary.1, flags, Mode::from_raw_mode(0o644))?;
     while !bytes.is_empty() {
         match rustix::io::write(&file, bytes) {
             Ok(written) => bytes = &bytes[written..],
@@ -496,7 +509,7 @@ fn replace(fd: &OwnedFd, temporary: &str, name: &str, mut bytes: &[u8]) -> Resul
             Err(errno) => return Err(errno),
         }
     }
-    rustix::fs::renameat(fd, temporary, fd, name)?;
+    rustix::fs::renameat(temporary.0, temporary.1, to.0, to.1)?;
     // After the rename, which moves the change time. It is our own file that is asked, whatever took its name since.
     Ok(Stamp::of(&rustix::fs::fstat(&file)?))
 }

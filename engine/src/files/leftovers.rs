@@ -1,8 +1,10 @@
 //! What builds that were killed left behind below the output folder: files under the temporary names that [`super::exports`] gives.
 
-use super::exports::{DIRECTORY, OUT_DIR, is_temporary};
+use super::exports::{DIRECTORY, OUT_DIR, process_of};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use std::path::Path;
 
 /// A file that was written within so many seconds may still get its name.
@@ -11,7 +13,24 @@ const AGE: u64 = 3_600;
 /// Folders are looked through no deeper.
 const DEEPEST: usize = 128;
 
-/// Removes what nobody has written to for an hour, as of `now` in seconds since 1970; how many files. What cannot be looked at or removed stays: it
+/// Removes what processes that are gone left behind right in a folder. Builds call it before they write the first file.
+pub(super) fn sweep(folder: &OwnedFd) {
+    for entry in Dir::read_from(folder).into_iter().flatten().flatten() {
+        if let Ok(name) = entry.file_name().to_str()
+            && process_of(name).is_some_and(is_gone)
+        {
+            // What cannot be removed harms nobody.
+            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+        }
+    }
+}
+
+fn is_gone(process: u32) -> bool {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    process.is_none_or(|process| test_kill_process(process) == Err(Errno::SRCH))
+}
+
+/// Removes what processes that are gone left behind, and what nobody has written to for an hour, as of `now` in seconds since 1970; how many files. What cannot be looked at or removed stays: it
 /// harms nobody. No link is followed.
 pub fn tidy(root: &Path, now: u64) -> usize {
     let opened = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
@@ -34,7 +53,7 @@ fn tidy_folder(folder: &OwnedFd, now: u64, depth: usize) -> usize {
         if name == "." || name == ".." {
             continue;
         }
-        if is_temporary(name) && is_old(folder, name, now) {
+        if process_of(name).is_some_and(|process| is_gone(process) || is_old(folder, name, now)) {
             removed += usize::from(rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok());
         } else if depth < DEEPEST
             && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
@@ -65,9 +84,10 @@ mod tests {
         let out = root.join(OUT_DIR);
         fs::create_dir_all(out.join("types")).unwrap();
         fs::create_dir_all(&other).unwrap();
+        let own = std::process::id();
         let files = [
-            out.join(".cortex-7-0.tmp"),
-            out.join("types/.cortex-12345-9.tmp"),
+            out.join(format!(".cortex-{own}-0.tmp")),
+            out.join(format!("types/.cortex-{own}-9.tmp")),
             other.join(".cortex-1-1.tmp"),
         ];
         let kept = [out.join("a.md"), out.join(".cortex-x-0.tmp"), out.join("types/cortex-7-0.tmp")];
@@ -79,5 +99,8 @@ mod tests {
         assert_eq!(files.map(|file| file.exists()), [false, false, true]);
         assert!(kept.iter().all(|file| file.exists()));
         assert_eq!(tidy(&other, now + 2 * AGE), 0);
+        // No process has this number.
+        fs::write(out.join("types/.cortex-4294967295-1.tmp"), "x").unwrap();
+        assert_eq!(tidy(&root, now), 1);
     }
 }

@@ -56,10 +56,14 @@ impl World for Overlaid {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
+        self.read_at_most(path, usize::MAX - 1)
+    }
+
+    fn read_at_most(&self, path: &str, most: usize) -> Result<Vec<u8>, WorldError> {
         let links = self.links.read().unwrap_or_else(PoisonError::into_inner);
         match self.documents.get(links.get(path).map_or(path, String::as_str)) {
-            None => self.below.read(path),
-            Some(Some(bytes)) => Ok(bytes.to_vec()),
+            None => self.below.read_at_most(path, most),
+            Some(Some(bytes)) => Ok(bytes[..bytes.len().min(most)].to_vec()),
             Some(None) => Err(WorldError::Removed { path: path.to_owned() }),
         }
     }

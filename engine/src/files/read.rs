@@ -192,11 +192,11 @@ pub(crate) fn is_plain(path: &str) -> bool {
     path.split('/').all(|name| !matches!(name, "" | "." | "..")) && !path.contains('\0')
 }
 
-/// The bytes of a source.
+/// The first `most` bytes of a source.
 ///
 /// # Errors
 /// When the path leads out of the workspace, as written or through links, or when it cannot be read.
-pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, WorldError> {
+pub fn read_source(root: &Path, path: &str, most: usize) -> Result<Vec<u8>, WorldError> {
     let leaves = || WorldError::Leaves {
         path: path.to_owned(),
         out_of: "the workspace",
@@ -204,7 +204,7 @@ pub fn read_source(root: &Path, path: &str) -> Result<Vec<u8>, WorldError> {
     if !is_plain(path) {
         return Err(leaves());
     }
-    Root::open(root)?.read(path, usize::MAX - 1).map_err(|errno| {
+    Root::open(root)?.read(path, most).map_err(|errno| {
         if errno == Errno::XDEV {
             leaves()
         } else {
@@ -232,7 +232,7 @@ mod tests {
         symlink(outer.path(), root.join("up")).unwrap();
         symlink("loop", root.join("loop")).unwrap();
         for path in ["a/b/f", "a/relative", "a/absolute"] {
-            assert_eq!(read_source(&root, path).unwrap(), b"text", "{path}");
+            assert_eq!(read_source(&root, path, 100).unwrap(), b"text", "{path}");
         }
         for path in [
             "a/escape",
@@ -244,12 +244,12 @@ mod tests {
             "a//b/f",
             "./a/b/f",
         ] {
-            assert!(matches!(read_source(&root, path), Err(WorldError::Leaves { .. })), "{path}");
+            assert!(matches!(read_source(&root, path, 100), Err(WorldError::Leaves { .. })), "{path}");
         }
         for path in ["a/b", "none", "loop"] {
-            assert!(matches!(read_source(&root, path), Err(WorldError::Io { .. })), "{path}");
+            assert!(matches!(read_source(&root, path, 100), Err(WorldError::Io { .. })), "{path}");
         }
-        assert!(matches!(read_source(&root.join("none"), "f"), Err(WorldError::Root { .. })));
+        assert!(matches!(read_source(&root.join("none"), "f", 100), Err(WorldError::Root { .. })));
     }
 
     #[test]

@@ -133,6 +133,11 @@ impl Graph {
         }
     }
 
+    /// About how many nodes changed since loading: those of the pages to be written.
+    pub fn dirty_nodes(&self) -> usize {
+        self.dirty_pages.len() * RECORDS as usize
+    }
+
     /// The pages of records that changed since loading, and afterwards none.
     pub fn take_dirty_pages(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.dirty_pages)

@@ -12,7 +12,7 @@ use crate::values::tree::{File, Pieces, TreeError, pieces};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 /// Parameters of a producer as written in the manifest, as canonical JSON (keys sorted).
@@ -85,17 +85,61 @@ impl Input {
 
 /// Set when the build was told to stop; long-running producers look at it and give up with [`Failure::Cancelled`].
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel(Arc<StopFlag>);
+
+#[derive(Debug, Default)]
+struct StopFlag {
+    stop: AtomicBool,
+    /// How many more looks it takes to stop, where a test says so.
+    looks_left: Option<AtomicU64>,
+}
+
+/// Commits in this process that follow a stop and are not to be cut off.
+static KEEPING: AtomicUsize = AtomicUsize::new(0);
+
+/// Marks a commit of what has finished; see [`Cancel::keep`].
+#[derive(Debug)]
+pub struct Keeping(());
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        KEEPING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Cancel {
+    /// One that stops by itself at its `look`th look: for tests, which stop a build at every place where it heeds a stop.
+    pub fn at_look(look: u64) -> Self {
+        Self(Arc::new(StopFlag {
+            stop: AtomicBool::new(false),
+            looks_left: Some(AtomicU64::new(look)),
+        }))
+    }
+
     /// Asks everyone who holds this to stop.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.stop.store(true, Ordering::Relaxed);
     }
 
     /// Whether to stop.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        if let Some(left) = &self.0.looks_left
+            && left.fetch_sub(1, Ordering::Relaxed) == 1
+        {
+            self.cancel();
+        }
+        self.0.stop.load(Ordering::Relaxed)
+    }
+
+    /// Says, as long as the answer lives, that what has finished is being committed: a process that ends because it was told to waits for it.
+    pub fn keep() -> Keeping {
+        KEEPING.fetch_add(1, Ordering::Relaxed);
+        Keeping(())
+    }
+
+    /// Whether what has finished is being committed somewhere in this process.
+    pub fn is_keeping() -> bool {
+        KEEPING.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -308,6 +352,12 @@ pub trait Producer: Send + Sync {
     /// When it could not be asked for.
     fn flush(&self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// The longest source file, in bytes, that it takes. Of a longer one it is given one byte more than that, so that it can refuse it, and its
+    /// output depends on no more of it.
+    fn reads_at_most(&self) -> usize {
+        usize::MAX - 1
     }
 
     /// Which facts about the node itself it looks at. What it does not see is not in its key, so that moving a file costs nothing.

@@ -190,6 +190,16 @@ pub trait World: Send + Sync {
     /// # Errors
     /// When the path leads out of the workspace or cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, WorldError>;
+
+    /// The first `most` bytes of a source, all of one that is no longer.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    fn read_at_most(&self, path: &str, most: usize) -> Result<Vec<u8>, WorldError> {
+        let mut bytes = self.read(path)?;
+        bytes.truncate(most);
+        Ok(bytes)
+    }
 }
 
 /// The known state of the source files.

@@ -223,6 +223,9 @@ pub trait Observer: Sync {
 
     /// A part of the build came to its end.
     fn phase(&self, _: &Phase) {}
+
+    /// The next of so many output files is written; `done` of them are. For progress: what was written is told by events.
+    fn laying_out(&self, _done: usize, _files: usize) {}
 }
 
 /// Hears nothing.

@@ -4,7 +4,7 @@ use super::producers::registry;
 use super::shelf::Shelf;
 use engine::build::Options;
 use engine::build::engine::{Definition, Engine, EngineError};
-use engine::build::layout::Plain;
+use engine::build::layout::{Finish, Plain};
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
@@ -44,6 +44,8 @@ pub struct Bench {
     pub sharing: Option<Sharing>,
     /// Documents in place of some of its files: then nothing but results is kept.
     pub documents: Option<Documents>,
+    /// What output files get on top of their blobs.
+    pub finish: Arc<dyn Finish>,
 }
 
 /// One thing that happened.
@@ -241,6 +243,7 @@ impl Bench {
             jobs: 2,
             sharing: None,
             documents: None,
+            finish: Arc::new(Plain),
         }
     }
 
@@ -270,7 +273,7 @@ impl Bench {
             store,
             registry: Arc::new(self.registry.clone()),
             view: ViewId(1),
-            finish: Arc::new(Plain),
+            finish: self.finish.clone(),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: self.sharing.clone(),
         }
@@ -332,6 +335,14 @@ impl Bench {
             report,
             log: log.entries.into_inner().expect("no panic while it was held"),
         }
+    }
+
+    /// Builds until `cancel` stops it, in a process of its own; of a stopped build, the states of at most `settled` nodes are committed.
+    pub fn build_until(&self, patterns: &[&str], observer: &dyn Observer, cancel: &Cancel, settled: usize) -> Report {
+        let mut request = self.request(patterns, &How::default());
+        request.options.settled_on_stop = settled;
+        let built = self.session().build(&request, observer, cancel);
+        built.expect("a report")
     }
 
     /// Builds and brings the outputs.

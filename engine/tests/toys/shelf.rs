@@ -19,6 +19,7 @@ struct Lost {
     filed: BTreeSet<ActionKey>,
     rows: BTreeSet<(Part, Vec<u8>)>,
     commits: usize,
+    reads: usize,
 }
 
 impl Shelf {
@@ -54,6 +55,11 @@ impl Shelf {
         self.lost().filed.iter().copied().collect()
     }
 
+    /// How many blobs, records and rows were read.
+    pub fn reads(&self) -> usize {
+        self.lost().reads
+    }
+
     /// How many transactions there were.
     pub fn commits(&self) -> usize {
         self.lost().commits
@@ -62,6 +68,7 @@ impl Shelf {
 
 impl Store for Shelf {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        self.lost().reads += 1;
         if self.lost().blobs.contains(digest) {
             Ok(None)
         } else {
@@ -78,10 +85,12 @@ impl Store for Shelf {
     }
 
     fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
+        self.lost().reads += 1;
         self.inner.action(key)
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.lost().reads += 1;
         if self.lost().rows.contains(&(part, key.to_vec())) {
             Ok(None)
         } else {
@@ -91,6 +100,7 @@ impl Store for Shelf {
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
         let mut rows = self.inner.rows(view, part)?;
+        self.lost().reads += rows.len();
         rows.retain(|(key, _)| !self.lost().rows.contains(&(part, key.clone())));
         Ok(rows)
     }

@@ -25,6 +25,10 @@ impl Producer for SyntaxProducer {
         ProducerId::new("csharp/syntax", VERSION)
     }
 
+    fn reads_at_most(&self) -> usize {
+        crate::text::LARGEST
+    }
+
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         defines::check(params)
     }

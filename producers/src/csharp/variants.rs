@@ -62,6 +62,10 @@ impl Producer for Variants {
         ProducerId::new("csharp/variants", 3)
     }
 
+    fn reads_at_most(&self) -> usize {
+        crate::text::LARGEST
+    }
+
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         defines::check(params)
     }

@@ -57,6 +57,9 @@ impl Run<'_> {
         self.settle_all(&nodes)?;
         let one = sets.len() == 1;
         for (first, set, node) in &sets {
+            if self.is_stopped() {
+                break;
+            }
             meaning.is_open |= self.is_unknown(*node);
             self.root_sets.insert(*node);
             self.blob(*node)?;

@@ -14,12 +14,14 @@ mod joined;
 mod leaves;
 pub(in crate::build) mod look;
 pub(super) mod money;
+mod options;
 mod roots;
 mod tables;
 
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
 pub use money::{Priced, outcome};
+pub use options::Options;
 pub use roots::{Root, Roots, UNSET};
 
 use super::jobs::{Job, Settled, Shared};
@@ -45,44 +47,7 @@ use crate::values::pages::RowReader;
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
-use std::time::Duration;
-
-/// How a build goes about it.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Worker threads.
-    pub jobs: usize,
-    /// Go on with other targets after a failure.
-    pub keep_going: bool,
-    /// Run no producer; say what would run.
-    pub dry_run: bool,
-    /// Calls that cost money at the same time.
-    pub paid_jobs: usize,
-    /// Make nothing that costs money: say what it would cost. What is free is made.
-    pub price: bool,
-    /// Also try what failed so often under its key that it is not tried again by itself.
-    pub insist: bool,
-    /// Labels of paid targets that a person wants made anew although a result is filed.
-    pub fresh: std::collections::BTreeSet<String>,
-    /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
-    pub rebuilt: std::collections::BTreeSet<String>,
-}
-
-impl Default for Options {
-    /// One worker, and nothing out of the ordinary.
-    fn default() -> Self {
-        Self {
-            jobs: 1,
-            keep_going: true,
-            dry_run: false,
-            paid_jobs: 1,
-            price: false,
-            insist: false,
-            fresh: std::collections::BTreeSet::new(),
-            rebuilt: std::collections::BTreeSet::new(),
-        }
-    }
-}
+use std::time::{Duration, Instant};
 
 /// What happened, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -264,6 +229,8 @@ pub struct Run<'a> {
     batch: Vec<NewResult>,
     batch_bytes: usize,
     stopping: bool,
+    /// When this run first saw that it was told to stop.
+    stopped_at: Option<Instant>,
     /// Dry run: what is settled now is asked for only if what is unknown comes to what it was, so nobody hears what fails of it.
     guessing: bool,
     now: u64,
@@ -326,6 +293,8 @@ pub struct Leftover {
     pub plans: Vec<Priced>,
     /// The build's line in the log of builds, its number still to be given.
     pub listed: Option<crate::store::builds::BuildRecord>,
+    /// What is to be done after the commit.
+    pub left: crate::build::unfinished::Unfinished,
 }
 
 /// Somebody who only reads waits about so long for a build that itself waits for its workers.
@@ -391,6 +360,7 @@ impl<'a> Run<'a> {
             batch: Vec::new(),
             batch_bytes: 0,
             stopping: false,
+            stopped_at: None,
             guessing: false,
             now,
         }
@@ -401,6 +371,9 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store breaks. Failures of targets are no errors.
     pub fn settle_all(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+        if self.is_stopped() {
+            return Ok(());
+        }
         // Much of what could have been reached when the run began no longer can be: sets were settled meanwhile and had not moved.
         self.tainted = stale::taint(self.graph, self.links);
         self.steps.extend(wanted.iter().rev().map(|&id| Step::Demand(id)));
@@ -435,6 +408,10 @@ impl<'a> Run<'a> {
                 }
                 continue;
             }
+            if self.stopped_at.is_some_and(|at| at.elapsed() >= self.pools.patience()) {
+                self.pools.abandon();
+                return Ok(());
+            }
             // Wakes up now and then to see whether it was told to stop, or whether somebody waits for the store.
             match self.done.recv_timeout(AWAKE) {
                 Ok(finished) => self.finish(finished)?,
@@ -446,9 +423,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn stopping(&mut self) -> bool {
-        self.stopping |= self.shared.cancel.is_cancelled();
+    /// Whether nothing more is begun: it was told to stop, or the first failure ends it.
+    pub(super) fn stopping(&mut self) -> bool {
+        self.stopping |= self.is_stopped();
         self.stopping
+    }
+
+    /// Whether this run was told to stop: then it commits what has finished and looks at nothing more.
+    pub(in crate::build) fn is_stopped(&mut self) -> bool {
+        if self.stopped_at.is_none() && self.shared.cancel.is_cancelled() {
+            self.stopped_at = Some(Instant::now());
+        }
+        self.stopped_at.is_some()
     }
 
     /// Commits what is left, stops the workers and gives back what the session must write.
@@ -456,8 +442,13 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When results could not be made durable.
     pub fn end(mut self) -> Result<Leftover, RunError> {
-        self.flush_paid()?;
-        self.give_way()?;
+        if self.is_stopped() {
+            // Questions that were put off and not sent are put off again by the next build.
+            self.tally.deferred = 0;
+        } else {
+            self.flush_paid()?;
+            self.give_way()?;
+        }
         self.pools.stop();
         self.writer.finish()?;
         Ok(Leftover {
@@ -472,6 +463,7 @@ impl<'a> Run<'a> {
             ledger: self.ledger,
             plans: self.plans,
             listed: None,
+            left: crate::build::unfinished::Unfinished::default(),
         })
     }
 
@@ -512,7 +504,7 @@ impl<'a> Run<'a> {
         if leaves::leaf(&label).is_some() {
             return Ok(self.leaves.set(&label));
         }
-        if self.options.dry_run {
+        if self.options.dry_run || self.is_stopped() {
             return Ok(None);
         }
         self.begin_again(id)?;
@@ -521,6 +513,16 @@ impl<'a> Run<'a> {
             Some(digest) => self.readable(&digest),
             None => Ok(None),
         }
+    }
+
+    /// Whether a producer ran for a node in this run, or its result was found under its key.
+    pub(in crate::build) fn was_made(&self, id: NodeId) -> bool {
+        matches!(
+            self.slots.get(id.index()),
+            Some(Slot::Settled {
+                how: How::Ran | How::Cached
+            })
+        )
     }
 
     /// What became of the nodes that were asked for.

@@ -111,7 +111,7 @@ impl Run<'_> {
                 continue;
             }
             let mut meaning = self.meaning(pattern)?;
-            if meaning.nodes.is_empty() && meaning.errors.is_empty() {
+            if meaning.nodes.is_empty() && meaning.errors.is_empty() && !self.is_stopped() {
                 meaning.errors.push(self.nothing(pattern, meaning.near)?);
             }
             roots.warnings.extend(meaning.warnings);
@@ -168,6 +168,9 @@ impl Run<'_> {
         }
         let rules = self.rules;
         for number in self.candidates(pattern) {
+            if self.is_stopped() {
+                break;
+            }
             let rule = rules.rule(number);
             let Some((_, set)) = &rule.each else {
                 if let Some(text) = rule.target.literal() {
@@ -190,6 +193,9 @@ impl Run<'_> {
             }
             let mut unnamed = Vec::new();
             for item in items.iter() {
+                if self.is_stopped() {
+                    break;
+                }
                 match rules.label(number, item) {
                     Some(label) if pattern.matches(label.package(), label.target()) => {
                         meaning.nodes.push(self.graph.intern(label.as_str()));

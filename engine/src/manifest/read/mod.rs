@@ -41,8 +41,16 @@ use tables::Tables;
 use toml::Spanned;
 use toml::de::DeTable;
 
+/// That a manifest of that name is larger than [`MAX_BYTES`].
+pub fn too_large(name: &str) -> Diagnostic {
+    let message = format!("a manifest has at most {} MiB", MAX_BYTES >> 20);
+    Diagnostic::error("E_SIZE", message)
+        .at(name, 0, 0)
+        .hint("move long lists into files and read them with a glob")
+}
+
 /// Larger manifests are refused.
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+pub const MAX_BYTES: usize = 64 * 1024 * 1024;
 const TABLES: [&str; 8] = ["workspace", "sources", "producer", "rule", "model", "store", "remote", "tables"];
 /// What belongs to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
@@ -93,12 +101,7 @@ pub fn load(
     registry: &Registry,
 ) -> Result<Loaded, Vec<Diagnostic>> {
     if let Some(large) = std::iter::once(main).chain(data).find(|source| source.text.len() > MAX_BYTES) {
-        let message = format!("a manifest has at most {} MiB", MAX_BYTES >> 20);
-        return Err(vec![
-            Diagnostic::error("E_SIZE", message)
-                .at(large.name.clone(), 0, 0)
-                .hint("move long lists into files and read them with a glob"),
-        ]);
+        return Err(vec![too_large(&large.name)]);
     }
     let mut report = Report::new();
     let (mut documents, data) = parse_all(&mut report, main, data, rulesets, ruleset_names);

@@ -76,6 +76,10 @@ impl Producer for Xml {
         ProducerId::new("csharp/project-xml", 1)
     }
 
+    fn reads_at_most(&self) -> usize {
+        crate::text::LARGEST
+    }
+
     fn sees(&self, _: &Params) -> Sees {
         VARS
     }
@@ -255,6 +259,10 @@ struct Defines;
 impl Producer for Defines {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/defines", 1)
+    }
+
+    fn reads_at_most(&self) -> usize {
+        crate::text::LARGEST
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -1,0 +1,45 @@
+//! Options: how a build goes about what it was asked for.
+
+/// How a build goes about it.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Worker threads.
+    pub jobs: usize,
+    /// Go on with other targets after a failure.
+    pub keep_going: bool,
+    /// Run no producer; say what would run.
+    pub dry_run: bool,
+    /// Calls that cost money at the same time.
+    pub paid_jobs: usize,
+    /// Make nothing that costs money: say what it would cost. What is free is made.
+    pub price: bool,
+    /// Also try what failed so often under its key that it is not tried again by itself.
+    pub insist: bool,
+    /// Labels of paid targets that a person wants made anew although a result is filed.
+    pub fresh: std::collections::BTreeSet<String>,
+    /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
+    pub rebuilt: std::collections::BTreeSet<String>,
+    /// Told to stop, a build commits the states of at most so many nodes. Of more it commits the results alone: the next build finds them under
+    /// their keys.
+    pub settled_on_stop: usize,
+}
+
+impl Default for Options {
+    /// One worker, and nothing out of the ordinary.
+    fn default() -> Self {
+        Self {
+            jobs: 1,
+            keep_going: true,
+            dry_run: false,
+            paid_jobs: 1,
+            price: false,
+            insist: false,
+            fresh: std::collections::BTreeSet::new(),
+            rebuilt: std::collections::BTreeSet::new(),
+            settled_on_stop: SETTLED_ON_STOP,
+        }
+    }
+}
+
+/// Committing the states of so many nodes takes a fraction of a second.
+const SETTLED_ON_STOP: usize = 30_000;

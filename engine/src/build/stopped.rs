@@ -1,0 +1,50 @@
+//! What a stopped build commits when all that it settled would take too long: its results alone.
+
+use super::engine::EngineError;
+use super::run::Leftover;
+use super::session::Session;
+use super::state::{STATE_KEY, State, decode, encode};
+use crate::store::ledger::LedgerEntry;
+use crate::store::{Commit, Part};
+
+impl Session {
+    /// Whether committing what a stopped build settled takes longer than who stopped it wants to wait: so many nodes moved, or all are to be
+    /// looked through for those that are no more.
+    pub(super) fn is_much_to_settle(&self, leftover: &Leftover, most: usize) -> bool {
+        let looks_through = || !self.moved_sets(&leftover.history).is_empty() || self.is_redefined();
+        self.graph.dirty_nodes() > most || self.graph.len() > most && looks_through()
+    }
+
+    /// Commits the results of a stopped build and what was spent on them, and nothing of the graph: the store holds the graph of the build before,
+    /// and the next one finds the results under their keys.
+    pub(super) fn commit_results(&mut self, mut leftover: Leftover) -> Result<(), EngineError> {
+        let listed = leftover.listed.take().map(|listed| self.numbered(listed)).transpose()?;
+        let mut commit = Commit {
+            results: leftover.results,
+            used: leftover.used,
+            ..Commit::default()
+        };
+        commit.rows.extend(leftover.ledger.iter().map(LedgerEntry::to_row));
+        commit.rows.extend(leftover.unconfirmed);
+        if let Some(listed) = listed {
+            let row = self.engine.store.row(self.engine.view, Part::State, STATE_KEY)?;
+            if let Some(state) = row.and_then(|row| decode::<State>(&row)) {
+                let state = State {
+                    builds: Some(listed.number),
+                    ..state
+                };
+                commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&state))));
+            }
+            self.state.builds = Some(listed.number);
+            commit.rows.extend(listed.to_rows());
+        }
+        self.is_unsaved = true;
+        if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.used.is_empty() {
+            if let Some(error) = &self.unfiled {
+                return Err(error.clone().into());
+            }
+            self.engine.store.commit(self.engine.view, commit)?;
+        }
+        Ok(())
+    }
+}

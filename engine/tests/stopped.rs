@@ -1,0 +1,353 @@
+//! Builds that are stopped, at any moment: what finished is kept, nothing is looked at again, and the next build ends where one from nothing does.
+
+#[allow(dead_code, reason = "each test target uses its own part of the bench")]
+mod toys;
+
+use engine::build::layout::{Finish, NodeState};
+use engine::seams::producer::Cancel;
+use engine::seams::world::{ExportOutcome, Exports, RowEdits, Rows, SetDef, Sources, Watched, World, WorldError};
+use engine::values::digest::Digest;
+use engine::values::event::{Event, Observer, Silent};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use toys::bench::{Bench, How};
+use toys::shelf::Shelf;
+
+/// Documents, a table of them that other targets are made over, and files.
+const GRAPH: &str = r#"
+[producer.clean]
+uses = "strip"
+[producer.index]
+uses = "table"
+[producer.links]
+uses = "links"
+[producer.row]
+uses = "concat"
+[producer.slow]
+uses = "slow"
+
+[[rule]]
+target = "//doc/{d}:clean"
+each = { d = "glob:docs/*.txt" }
+producer = "clean"
+inputs = { own = "//files/{d}:bytes" }
+out = "{d}.clean"
+[[rule]]
+target = "//doc/{d}:mentions"
+each = { d = "glob:docs/*.txt" }
+producer = "links"
+inputs = { own = "//doc/{d}:clean" }
+[[rule]]
+target = "//index:names"
+producer = "index"
+inputs = { all = { each = "glob:docs/*.txt", target = "//doc/{item}:clean" } }
+out = "names"
+[[rule]]
+target = "//name/{n}:row"
+each = { n = "//index:names" }
+producer = "slow"
+inputs = { row = { table = "//index:names", each = ["{n}"] } }
+out = "names/{n}"
+[[rule]]
+target = "//doc/{d}:deps"
+each = { d = "glob:docs/*.txt" }
+producer = "row"
+inputs = { rows = { table = "//index:names", each = "//doc/{d}:mentions" } }
+"#;
+
+fn begun(docs: usize) -> Bench {
+    let mut bench = Bench::new(GRAPH);
+    bench.jobs = 1;
+    for doc in 0..docs {
+        let next = (doc + 1) % docs;
+        bench.put(&format!("docs/d{doc}.txt"), &format!("# {doc}\nn{doc}=v{doc}\n@n{next}\n"));
+    }
+    bench
+}
+
+/// A document changes, one comes and one goes.
+fn edit(bench: &Bench) {
+    bench.put("docs/d0.txt", "n0=other\n@n1\n");
+    bench.put("docs/e.txt", "e=1\n@n0\n");
+    bench.world.delete("docs/d2.txt");
+}
+
+#[test]
+fn a_build_stopped_anywhere_and_gone_on_with_ends_where_one_from_nothing_does() {
+    let clean = begun(4);
+    edit(&clean);
+    let expected = (clean.build(&["//..."]).outputs(), clean.world.outputs());
+    for (from_nothing, settled) in [(false, usize::MAX), (false, 0), (true, usize::MAX), (true, 0)] {
+        let mut look = 1 + u64::from(from_nothing);
+        loop {
+            let bench = begun(4);
+            if !from_nothing {
+                bench.build(&["//..."]);
+            }
+            edit(&bench);
+            let stopped = bench.build_until(&["//..."], &Silent, &Cancel::at_look(look), settled);
+            let case = format!("stopped at look {look}, {settled} nodes settled, from nothing: {from_nothing}");
+            assert!(stopped.refused.is_empty() && stopped.failures.is_empty(), "{case}: {stopped:?}");
+            assert_eq!(bench.known(&["//..."]).is_some(), !stopped.cancelled, "{case}");
+            let goes_on = bench.build(&["//..."]);
+            assert!(goes_on.report.failures.is_empty(), "{case}: {goes_on:?}");
+            assert_eq!((goes_on.outputs(), bench.world.outputs()), expected, "{case}");
+            assert!(bench.known(&["//..."]).is_some(), "{case}");
+            if !stopped.cancelled {
+                assert!(look > 40, "it heeds a stop in many places, not in {look}");
+                break;
+            }
+            look += if look < 60 { 2 } else { 11 };
+        }
+    }
+}
+
+/// Stops after so many events, and notes how much had been read by then.
+struct StopAfter<'a> {
+    events: AtomicUsize,
+    most: usize,
+    cancel: Cancel,
+    shelf: &'a Shelf,
+    reads: AtomicUsize,
+}
+
+impl Observer for StopAfter<'_> {
+    fn event(&self, event: &Event<'_>) {
+        if matches!(event, Event::Ran { .. }) && self.events.fetch_add(1, Ordering::Relaxed) + 1 == self.most {
+            self.reads.store(self.shelf.reads(), Ordering::Relaxed);
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[test]
+fn after_a_stop_no_more_is_read_however_large_the_workspace_is() {
+    let reads_after = |docs: usize, warm: bool| {
+        let mut bench = begun(docs);
+        if warm {
+            bench.build(&["//..."]);
+            // Everything is to be planned anew.
+            bench.redefine(&format!("{GRAPH}\n[producer.more]\nuses = \"concat\"\n"));
+            for doc in 0..docs {
+                bench.put(&format!("docs/d{doc}.txt"), &format!("n{doc}=w{doc}\n"));
+            }
+        }
+        let stop = StopAfter {
+            events: AtomicUsize::new(0),
+            most: 20,
+            cancel: Cancel::default(),
+            shelf: &bench.store,
+            reads: AtomicUsize::new(0),
+        };
+        let report = bench.build_until(&["//..."], &stop, &stop.cancel, 100);
+        assert!(report.cancelled && report.left > 0, "{report:?}");
+        bench.store.reads() - stop.reads.load(Ordering::Relaxed)
+    };
+    for warm in [false, true] {
+        let (few, many) = (reads_after(60, warm), reads_after(1_200, warm));
+        assert!(
+            many <= few.max(40),
+            "{few} reads of 60 documents, {many} of 1,200; built before: {warm}"
+        );
+    }
+}
+
+#[test]
+fn a_session_goes_on_after_a_stop_that_committed_results_alone() {
+    let clean = begun(6);
+    let expected = clean.build(&["//..."]).outputs();
+    let bench = begun(6);
+    let mut session = bench.session();
+    let mut request = bench.request(&["//..."], &How::default());
+    request.options.settled_on_stop = 0;
+    let stopped = session.build(&request, &Silent, &Cancel::at_look(60)).expect("a report");
+    assert!(stopped.cancelled && stopped.tally.ran > 0, "{stopped:?}");
+    let built = session.build(&request, &Silent, &Cancel::default()).expect("a report");
+    assert_eq!(built.roots.len(), built.outputs.len());
+    assert!(built.tally.cached >= stopped.tally.ran, "what had finished was kept: {built:?}");
+    assert_eq!(bench.build(&["//..."]).outputs(), expected);
+}
+
+/// Files that tell the states of others; told to die while it writes one.
+struct Shown {
+    dies: bool,
+}
+
+impl Finish for Shown {
+    fn labels(&self) -> &[&str] {
+        &["//index:names"]
+    }
+
+    fn followed(&self) -> &[&str] {
+        &["//doc/docs/d1.txt:clean"]
+    }
+
+    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+        assert!(!self.dies, "killed after the commit");
+        let state = states(&["//doc/docs/d0.txt:deps".to_owned()]);
+        Some([blob, format!("{state:?}").as_bytes()].concat())
+    }
+}
+
+#[test]
+fn what_a_killed_build_left_to_lay_out_is_done_by_the_next_command() {
+    let mut bench = begun(3);
+    bench.finish = Arc::new(Shown { dies: false });
+    bench.build(&["//..."]);
+    let shown = bench.world.outputs()["names"].clone();
+    bench.session().followed_names().expect("a store");
+    assert!(bench.known(&["//..."]).is_some());
+    bench.put("docs/d0.txt", "n0=other\n");
+    bench.finish = Arc::new(Shown { dies: true });
+    let killed = catch_unwind(AssertUnwindSafe(|| bench.build(&["//..."])));
+    assert!(killed.is_err(), "it died between the commit and the file");
+    bench.finish = Arc::new(Shown { dies: false });
+    assert_eq!(bench.world.outputs()["names"], shown, "the file is as before");
+    assert!(bench.known(&["//..."]).is_none(), "not all is up to date");
+    let part = bench.build(&["//doc/docs/d1.txt:clean"]);
+    assert_eq!((part.ran().len(), part.report.written), (0, 1), "any build finishes it: {part:?}");
+    let clean = Bench {
+        finish: bench.finish.clone(),
+        ..begun(3)
+    };
+    clean.put("docs/d0.txt", "n0=other\n");
+    clean.build(&["//..."]);
+    assert_eq!(bench.world.outputs(), clean.world.outputs());
+    assert!(bench.known(&["//..."]).is_some(), "now it is");
+}
+
+#[test]
+fn what_follows_from_names_is_left_to_do_until_somebody_says_that_it_is_done() {
+    let mut bench = begun(3);
+    bench.finish = Arc::new(Shown { dies: false });
+    bench.build(&["//..."]);
+    assert!(bench.known(&["//..."]).is_none(), "names moved, and nobody followed them");
+    bench.build(&["//..."]);
+    assert!(bench.known(&["//..."]).is_none());
+    bench.session().followed_names().expect("a store");
+    assert!(bench.known(&["//..."]).is_some());
+    bench.put("docs/d0.txt", "n0=other\n");
+    bench.build(&["//..."]);
+    assert!(bench.known(&["//..."]).is_some(), "no name moved");
+    bench.put("docs/d1.txt", "n1=other\n");
+    bench.build(&["//..."]);
+    assert!(bench.known(&["//..."]).is_none());
+}
+
+#[test]
+fn a_file_of_states_that_cannot_be_written_is_tried_by_every_build_until_it_can() {
+    let mut bench = begun(3);
+    bench.finish = Arc::new(Shown { dies: false });
+    bench.build(&["//..."]);
+    bench.build(&["//doc/...:deps"]);
+    bench.session().followed_names().expect("a store");
+    bench.put("docs/d0.txt", "n0=other\n");
+    bench.world.fail_writes("names", true);
+    assert!(!bench.build(&["//..."]).report.failures.is_empty());
+    assert!(
+        !bench.build(&["//doc/...:deps"]).report.failures.is_empty(),
+        "another request tells of it, too"
+    );
+    bench.world.fail_writes("names", false);
+    assert!(bench.known(&["//doc/...:deps"]).is_none() && bench.known(&["//..."]).is_none());
+    assert!(bench.build(&["//doc/...:deps"]).report.failures.is_empty());
+    assert!(bench.build(&["//..."]).report.failures.is_empty());
+    assert!(bench.known(&["//doc/...:deps"]).is_some() && bench.known(&["//..."]).is_some());
+}
+
+/// A world that somebody watches, and how many output files were looked at.
+struct WatchedWorld {
+    below: engine::files::memory::MemoryWorld,
+    outputs_moved: AtomicBool,
+    looks: Arc<AtomicUsize>,
+}
+
+struct CountedExports {
+    below: Box<dyn Exports>,
+    looks: Arc<AtomicUsize>,
+}
+
+impl World for WatchedWorld {
+    fn now_nanos(&self) -> i64 {
+        self.below.now_nanos()
+    }
+
+    fn watched(&self, _: &[SetDef], since: Option<&[u8]>) -> Option<Watched> {
+        Some(Watched {
+            token: b"now".to_vec(),
+            moved: None,
+            outputs_moved: since.is_none() || self.outputs_moved.load(Ordering::Relaxed),
+        })
+    }
+
+    fn sources(&self, rows: Rows) -> Box<dyn Sources> {
+        self.below.sources(rows)
+    }
+
+    fn exports(&self, rows: Rows) -> Box<dyn Exports> {
+        Box::new(CountedExports {
+            below: self.below.exports(rows),
+            looks: self.looks.clone(),
+        })
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, WorldError> {
+        self.below.read(path)
+    }
+}
+
+impl Exports for CountedExports {
+    fn verify(&self, nodes: &[u32]) -> Vec<u32> {
+        self.looks.fetch_add(nodes.len(), Ordering::Relaxed);
+        self.below.verify(nodes)
+    }
+
+    fn write(&self, node: u32, path: &str, digest: Digest, bytes: &[u8]) -> Result<ExportOutcome, WorldError> {
+        self.below.write(node, path, digest, bytes)
+    }
+
+    fn remove(&self, node: u32) -> Result<(), WorldError> {
+        self.below.remove(node)
+    }
+
+    fn path(&self, node: u32) -> Option<String> {
+        self.below.path(node)
+    }
+
+    fn digest(&self, node: u32) -> Option<Digest> {
+        self.below.digest(node)
+    }
+
+    fn take_dirty_rows(&self) -> RowEdits {
+        self.below.take_dirty_rows()
+    }
+}
+
+#[test]
+fn files_of_outputs_that_did_not_move_are_not_looked_at_while_somebody_watches_them() {
+    let mut bench = begun(30);
+    let looks = Arc::new(AtomicUsize::new(0));
+    let watched = Arc::new(WatchedWorld {
+        below: bench.world.clone(),
+        outputs_moved: AtomicBool::new(false),
+        looks: looks.clone(),
+    });
+    bench.other_world = Some(watched.clone());
+    bench.build(&["//..."]);
+    bench.put("docs/d3.txt", "n3=v3\n@n5\n");
+    looks.store(0, Ordering::Relaxed);
+    assert!(bench.build(&["//..."]).report.written > 0);
+    assert!(looks.load(Ordering::Relaxed) < 10, "{looks:?} of over 60 files were looked at");
+    watched.outputs_moved.store(true, Ordering::Relaxed);
+    bench.world.tamper("docs/d7.txt.clean", None);
+    bench.put("docs/d3.txt", "n3=v3\n@n6\n");
+    looks.store(0, Ordering::Relaxed);
+    bench.build(&["//..."]);
+    assert!(looks.load(Ordering::Relaxed) > 50, "{looks:?}");
+    assert!(
+        bench.world.outputs().contains_key("docs/d7.txt.clean"),
+        "{:?}",
+        bench.world.outputs().keys()
+    );
+}
