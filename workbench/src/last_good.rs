@@ -14,8 +14,8 @@ use engine::values::digest::Digest;
 use engine::values::label::{escape, halves, unescape};
 use engine::values::table::{Table, write_table};
 use producers::csharp::model::Tier;
-use producers::csharp::syntax;
-use producers::csharp::types::TypeRow;
+use producers::csharp::types::{TypeRow, symbol_of};
+use producers::csharp::{syntax, syntax_table};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -329,7 +329,7 @@ impl Lineage<'_> {
     /// Whether an output of a target was, at least once, made from files that parsed.
     fn output(&mut self, label: &Arc<str>, digest: &Digest, steps: usize) -> Result<bool, StoreError> {
         if syntax_file(label).is_some() {
-            return parses(self.session, digest);
+            return self.is_of_whole_syntax(label, digest);
         }
         let Some(steps) = steps.checked_sub(1) else { return Ok(false) };
         let place = (label.clone(), *digest);
@@ -347,12 +347,33 @@ impl Lineage<'_> {
         Ok(good)
     }
 
+    /// Whether rows of a file's syntax are, at least once, of one all of whose declarations were read.
+    fn is_of_whole_syntax(&self, label: &str, digest: &Digest) -> Result<bool, StoreError> {
+        let type_key = parts(&format!("{}x", self.own)).map(|(key, _)| key).unwrap_or_default();
+        let rows = [symbol_of(&type_key), syntax_table::USINGS];
+        for version in self.session.engine.store.history(self.session.engine.view, label)?.iter().rev() {
+            let mut is_read = version.output == *digest;
+            for row in rows {
+                is_read = is_read || self.is_row(row, &version.output, digest)?;
+            }
+            if is_read && parses(self.session, &version.output)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Whether a digest is that of the member's row alone in a table.
     fn is_row_of(&self, table: &Digest, digest: &Digest) -> Result<bool, StoreError> {
         let Some(member) = &self.member else { return Ok(false) };
+        self.is_row(member, table, digest)
+    }
+
+    /// Whether a digest is that of one row alone in a table.
+    fn is_row(&self, key: &str, table: &Digest, digest: &Digest) -> Result<bool, StoreError> {
         let blob = self.session.engine.store.output(table)?;
-        let row = blob.as_deref().and_then(Table::open).and_then(|table| table.get(member));
-        Ok(row.is_some_and(|row| Digest::of(&write_table(&BTreeMap::from([(member.as_str(), row)]))) == *digest))
+        let row = blob.as_deref().and_then(Table::open).and_then(|table| table.get(key));
+        Ok(row.is_some_and(|row| Digest::of(&write_table(&BTreeMap::from([(key, row)]))) == *digest))
     }
 }
 

@@ -39,3 +39,4 @@ mod way;
 mod writer;
 
 pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};
+pub use way::version_read;

@@ -78,15 +78,20 @@ pub(super) fn back(session: &Session, moves: &mut [Move], span: Span) -> Result<
     Ok(way)
 }
 
+/// The version of an input that a reader read which was made in `build`: the last that gave what it read. Who reads rows of a table names their
+/// digest, not that of the table; then the version that there was is meant.
+pub fn version_read(history: &[HistoryRecord], read: Digest, build: Option<u64>) -> Option<usize> {
+    let there_was = || {
+        let build = build?;
+        history.iter().rposition(|version| version.build.is_some_and(|of| of <= build))
+    };
+    history.iter().rposition(|version| version.output == read).or_else(there_was)
+}
+
 /// What had moved of what a moved node is made of, and between which builds.
 fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span), EngineError> {
     let history = session.engine.store.history(session.engine.view, &one.label)?;
     let last = |history: &[HistoryRecord], output: Digest| history.iter().rposition(|version| version.output == output);
-    // Who reads rows of a table names their digest, not that of the table: the version that there was is meant.
-    let at = |history: &[HistoryRecord], build: Option<u64>| {
-        let build = build?;
-        history.iter().rposition(|version| version.build.is_some_and(|of| of <= build))
-    };
     let record = |key: &ActionKey| -> Result<Option<ActionRecord>, EngineError> {
         let record = session.engine.store.action(key)?;
         Ok(record.map(|record| twins::own(&session.rules, &one.label, record)))
@@ -95,11 +100,11 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
     match one.how {
         Moved::Changed { from, to } => {
             // The version that was read, and the last one before it that gave what was read before.
-            let Some(made) = last(&history, to).or_else(|| at(&history, span.1)) else {
+            let Some(made) = version_read(&history, to, span.1) else {
                 return Ok(nothing);
             };
             let before = &history[..made];
-            let Some(earlier) = last(before, from).or_else(|| at(before, span.0)) else {
+            let Some(earlier) = version_read(before, from, span.0) else {
                 return Ok(nothing);
             };
             let (Some(then), Some(now)) = (record(&history[earlier].key)?, record(&history[made].key)?) else {
@@ -108,7 +113,9 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
             Ok((between(&then.inputs, &now.inputs), (history[earlier].build, history[made].build)))
         }
         Moved::Dropped { from } | Moved::Missing { from } => {
-            let Some(made) = last(&history, from).filter(|_| session.graph.find(&one.label).is_none()) else {
+            // What is no more has no later version.
+            let made = last(&history, from).or_else(|| history.len().checked_sub(1));
+            let Some(made) = made.filter(|_| session.graph.find(&one.label).is_none()) else {
                 return Ok(nothing);
             };
             let inputs = record(&history[made].key)?.map(|record| record.inputs).unwrap_or_default();
@@ -149,8 +156,11 @@ fn came_with(session: &Session, build: Option<u64>, record: Option<ActionRecord>
             continue;
         }
         let history = session.engine.store.history(session.engine.view, &input.label)?;
-        let of_build = |version: &HistoryRecord| version.output == to && version.build.is_some() && version.build == build;
+        // Of rows of a table the digest is no output.
+        let is_output = history.iter().any(|version| version.output == to);
+        let of_build = |version: &HistoryRecord| (version.output == to || !is_output) && version.build.is_some() && version.build == build;
         if let Some(at) = history.iter().rposition(of_build) {
+            let to = history[at].output;
             // What was taken away and came back as it was has that output twice in a row.
             came.push(
                 match history[..at].last().map(|before| before.output).filter(|before| *before != to) {

@@ -5,7 +5,7 @@ use crate::location::MANIFEST;
 use crate::packs;
 use engine::build::file_path;
 use engine::build::session::Session;
-use engine::build::twins;
+use engine::build::{twins, version_read};
 use engine::manifest::model::SetSpec;
 use engine::planning::expand::set_node;
 use engine::store::StoreError;
@@ -95,9 +95,10 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
     let (store, view) = (&*session.engine.store, session.engine.view);
     let (mut removed, mut unread, mut changed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut seen: BTreeSet<Arc<str>> = BTreeSet::new();
-    let mut next = VecDeque::from([(Arc::<str>::from(label), key)]);
+    let of_key = store.history(view, label)?.into_iter().rev().find(|version| version.key == key);
+    let mut next = VecDeque::from([(Arc::<str>::from(label), key, of_key.and_then(|version| version.build))]);
     for _ in 0..STEPS {
-        let Some((label, key)) = next.pop_front() else { break };
+        let Some((label, key, build)) = next.pop_front() else { break };
         let Some(record) = store.action(&key)? else { continue };
         let record = twins::own(&session.rules, &label, record);
         // What went along leads on; else what gives something else now, or may.
@@ -123,13 +124,8 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
                 continue;
             }
             let history = store.history(view, &input)?;
-            next.extend(
-                history
-                    .iter()
-                    .rev()
-                    .find(|version| version.output == digest)
-                    .map(|version| (input.clone(), version.key)),
-            );
+            let read = version_read(&history, digest, build).map(|at| &history[at]);
+            next.extend(read.map(|version| (input.clone(), version.key, version.build)));
         }
     }
     Ok(Files {

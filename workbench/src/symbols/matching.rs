@@ -54,7 +54,8 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
                 true => (How::Suffix, found),
                 false => (How::Exact, whole),
             };
-            return (how, found.into_iter().filter_map(|key| symbols.find(key)).collect());
+            let found = found.into_iter().filter_map(|key| symbols.find(key)).collect();
+            return (how, preferred(symbols, names, scope, found));
         }
     }
     let Some(last) = names.last() else {
@@ -62,7 +63,28 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
     };
     let keyed = symbols.ending(&last.name).into_iter().map(|at| (symbols.key(at), at));
     let found = best(names, rooted, keyed.filter(|(key, _)| in_scope(key, scope)));
-    found.unwrap_or((How::Suffix, Vec::new()))
+    let (how, found) = found.unwrap_or((How::Suffix, Vec::new()));
+    (how, preferred(symbols, names, scope, found))
+}
+
+/// Of several types that names mean, those that a project compiles go before those that none does, and, of names without type arguments, types
+/// without type parameters before those with some. Another is meant by its mark: `@loose`, `` `1 ``.
+fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut found: Vec<usize>) -> Vec<usize> {
+    let mut prefer = |is_preferred: &dyn Fn(&usize) -> bool| {
+        if found.len() > 1 && found.iter().any(is_preferred) {
+            found.retain(is_preferred);
+        }
+    };
+    if scope.is_none() {
+        prefer(&|&at| symbols.row(at).is_ok_and(|row| row.project.is_some()));
+    }
+    if names
+        .last()
+        .is_some_and(|last| last.arguments.is_none() && !last.name.contains('`'))
+    {
+        prefer(&|&at| arity(symbols.key(at)) == 0);
+    }
+    found
 }
 
 /// Of what has keys of types that which names mean best: in the case as written before others, as a whole before an end, with as many type

@@ -5,7 +5,8 @@
 //!    is the engine's own resolution (`//types/NAME:outline`): a type that it finds is the one that is meant here. Two things go further here, where
 //!    a build refuses: of several types one of which is *wholly* so named that one is meant (`program` means `Program` rather than `X.Program`),
 //!    and `Outer.Nested`, type arguments and left out arity marks of outer types are understood. Names in the case as written come before
-//!    others, so a difference of case never makes a name ambiguous.
+//!    others, so a difference of case never makes a name ambiguous. Of several types one that a project compiles goes before one that none
+//!    compiles, and of names without type arguments one without type parameters before one with some.
 //! 2. a member of the types that the names before the last mean, or, of a name alone, of any type. A member that a type does not declare is
 //!    looked for in its bases, nearest first.
 //! 3. **wildcard**: types and members whose last names match, name by name.

@@ -51,6 +51,8 @@ fn what_paths_mean() {
         ("Box.Cache", "exact! Box.Cache"),
         ("Box.Cache<string, int>", "exact! Box.Cache`2"),
         ("cache`2", "suffix! Box.Cache`2"),
+        // Of several the one without type parameters.
+        ("Cache", "suffix! Box.Cache"),
         // Ends, from a separator on.
         ("BigStore", "suffix! Box.BigStore"),
         ("Down.Store", "suffix! Box.Deep.Down.Store"),
@@ -345,9 +347,9 @@ fn agrees(sample: &mut Sample, name: &str) {
         // Where a build finds nothing, more ways of writing are understood here.
         0 => {}
         1 => assert_eq!(types, built, "{name}: {found:?}"),
-        // Of several one that is wholly so named may be meant; never another than those.
+        // Of several one that is wholly so named, that a project compiles or that has no type parameters may be meant; never another than those.
         _ => assert!(
-            types == built || found.how == Some(How::Exact) && types.iter().all(|one| built.contains(one)),
+            !types.is_empty() && types.iter().all(|one| built.contains(one)),
             "{name}: {types:?} {built:?}"
         ),
     }
@@ -567,4 +569,26 @@ fn paths_that_are_told_mean_themselves_whatever_the_member() {
 #[test]
 fn paths_that_are_told_of_the_fixture_mean_themselves() {
     told_paths_mean_themselves(&mut sample_of(&fixture()), 300);
+}
+
+#[test]
+fn a_type_that_a_project_compiles_goes_before_one_that_none_does() {
+    let mut sample = Sample::of(&[
+        ("src/A/A.csproj", "<Project Sdk=\"Microsoft.NET.Sdk\"/>"),
+        ("src/A/Node.cs", "namespace N; public class Node { } public class Node<T> { }"),
+        (
+            "docs/Node.cs",
+            "namespace N; public class Node { } namespace Docs; public class Page { }",
+        ),
+        ("docs/Other.cs", "namespace Other { public class Node { } }"),
+    ]);
+    for (text, expected) in [
+        ("N.Node", "exact! N.Node@A"),
+        ("Node", "suffix! N.Node@A"),
+        ("Node<int>", "suffix! N.Node`1"),
+        ("Node@loose", "suffix! N.Node@loose"),
+        ("Other.Node", "exact! Other.Node"),
+    ] {
+        assert_eq!(told(&mut sample, text), expected, "{text}");
+    }
 }

@@ -17,12 +17,14 @@ pub(super) mod money;
 mod options;
 mod roots;
 mod tables;
+mod tally;
 
 pub use finish::located;
 pub use leaves::{Leaves, file_label, file_path};
 pub use money::{Priced, outcome};
 pub use options::Options;
 pub use roots::{Root, Roots, UNSET};
+pub use tally::Tally;
 
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
@@ -36,7 +38,6 @@ use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
 use crate::seams::paid::Spent;
 use crate::seams::producer::{Pool, ProducerId, Registry};
-use crate::store::builds::Answers;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{RowChange, Store, StoreError};
@@ -48,45 +49,6 @@ use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// What happened, in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Tally {
-    /// Producers that ran.
-    pub ran: usize,
-    /// Results found under their keys.
-    pub cached: usize,
-    /// Nodes that were marked but whose key did not move.
-    pub verified: usize,
-    /// Nodes without output because their producer failed.
-    pub failed: usize,
-    /// Nodes not tried because an input has no output.
-    pub skipped: usize,
-    /// Dry run: producers that certainly would run.
-    pub would_run: usize,
-    /// Dry run: producers that may run, depending on what others give.
-    pub may_run: usize,
-    /// Microseconds that the cached results took to make.
-    pub saved_us: u64,
-    /// Paid targets that were asked for and whose answers a later build picks up.
-    pub deferred: usize,
-    /// Paid targets whose questions wait until somebody answers them.
-    pub awaited: usize,
-    /// Paid targets not asked for because of what stands in the way of others as well, such as a limit that would have been passed.
-    pub limited: usize,
-    /// What this build spent, failed tries included.
-    pub spent: Spent,
-    /// What the results found under their keys had cost.
-    pub saved: Spent,
-    /// What became of the answers that this build was given.
-    pub answers: Answers,
-    /// Targets made again to see whether the same comes out.
-    pub rebuilt: usize,
-    /// Answers that gave way to those that other machines filed.
-    pub adopted: usize,
-    /// Programs that ran, by how they were confined.
-    pub confined: std::collections::BTreeMap<String, usize>,
-}
 
 /// A node's state in this run.
 pub(super) enum Slot {
