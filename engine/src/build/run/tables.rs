@@ -13,7 +13,7 @@ use crate::graph::stale;
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
 use crate::planning::expand;
-use crate::planning::rules::target_name;
+use crate::planning::rules::{RuleIndex, target_name};
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Reason};
 use crate::values::label::halves;
@@ -63,16 +63,16 @@ impl Run<'_> {
                 tables.row_rules.entry(self.graph.intern(&label)).or_default();
             }
         }
+        let inputs = manifest.rules.iter().flat_map(|rule| &rule.inputs);
+        let of_sets = inputs.filter_map(|input| match &input.from {
+            InputFrom::Rows { table, .. } => Some(table),
+            _ => None,
+        });
+        let of_sets: FxHashSet<&Template> = of_sets.collect();
         for (number, rule) in (0u32..).zip(&manifest.rules) {
             let by_row = exists_by_row(&manifest, rule);
             tables.by_row.push(by_row);
-            let reads_rows = |other: &Rule| {
-                other
-                    .inputs
-                    .iter()
-                    .any(|input| matches!(&input.from, InputFrom::Rows { table, .. } if may_make(rule, table)))
-            };
-            tables.is_read_by_row.push(manifest.rules.iter().any(reads_rows));
+            tables.is_read_by_row.push(of_sets.iter().any(|table| may_make(rule, table)));
             if let (true, None, Some(set)) = (by_row, &rule.inner, self.set_of(number))
                 && let Some(rules) = tables.row_rules.get_mut(&set)
             {
@@ -103,7 +103,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store breaks.
     pub fn settle_tables(&mut self, patterns: &PatternSet) -> Result<(), RunError> {
-        if self.options.dry_run || self.redefined || self.graph.stale().next().is_none() {
+        if self.options.dry_run || self.redefined || self.graph.stale().next().is_none() || self.tables().row_rules.is_empty() {
             return Ok(());
         }
         let mut sources: Vec<NodeId> = self.tables().row_rules.keys().copied().collect();
@@ -139,11 +139,7 @@ impl Run<'_> {
         let mut wanted: Vec<u32> = wanted.into_iter().collect();
         wanted.sort_unstable();
         let manifest = self.rules.manifest().clone();
-        let mut order = Vec::new();
-        let mut seen = vec![false; manifest.rules.len()];
-        for rule in wanted {
-            visit(&manifest, rule, &mut seen, &mut order);
-        }
+        let order = in_order(self.rules, &wanted);
         let tables = self.tables();
         let labels = order.iter().filter_map(|&rule| manifest.rules[rule as usize].target.literal());
         let nodes = labels.filter_map(|label| self.graph.find(label));
@@ -294,38 +290,67 @@ fn exists_by_row(manifest: &Manifest, rule: &Rule) -> bool {
     }
 }
 
-/// Adds the rules that `rule` reads, however far, and then itself.
-fn visit(manifest: &Manifest, rule: u32, seen: &mut [bool], order: &mut Vec<u32>) {
-    if std::mem::replace(&mut seen[rule as usize], true) {
-        return;
+/// The rules that `wanted` read, however far, and these: those first that others read.
+fn in_order(rules: &RuleIndex, wanted: &[u32]) -> Vec<u32> {
+    let manifest = rules.manifest();
+    let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
+    for (number, rule) in (0u32..).zip(&manifest.rules) {
+        by_name.entry(target_name(rule)).or_default().push(number);
     }
-    let one = &manifest.rules[rule as usize];
-    let targets = one.inputs.iter().filter_map(|input| match &input.from {
-        InputFrom::One(target) | InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => Some(target),
-        InputFrom::Slice { .. } => None,
-    });
-    for read in table_labels(one).chain(targets) {
-        for (number, other) in (0u32..).zip(&manifest.rules) {
-            if may_make(other, read) {
-                visit(manifest, number, seen, order);
+    let read_by = |number: u32| {
+        let rule = rules.rule(number);
+        let targets = rule.inputs.iter().filter_map(|input| match &input.from {
+            InputFrom::One(target) | InputFrom::Many { target, .. } | InputFrom::Rows { table: target, .. } => Some(target),
+            InputFrom::Slice { .. } => None,
+        });
+        let mut read: Vec<u32> = Vec::new();
+        for template in table_labels(rule).chain(targets) {
+            match template.literal() {
+                Some(label) => read.extend(rules.find(label).map(|found| found.rule)),
+                None => {
+                    let named = target_of(template).and_then(|name| by_name.get(name)).into_iter().flatten();
+                    read.extend(named.copied().filter(|&number| may_make(rules.rule(number), template)));
+                }
+            }
+        }
+        read
+    };
+    let mut seen = vec![false; manifest.rules.len()];
+    let mut order = Vec::new();
+    // A rule, and what it reads that was not looked at yet. A chain of rules costs heap, not stack.
+    let mut stack: Vec<(u32, Vec<u32>)> = Vec::new();
+    for &rule in wanted {
+        let mut next = Some(rule);
+        loop {
+            if let Some(rule) = next.take().filter(|&rule| !std::mem::replace(&mut seen[rule as usize], true)) {
+                let mut read = read_by(rule);
+                read.reverse();
+                stack.push((rule, read));
+            }
+            match stack.last_mut() {
+                None => break,
+                Some((_, read)) if !read.is_empty() => next = read.pop(),
+                Some(_) => order.extend(stack.pop().map(|(rule, _)| rule)),
             }
         }
     }
-    order.push(rule);
+    order
+}
+
+/// The target name of the labels of a template, where it has no variable.
+fn target_of(template: &Template) -> Option<&str> {
+    match template.pieces.last()? {
+        Piece::Text(text) => text.rfind(':').map(|colon| &text[colon + 1..]),
+        Piece::Var(_) => None,
+    }
 }
 
 /// Whether a rule may make a label of a template.
 fn may_make(rule: &Rule, read: &Template) -> bool {
-    let name = |template: &Template| {
-        template.pieces.iter().rev().find_map(|piece| match piece {
-            Piece::Text(text) => text.rfind(':').map(|colon| text[colon + 1..].to_owned()),
-            Piece::Var(_) => None,
-        })
-    };
     let head = |template: &Template| match template.pieces.first() {
         Some(Piece::Text(text)) => text.to_string(),
         _ => String::new(),
     };
     let (made, wanted) = (head(&rule.target), head(read));
-    name(read).as_deref() == Some(target_name(rule)) && (made.starts_with(&wanted) || wanted.starts_with(&made))
+    target_of(read) == Some(target_name(rule)) && (made.starts_with(&wanted) || wanted.starts_with(&made))
 }

@@ -47,9 +47,14 @@ fn the_csharp_ruleset_loads_alone() {
     };
     assert_eq!(
         complete.inputs[0].from,
-        InputFrom::Many {
+        InputFrom::Rows {
             each,
-            target: template("//files/{item}:syntax")
+            table: template("//files/{item}:syntax"),
+            keys: SetSpec::Node {
+                label: template("//index:types"),
+                row: Some(template("{type}")),
+                field: Some("symbol".into()),
+            },
         }
     );
     let deps = rule(&manifest, "//types/{type}:deps");
