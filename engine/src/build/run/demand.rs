@@ -146,7 +146,7 @@ impl Run<'_> {
             };
             let label = self.graph.node(input).label.clone();
             let found = self.rules.find(&label);
-            if is_whole && self.tables().is_table(input, found.map(|found| found.rule)) {
+            if is_whole && self.tables().is_table(&label, found.map(|found| found.rule)) {
                 lookups.add(&label, Lookup::Whole);
             }
             let Some(found) = found else { continue };
@@ -160,8 +160,8 @@ impl Run<'_> {
             if !deciding.contains(&set) {
                 deciding.push(set);
             }
-            if self.tables().is_table(set, None) {
-                let set = self.graph.node(set).label.clone();
+            let set = self.graph.node(set).label.clone();
+            if self.tables().is_table(&set, None) {
                 match self.exists_by_row(found.rule) {
                     _ if lookups.may_have(&set, Lookup::Keys) => {}
                     true => lookups.add(

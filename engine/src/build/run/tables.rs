@@ -11,7 +11,7 @@ use crate::graph::NodeId;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::stale;
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
-use crate::manifest::template::{Piece, Template};
+use crate::manifest::template::{Piece, Template, Vars};
 use crate::planning::expand;
 use crate::planning::rules::{RuleIndex, target_name};
 use crate::values::digest::Digest;
@@ -31,8 +31,8 @@ const FEW_READERS: usize = 8;
 /// What rules make of the tables of the workspace.
 #[derive(Default)]
 pub(super) struct Tables {
-    /// The tables: their nodes, with the numbers of the rules that have a node for each of their rows.
-    row_rules: FxHashMap<NodeId, Vec<u32>>,
+    /// The tables: their labels, with the numbers of the rules that have a node for each of their rows.
+    row_rules: FxHashMap<Box<str>, Vec<u32>>,
     /// By rule: whether a node of it exists as long as a table has its row.
     by_row: Vec<bool>,
     /// By rule: whether other rules read rows of what it makes for each of a set.
@@ -40,9 +40,9 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Whether a node, of a rule if one makes it, is one of the tables.
-    pub(super) fn is_table(&self, id: NodeId, rule: Option<u32>) -> bool {
-        self.row_rules.contains_key(&id) || rule.is_some_and(|rule| self.is_read_by_row[rule as usize])
+    /// Whether a label, of a rule if one makes it, is that of a table.
+    pub(super) fn is_table(&self, label: &str, rule: Option<u32>) -> bool {
+        self.row_rules.contains_key(label) || rule.is_some_and(|rule| self.is_read_by_row[rule as usize])
     }
 }
 
@@ -60,7 +60,7 @@ impl Run<'_> {
                 .filter(|label| self.rules.find(label).is_some());
             let made = made.map(str::to_owned);
             for label in made.chain(sets(rule).filter_map(source_label)) {
-                tables.row_rules.entry(self.graph.intern(&label)).or_default();
+                tables.row_rules.entry(label.into()).or_default();
             }
         }
         let inputs = manifest.rules.iter().flat_map(|rule| &rule.inputs);
@@ -73,8 +73,9 @@ impl Run<'_> {
             let by_row = exists_by_row(&manifest, rule);
             tables.by_row.push(by_row);
             tables.is_read_by_row.push(of_sets.iter().any(|table| may_make(rule, table)));
-            if let (true, None, Some(set)) = (by_row, &rule.inner, self.set_of(number))
-                && let Some(rules) = tables.row_rules.get_mut(&set)
+            if let (true, None, Some((_, set))) = (by_row, &rule.inner, &rule.each)
+                && let Ok(Some(table)) = expand::set_node(set, &Vars::new())
+                && let Some(rules) = tables.row_rules.get_mut(table.as_str())
             {
                 rules.push(number);
             }
@@ -106,8 +107,10 @@ impl Run<'_> {
         if self.options.dry_run || self.redefined || self.graph.stale().next().is_none() || self.tables().row_rules.is_empty() {
             return Ok(());
         }
-        let mut sources: Vec<NodeId> = self.tables().row_rules.keys().copied().collect();
-        sources.retain(|&id| self.graph.is_stale(id) && leaf(&self.graph.node(id).label).is_some());
+        let tables = self.tables();
+        let sources = tables.row_rules.keys().filter(|label| leaf(label).is_some());
+        let mut sources: Vec<NodeId> = sources.filter_map(|label| self.graph.find(label)).collect();
+        sources.retain(|&id| self.graph.is_stale(id));
         sources.sort_unstable();
         self.settle_all(&sources)?;
         let mut is_fresh = false;
@@ -142,18 +145,18 @@ impl Run<'_> {
         let order = in_order(self.rules, &wanted);
         let tables = self.tables();
         let labels = order.iter().filter_map(|&rule| manifest.rules[rule as usize].target.literal());
-        let nodes = labels.filter_map(|label| self.graph.find(label));
-        nodes.filter(|node| tables.row_rules.contains_key(node)).collect()
+        let labels = labels.filter(|label| tables.row_rules.contains_key(*label));
+        labels.filter_map(|label| self.graph.find(label)).collect()
     }
 
     /// A node came to another output than it had: its readers are stale, of a table those that looked up a row that changed.
     pub(super) fn moved_to(&mut self, id: NodeId, before: Option<Digest>, after: Digest) {
         let tables = self.tables();
         let label = self.graph.node(id).label.clone();
-        let rules = tables.row_rules.get(&id).map(Vec::as_slice);
+        let rules = tables.row_rules.get(&*label).map(Vec::as_slice);
         let is_read_by_row = || {
             let rule = self.rules.find(&label).map(|found| found.rule);
-            self.links.reader_count(id) > FEW_READERS && tables.is_table(id, rule)
+            self.links.reader_count(id) > FEW_READERS && tables.is_table(&label, rule)
         };
         let changes = match before {
             Some(before) if rules.is_some() || is_read_by_row() => self.changes(id, &before, &after),
