@@ -210,6 +210,31 @@ proptest! {
 }
 
 #[test]
+fn a_file_changes_under_a_name_that_came_with_its_directory() {
+    let mut bench = Bench::new();
+    bench.write("y.cs", "one");
+    bench.write("b/z.cs", "one");
+    fs::hard_link(bench.root.join("b/z.cs"), bench.root.join("b/x.cs")).unwrap();
+    let mut watcher = bench.watcher();
+    bench.look(&mut watcher);
+    fs::create_dir(bench.root.join("a")).unwrap();
+    fs::hard_link(bench.root.join("y.cs"), bench.root.join("a/x.cs")).unwrap();
+    bench.look(&mut watcher);
+    bench.write("a/x.cs", "two");
+    bench.look(&mut watcher);
+    assert_eq!(bench.known(), bench.there());
+    // A name of several files, one after the other.
+    bench.write("c.cs", "one");
+    bench.look(&mut watcher);
+    fs::remove_file(bench.root.join("b/x.cs")).unwrap();
+    fs::hard_link(bench.root.join("c.cs"), bench.root.join("b/x.cs")).unwrap();
+    bench.look(&mut watcher);
+    bench.write("b/x.cs", "three");
+    bench.look(&mut watcher);
+    assert_eq!(bench.known(), bench.there());
+}
+
+#[test]
 fn nothing_moved_is_nothing_looked_at() {
     let mut bench = Bench::new();
     for file in ["x.cs", "a/y.cs", "a/b/z.cs", "b/n.cs"] {

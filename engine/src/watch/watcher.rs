@@ -322,10 +322,10 @@ impl Watcher {
         let stat = rustix::fs::statat(&self.root.fd, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
         let several = stat.is_ok_and(|stat| stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
         if several {
-            if self.linked.insert(path.to_owned()) {
-                // Its other name may be a source as well, of which nothing was to be told until now.
-                self.again.insert(String::new());
-            }
+            // Its other name may be a source as well, of which nothing is told. That the path was linked before says nothing: it may
+            // be a name of another file now.
+            self.linked.insert(path.to_owned());
+            self.again.insert(String::new());
         } else {
             self.linked.remove(path);
         }
@@ -385,12 +385,17 @@ impl Watcher {
             let Some(found) = self.scan().list(&up, &outer, None) else {
                 continue;
             };
+            let linked = self.linked.len();
             for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {
                 if names.contains(name) {
                     let path = join(&up, name);
                     self.enter(path.clone(), context);
                     self.note(&path);
                 }
+            }
+            if self.linked.len() > linked {
+                // A file that came with its directory may be another name of one that has had a single name until now.
+                self.again.insert(String::new());
             }
         }
     }
