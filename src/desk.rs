@@ -198,10 +198,11 @@ impl<'c> Desk<'c> {
         }
         let types = self.output("//index:types")?.bytes;
         let members = self.output("//index:members")?.bytes;
+        let declarations = self.output("//index:declarations")?.bytes;
         let host = self.memory();
         let (_, session) = self.open()?;
         let names = Names {
-            symbols: Arc::new(Symbols::open(types, members)?),
+            symbols: Arc::new(Symbols::open(types, members, declarations)?),
             flaws: Arc::new(flaws(session)?),
         };
         if let (Some(host), Some(moment)) = (host, session.moment()) {

@@ -1,6 +1,7 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
 use super::answers;
+use super::asked::{self, Answer, Asking, Refusal};
 use super::blobs::{Blobs, Lack, Paged};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
@@ -87,6 +88,8 @@ pub struct Shared {
     pub view: ViewId,
     /// Told to stop?
     pub cancel: Cancel,
+    /// Outputs that were told when rows were asked for.
+    pub told: asked::Told,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
 }
@@ -112,7 +115,10 @@ pub struct Job {
 /// What a job does.
 pub enum Task {
     /// Find the inputs.
-    Expand,
+    Expand {
+        /// The producer, if it asks for rows.
+        asks: Option<Arc<dyn Producer>>,
+    },
     /// Run the producer.
     Produce {
         /// Who.
@@ -134,7 +140,7 @@ impl Task {
     /// What is done, in a word.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Expand => "expand",
+            Self::Expand { .. } => "expand",
             Self::Produce { .. } => "produce",
         }
     }
@@ -224,12 +230,20 @@ impl Job {
             Err(done) => return done,
         };
         match &self.task {
-            Task::Expand if missing.is_empty() => {
+            Task::Expand { asks } if missing.is_empty() => {
                 let paged = Paged::new(&shared.blobs, &deciding);
-                let planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
+                let mut planned = expand::expand(&shared.manifest.rules[self.rule as usize], &self.vars, &paged);
+                if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
+                    match self.asking(shared, &**producer).plan(&paged, inputs) {
+                        // The producer is about to read them.
+                        Ok(answers) => self.answered(shared, answers),
+                        Err(Refusal::Expand(error)) => planned = Err(error),
+                        Err(Refusal::Failed(failure)) => return Done::failed(failure),
+                    }
+                }
                 self.expanded(planned, paged)
             }
-            Task::Expand => Done::Missing(missing),
+            Task::Expand { .. } => Done::Missing(missing),
             Task::Produce {
                 producer,
                 inputs,
@@ -266,7 +280,7 @@ impl Job {
     pub fn key(&self) -> Option<ActionKey> {
         match &self.task {
             Task::Produce { key, .. } => Some(*key),
-            Task::Expand => None,
+            Task::Expand { .. } => None,
         }
     }
 
@@ -317,7 +331,7 @@ impl Job {
 
     fn load_discovery(&self, shared: &Shared, missing: &mut Vec<NodeId>) -> Result<BTreeMap<String, Arc<[u8]>>, Done> {
         let wanted = match &self.task {
-            Task::Expand => true,
+            Task::Expand { .. } => true,
             Task::Produce { inputs, .. } => inputs.iter().any(|input| matches!(input.load, Load::Rows(_))),
         };
         let mut blobs = BTreeMap::new();
@@ -332,6 +346,59 @@ impl Job {
         Ok(blobs)
     }
 
+    fn asking<'a>(&'a self, shared: &'a Shared, producer: &'a dyn Producer) -> Asking<'a> {
+        Asking {
+            producer,
+            manifest: &shared.manifest,
+            label: &self.label,
+            rule: self.rule,
+            vars: &self.vars,
+        }
+    }
+
+    /// Holds what the producer is about to read, and, where asking told it, what it is about to make.
+    fn answered(&self, shared: &Shared, answers: Vec<Answer>) {
+        let is_only = answers.len() == 1;
+        for answer in answers {
+            shared.blobs.remember(answer.digest, &answer.rows);
+            if let Some(output) = answer.output.filter(|_| is_only) {
+                shared.told.hold(self.id, answer.digest, output);
+            }
+        }
+    }
+
+    /// The output that was told when the producer asked for the rows among these inputs.
+    fn told(&self, shared: &Shared) -> Option<Output> {
+        let Task::Produce { inputs, .. } = &self.task else { return None };
+        let specs = &shared.manifest.rules[self.rule as usize].inputs;
+        inputs.iter().find_map(|input| match input.load {
+            Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.told.take(self.id, input.digest),
+            _ => None,
+        })
+    }
+
+    /// The rows with this digest that the producer asked for when the inputs were found.
+    fn asked_rows(
+        &self,
+        shared: &Shared,
+        spec: u16,
+        digest: &Digest,
+        deciding: &BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Option<Arc<[u8]>>, Done> {
+        if let Some(rows) = shared.blobs.held_blob(digest) {
+            return Ok(Some(rows));
+        }
+        let Task::Produce { producer, .. } = &self.task else {
+            return Ok(None);
+        };
+        let paged = Paged::new(&shared.blobs, deciding);
+        match self.asking(shared, &**producer).ask(spec, &paged) {
+            Ok(answer) => Ok(Some(answer.rows)),
+            Err(Refusal::Expand(error)) => Err(self.expanded(Err(error), paged)),
+            Err(Refusal::Failed(failure)) => Err(Done::failed(failure)),
+        }
+    }
+
     fn load_inputs(
         &self,
         shared: &Shared,
@@ -342,7 +409,7 @@ impl Job {
         let rule = &shared.manifest.rules[self.rule as usize];
         let most = match &self.task {
             Task::Produce { producer, .. } => producer.reads_at_most(),
-            Task::Expand => usize::MAX - 1,
+            Task::Expand { .. } => usize::MAX - 1,
         };
         let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
         for input in inputs {
@@ -362,6 +429,10 @@ impl Job {
                     }
                 },
                 Load::Rows(spec) => match &rule.inputs[usize::from(*spec)].from {
+                    from if from.is_asked() && missing.is_empty() => match self.asked_rows(shared, *spec, &input.digest, deciding)? {
+                        Some(rows) => rows,
+                        None => continue,
+                    },
                     InputFrom::Slice { node, keys } if missing.is_empty() => {
                         let paged = Paged::new(&shared.blobs, deciding);
                         match expand::slice(node, None, keys, &self.vars, &paged) {
@@ -429,14 +500,18 @@ impl Job {
         };
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
-            Make::Output { .. } => producer.produce(&inputs).and_then(whole).map(|output| Done::Produced {
-                digest: Digest::of(&output.bytes),
-                output: Box::new(output),
-                took: start.elapsed(),
-                flight,
-                is_adopted: false,
-                told: Box::new(parts.told()),
-            }),
+            Make::Output { .. } => self
+                .told(shared)
+                .map_or_else(|| producer.produce(&inputs), Ok)
+                .and_then(whole)
+                .map(|output| Done::Produced {
+                    digest: Digest::of(&output.bytes),
+                    output: Box::new(output),
+                    took: start.elapsed(),
+                    flight,
+                    is_adopted: false,
+                    told: Box::new(parts.told()),
+                }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         match made {

@@ -5,6 +5,7 @@
 
 mod afield;
 mod answers;
+mod asked;
 pub mod blobs;
 mod confirm;
 pub mod correct;

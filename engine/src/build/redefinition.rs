@@ -166,6 +166,7 @@ fn set_text(set: &SetSpec) -> String {
             let field = field.iter().map(|field| format!(" field {field}"));
             row.chain(field).fold(template_text(label), |text, more| text + &more)
         }
+        SetSpec::Asked => "what its producer asks for".to_owned(),
         SetSpec::List(items) => format!("[{}]", items.iter().map(template_text).collect::<Vec<_>>().join(", ")),
     }
 }

@@ -220,6 +220,7 @@ impl Encoder {
                 self.number(3);
                 self.list(items.len(), items, Self::template);
             }
+            SetSpec::Asked => self.number(4),
         }
     }
 
@@ -380,6 +381,7 @@ impl<'a> Decoder<'a> {
                 }
             }
             3 => SetSpec::List(self.list(Self::template)?),
+            4 => SetSpec::Asked,
             _ => return None,
         })
     }
@@ -429,6 +431,7 @@ mod tests {
             ".{0,4}".prop_map(SetSpec::Glob),
             (template(), of(template()), of(".{0,4}")).prop_map(|(label, row, field)| SetSpec::Node { label, row, field }),
             vec(template(), 0..3).prop_map(SetSpec::List),
+            Just(SetSpec::Asked),
         ]
     }
 

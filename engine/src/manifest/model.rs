@@ -92,6 +92,13 @@ pub struct Rule {
     pub digest: Digest,
 }
 
+impl Rule {
+    /// Whether its producer asks for rows of a table.
+    pub fn asks(&self) -> bool {
+        self.inputs.iter().any(|input| input.from.is_asked())
+    }
+}
+
 /// Where items come from.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SetSpec {
@@ -111,6 +118,8 @@ pub enum SetSpec {
     },
     /// `["a", "{type}"]`: written out.
     List(Vec<Template>),
+    /// `asked = true`, for rows of a table: the keys that the rule's producer [asks for](crate::seams::producer::Producer::ask).
+    Asked,
 }
 
 /// One role of a rule.
@@ -152,6 +161,13 @@ pub enum InputFrom {
         /// Which rows, of each table the same.
         keys: SetSpec,
     },
+}
+
+impl InputFrom {
+    /// Whether these are the rows that the rule's producer asks for.
+    pub fn is_asked(&self) -> bool {
+        matches!(self, Self::Slice { keys: SetSpec::Asked, .. })
+    }
 }
 
 /// Where an output is laid out.

@@ -39,6 +39,15 @@ pub enum PlannedInput {
     },
 }
 
+impl PlannedInput {
+    /// Index into the rule's inputs.
+    pub fn spec(&self) -> u16 {
+        match self {
+            Self::Node { spec, .. } | Self::Slice { spec, .. } => *spec,
+        }
+    }
+}
+
 /// Why a node cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
@@ -87,8 +96,10 @@ pub fn discovery(rule: &Rule, vars: &Vars) -> Result<Vec<Label>, ExpandError> {
             labels.push(label);
         }
     };
+    let asks = rule.asks();
     for input in &rule.inputs {
         match &input.from {
+            InputFrom::One(target) if asks => push(Some(fill_label(target, vars, None)?)),
             InputFrom::One(_) => {}
             InputFrom::Many { each, .. } => push(set_node(each, vars)?),
             InputFrom::Slice { node, keys } => {
@@ -155,7 +166,7 @@ pub fn set_node(set: &SetSpec, vars: &Vars) -> Result<Option<Label>, ExpandError
         SetSpec::Sources(name) => Some(parse_label(&sources_label(name))?),
         SetSpec::Glob(pattern) => Some(parse_label(&glob_label(pattern))?),
         SetSpec::Node { label, .. } => Some(fill_label(label, vars, None)?),
-        SetSpec::List(_) => None,
+        SetSpec::List(_) | SetSpec::Asked => None,
     })
 }
 
@@ -183,21 +194,29 @@ impl Blobs for BTreeMap<String, Arc<[u8]>> {
 }
 
 /// Rows of one node's table.
-struct Rows<'a> {
+pub struct Rows<'a> {
     label: &'a Label,
     reader: RowReader,
     blobs: &'a dyn Blobs,
 }
 
 impl<'a> Rows<'a> {
-    fn open(label: &'a Label, root: Option<Arc<[u8]>>, blobs: &'a dyn Blobs) -> Result<Self, ExpandError> {
+    /// The table that begins with this root.
+    ///
+    /// # Errors
+    /// When it is no table.
+    pub fn open(label: &'a Label, root: Option<Arc<[u8]>>, blobs: &'a dyn Blobs) -> Result<Self, ExpandError> {
         let reader = root
             .and_then(|root| RowReader::new(root).ok())
             .ok_or_else(|| bad(label, "a table"))?;
         Ok(Self { label, reader, blobs })
     }
 
-    fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
+    /// The value under a key.
+    ///
+    /// # Errors
+    /// When a page is missing.
+    pub fn get(&mut self, key: &str) -> Result<Option<pages::Value>, ExpandError> {
         self.blobs.looked_up(self.label.as_str(), Lookup::Row(key));
         let found = self.reader.get::<PageError>(key, |digest| Ok(self.blobs.page(digest)));
         found.map_err(|_| lost(self.label))
@@ -231,6 +250,8 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
                     });
                 }
             }
+            // Whoever has the producer adds these rows.
+            InputFrom::Slice { keys: SetSpec::Asked, .. } => {}
             InputFrom::Slice { node, keys } => {
                 let rows = slice(node, None, keys, vars, blobs)?;
                 planned.push(PlannedInput::Slice {
@@ -281,6 +302,7 @@ pub fn items(set: &SetSpec, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<String
             .iter()
             .map(|template| fill(template, vars, None))
             .collect::<Result<Vec<_>, _>>()?,
+        SetSpec::Asked => Vec::new(),
         SetSpec::Sources(_) | SetSpec::Glob(_) => {
             let label = set_node(set, vars)?.expect("invariant: source sets have a node");
             read_items(&label, blobs, None, None)?
@@ -362,7 +384,11 @@ fn fill(template: &Template, vars: &Vars, item: Option<&str>) -> Result<String, 
         })
 }
 
-fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<Label, ExpandError> {
+/// The label that a template gives.
+///
+/// # Errors
+/// When it gives none.
+pub fn fill_label(template: &Template, vars: &Vars, item: Option<&str>) -> Result<Label, ExpandError> {
     let item = item.map(escape);
     let escaped: Vec<(&str, String)> = vars.iter().map(|(name, value)| (&**name, escape(value))).collect();
     let text = template

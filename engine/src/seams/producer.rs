@@ -316,6 +316,12 @@ pub struct Bound {
     pub settings: Params,
 }
 
+/// Rows of a table, each read when it is asked for.
+pub trait Rows {
+    /// The value under a key, if there is one.
+    fn get(&self, key: &str) -> Option<Arc<[u8]>>;
+}
+
 /// A pure function from inputs to an output blob.
 pub trait Producer: Send + Sync {
     /// Name and version; both are in the key.
@@ -379,6 +385,20 @@ pub trait Producer: Send + Sync {
     fn outputs(&self, params: &Params) -> Vec<String> {
         let _ = params;
         Vec::new()
+    }
+
+    /// Asks for the rows that it wants of the table of the role, an input with `asked = true`: which ones follows from the other inputs and from
+    /// the rows themselves. What is asked for here is all that [`Producer::produce`] gets. Where asking tells the output as well it may be given:
+    /// the one that `produce` makes of these rows.
+    ///
+    /// # Errors
+    /// When the other inputs are not what it takes them for.
+    fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn Rows) -> Result<Option<Output>, Failure> {
+        let _ = (inputs, rows);
+        Err(Failure::permanent(format!(
+            "the producer {} asks for no rows of '{role}'",
+            self.id()
+        )))
     }
 
     /// Makes the output.

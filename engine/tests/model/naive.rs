@@ -2,7 +2,7 @@
 //!
 //! It shares with the engine the manifest, templates, patterns and the toys' functions; sets, expansion and failure are its own.
 
-use crate::toys::producers::{Kind, Seen};
+use crate::toys::producers::{Kind, Seen, trail};
 use engine::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
 use engine::manifest::template::Template;
 use engine::values::digest::Digest;
@@ -192,6 +192,7 @@ impl<'a> Naive<'a> {
         let mut labels: Vec<String> = Vec::new();
         for input in &rule.inputs {
             match &input.from {
+                InputFrom::One(target) if rule.asks() => labels.push(fill(target, vars, None)?),
                 InputFrom::One(_) => {}
                 InputFrom::Many { each, .. } => sets.push(each),
                 InputFrom::Slice { node, keys } => {
@@ -241,6 +242,17 @@ impl<'a> Naive<'a> {
                     let label = fill(node, vars, None)?;
                     let table = self.eval(&label).ok_or(Unread::Missing)?;
                     let table = Table::open(&table.bytes).ok_or(Unread::Bad)?;
+                    if *keys == SetSpec::Asked {
+                        let own = rule.inputs.iter().find_map(|input| match &input.from {
+                            InputFrom::One(target) => Some(target),
+                            _ => None,
+                        });
+                        let own = fill(own.expect("the text"), vars, None)?;
+                        let own = self.eval(&own).ok_or(Unread::Missing)?.bytes.clone();
+                        let rows = trail(&own, |key| table.get(key).map(<[u8]>::to_vec));
+                        push("", None, write_table(&rows));
+                        continue;
+                    }
                     let keys = self.items(keys, vars)?;
                     let rows: BTreeMap<&str, &[u8]> = keys.iter().filter_map(|key| Some((key.as_str(), table.get(key)?))).collect();
                     push("", None, write_table(&rows));
@@ -262,6 +274,7 @@ impl<'a> Naive<'a> {
 
     fn items(&mut self, set: &SetSpec, vars: &Vars) -> Result<Vec<String>, Unread> {
         let mut items = match set {
+            SetSpec::Asked => Vec::new(),
             SetSpec::List(templates) => templates
                 .iter()
                 .map(|template| plain(template, vars))

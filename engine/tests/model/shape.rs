@@ -17,7 +17,7 @@ struct Entry {
 
 const DOCS: &str = "each = { d = \"glob:docs/**/*.txt\" }";
 
-const CATALOGUE: [Entry; 24] = [
+const CATALOGUE: [Entry; 25] = [
     Entry {
         name: "clean",
         needs: &[],
@@ -239,6 +239,15 @@ const CATALOGUE: [Entry; 24] = [
         choices: &["[\"alpha\", \"beta\"]", "\"//doc/{d}:own\""],
         out: "\"gather/{d}\"",
     },
+    Entry {
+        name: "trail",
+        needs: &["clean", "table"],
+        text: "//doc/{d}:trail",
+        uses: "trail",
+        inputs: "own = \"%\"\nrows = { table = \"//index:table\", asked = true }",
+        choices: &["//doc/{d}:clean", "//files/{d}:bytes"],
+        out: "\"trail/{d}\"",
+    },
 ];
 
 /// How many rules there are to choose from.
@@ -263,7 +272,7 @@ impl Shape {
     /// Any of them.
     pub fn any() -> impl Strategy<Value = Self> {
         let bits = || prop_oneof![Just(u32::MAX), any::<u32>()];
-        let bytes = |below: u8| proptest::array::uniform24(0..below);
+        let bytes = |below: u8| proptest::array::uniform25(0..below);
         (bits(), bits(), bytes(3), bytes(4)).prop_map(|(on, keep, out, choice)| Self {
             on,
             keep,

@@ -1,6 +1,6 @@
 //! Toy producers: small pure functions whose outputs show what they read and which version made them.
 
-use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, Sees};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, Rows, Sees};
 use engine::values::table::{Table, write_table};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -40,10 +40,12 @@ pub enum Kind {
     Named,
     /// Concat in the slow pool; gives up when the build is told to stop.
     Slow,
+    /// Concat that asks for rows: those that its text names, and those that they name.
+    Trail,
 }
 
 /// Every kind with its name in the registry.
-pub const KINDS: [(Kind, &str); 9] = [
+pub const KINDS: [(Kind, &str); 10] = [
     (Kind::Concat, "concat"),
     (Kind::Upper, "upper"),
     (Kind::Strip, "strip"),
@@ -53,6 +55,7 @@ pub const KINDS: [(Kind, &str); 9] = [
     (Kind::Fragile, "fragile"),
     (Kind::Named, "named"),
     (Kind::Slow, "slow"),
+    (Kind::Trail, "trail"),
 ];
 
 /// The words a panicking toy says.
@@ -87,7 +90,7 @@ impl Kind {
                 .collect::<Vec<_>>()
         };
         Ok(match self {
-            Self::Concat | Self::Slow => concat().into_bytes(),
+            Self::Concat | Self::Slow | Self::Trail => concat().into_bytes(),
             Self::Upper => concat().to_uppercase().into_bytes(),
             Self::Strip => {
                 let kept: String = lines()
@@ -167,6 +170,20 @@ impl Producer for Toy {
         self.kind.sees()
     }
 
+    fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn Rows) -> Result<Option<Output>, Failure> {
+        let own = inputs.one("own")?;
+        let found = trail(&own.bytes, |key| rows.get(key).map(|row| row.to_vec()));
+        // Of every other text the output is told at once.
+        let tells = own.bytes.len().is_multiple_of(2);
+        let mut roles = inputs.roles.clone();
+        roles.insert("rows".into(), vec![Input::of("", write_table(&found))]);
+        let all = Inputs {
+            roles: &roles,
+            ..Inputs::bare(inputs.label, inputs.params, &roles, inputs.vars, inputs.cancel)
+        };
+        tells.then(|| self.produce(&all)).transpose()
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         if self.kind == Kind::Slow && inputs.cancel.is_cancelled() {
             return Err(Failure::Cancelled);
@@ -176,6 +193,25 @@ impl Producer for Toy {
             .map(Output::new)
             .map_err(Failure::permanent)
     }
+}
+
+/// What [`Kind::Trail`] asks for: the rows of the words before `=` of a text, and on from the words of each row's list.
+pub fn trail(text: &[u8], mut row: impl FnMut(&str) -> Option<Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+    let text = String::from_utf8_lossy(text);
+    let mut open: Vec<String> = text
+        .lines()
+        .map(|line| line.split('=').next().unwrap_or_default().to_owned())
+        .collect();
+    let mut found = BTreeMap::new();
+    while let Some(key) = open.pop().filter(|_| found.len() < 20) {
+        if let Some(value) = row(&key).filter(|_| !found.contains_key(&key)) {
+            let read: serde_json::Value = serde_json::from_slice(&value).unwrap_or_default();
+            let list = read["list"].as_array().cloned().unwrap_or_default();
+            open.extend(list.iter().filter_map(|item| item.as_str().map(str::to_owned)));
+            found.insert(key, value);
+        }
+    }
+    found
 }
 
 /// What a producer was shown, as [`Seen`].

@@ -1,8 +1,9 @@
 //! Declarations built by hand, for tests of everything above the parser.
 
 use super::model::{Member, MemberKind, NamePlace, NameUse, Span, Syntax, Tier, TypeDecl, TypeKind, Using};
-use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer};
+use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, Rows};
 use engine::values::digest::Digest;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -212,11 +213,44 @@ impl World {
         serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
     }
 
-    fn member_index(&self) -> Vec<u8> {
+    /// The declarations that a type reaches, and what it reaches by them, as the ruleset gives them.
+    fn reached(&self, key: &str) -> (Input, Input) {
+        /// Rows, and which of them were asked for.
+        struct Asked<'a>(engine::values::table::Table<'a>, RefCell<BTreeMap<String, Vec<u8>>>);
+        impl Rows for Asked<'_> {
+            fn get(&self, key: &str) -> Option<Arc<[u8]>> {
+                let row = self.0.get(key)?;
+                self.1.borrow_mut().insert(key.to_owned(), row.to_vec());
+                Some(row.into())
+            }
+        }
         let roles = vec![("members", self.each("signatures"))];
-        run(&super::deps::member_index::MemberIndex, "", "{}", roles)
-            .expect("members")
-            .bytes
+        let table = run(&super::deps::declarations::Declarations, "", "{}", roles)
+            .expect("declarations")
+            .bytes;
+        let rows = Asked(engine::values::table::Table::open(&table).expect("a table"), RefCell::default());
+        let mentions = self.output("mentions", key).bytes;
+        let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
+        let roles = BTreeMap::from([
+            (Arc::from("symbols"), vec![Self::slice(&self.symbols, &keys.keys)]),
+            (Arc::from("facts"), vec![blob("", self.output("facts", key).bytes)]),
+            (Arc::from("mentions"), vec![blob("", mentions)]),
+        ]);
+        let (params, vars) = (Params::new(), BTreeMap::from([(Arc::from("type"), Arc::from(key))]));
+        let cancel = Cancel::default();
+        let inputs = Inputs::bare("//t:t", &params, &roles, &vars, &cancel);
+        let told = super::deps::Reach
+            .ask(&inputs, "declarations", &rows)
+            .expect("its rows")
+            .expect("its output");
+        let slice = blob("", engine::values::table::write_table(&rows.1.take()));
+        let roles = roles
+            .iter()
+            .map(|(role, all)| (role.as_ref(), all.clone()))
+            .chain([("declarations", vec![slice.clone()])]);
+        let made = run(&super::deps::Reach, key, "{}", roles.collect()).expect("the reach");
+        assert_eq!(made, told, "what asking told is what its rows give");
+        (slice, blob("", made.bytes))
     }
 
     pub(crate) fn slice(table: &[u8], keys: &[String]) -> Input {
@@ -242,7 +276,7 @@ impl World {
                     &super::usages::Usages,
                     vec![
                         ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
-                        ("members", vec![Self::slice(&self.member_index(), &keys.keys)]),
+                        ("declarations", vec![self.reached(key).0]),
                         ("parts", self.parts(key)),
                         ("usings", self.parts(key)),
                         ("lines", self.lines(key)),
@@ -263,8 +297,7 @@ impl World {
                     &super::deps::Deps,
                     vec![
                         ("symbols", vec![Self::slice(&self.symbols, &keys.keys)]),
-                        ("members", vec![Self::slice(&self.member_index(), &keys.keys)]),
-                        ("facts", one("facts")),
+                        ("reach", vec![self.reached(key).1]),
                         ("mentions", mentions),
                     ],
                 )

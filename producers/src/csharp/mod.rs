@@ -68,7 +68,9 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(mentions::MentionsOf);
     registry.add(code::facts::FactsOf);
     registry.add(deps::signatures::Signatures);
+    registry.add(deps::declarations::Declarations);
     registry.add(deps::member_index::MemberIndex);
+    registry.add(deps::Reach);
     registry.add(deps::api::ApiDeps);
     registry.add(deps::Deps);
     registry.add(lines::LinesOf);

@@ -16,7 +16,7 @@ use super::deps::flow::{Flow, Found, Use};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
 use super::deps::shape::Shape;
-use super::deps::world::World;
+use super::deps::world::{Lookups, TableRows, World};
 use super::deps::{OWN, Subject, surroundings};
 use super::lexer::{Token, lex};
 use super::lines::{self, Line, Lines};
@@ -65,7 +65,9 @@ impl Producer for Usages {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let world = World::read(&inputs.one("members")?.bytes)?;
+        let rows = TableRows::read(&inputs.one("declarations")?.bytes)?;
+        let lookups = Lookups::new(&rows);
+        let world = World::new(&lookups);
         let symbol = symbol_of(own);
         let whole = complete(symbol, inputs.all("parts"), inputs.all("usings"))?;
         let mut files = BTreeMap::new();
@@ -487,32 +489,37 @@ fn word_of_type<'n>(name: &'n NameUse, key: &str) -> &'n str {
 }
 
 /// The types whose member of the same name a call may mean when it means that of `key`: bases, whose calls may land in it, and heirs,
-/// whose member overrides or implements it. `members` is the blob of `//index:members`.
+/// whose member overrides or implements it. `declaring` are the types that declare a member of that name, `declarations` is the blob of
+/// `//index:declarations`.
 ///
 /// # Errors
 /// When the blob is not of our making.
-pub fn related(members: &[u8], key: &str, member: &str) -> Result<BTreeSet<String>, Failure> {
-    let world = World::read(members)?;
+pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTreeSet<String>, Failure> {
+    let rows = TableRows::read(declarations)?;
+    let lookups = Lookups::new(&rows);
+    let world = World::new(&lookups);
     let has = |heir: &str, base: &str| {
         world
-            .type_line(heir)
-            .is_some_and(|line| line.bases.iter().any(|shape| shape.key() == Some(base)))
+            .levels(&Shape::plain(heir))
+            .iter()
+            .skip(1)
+            .any(|shape| shape.key() == Some(base))
     };
-    Ok(world
-        .declaring(member)
-        .into_iter()
-        .filter(|other| *other != key && (has(key, other) || has(other, key)))
-        .map(str::to_owned)
-        .collect())
+    let related = declaring
+        .iter()
+        .filter(|other| **other != key && (has(key, other) || has(other, key)));
+    Ok(related.map(|key| (*key).to_owned()).collect())
 }
 
-/// Bases of a type outside the workspace that declare a member of that name: full names of .NET. `members` is the blob of `//index:members`.
+/// Bases of a type outside the workspace that declare a member of that name: full names of .NET. `declarations` is the blob of
+/// `//index:declarations`.
 ///
 /// # Errors
 /// When the blob is not of our making.
-pub fn outside(members: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
-    let world = World::read(members)?;
-    let levels = world.levels(&Shape::plain(key));
+pub fn outside(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
+    let rows = TableRows::read(declarations)?;
+    let lookups = Lookups::new(&rows);
+    let levels = World::new(&lookups).levels(&Shape::plain(key));
     let bases = levels.iter().filter_map(|base| base.key()?.strip_prefix('~'));
     let declares = |base: &&str| dotnet::get(base).is_some_and(|base| base.members(member).next().is_some());
     Ok(bases.chain(["System.Object"]).filter(declares).map(str::to_owned).collect())

@@ -1,4 +1,4 @@
-//! The names of a workspace, opened over the outputs of `//index:types` and `//index:members`.
+//! The names of a workspace, opened over the outputs of `//index:types`, `//index:members` and `//index:declarations`.
 //!
 //! Opening reads keys only: they are folded to one case, one after the other, so that looking for a name is a search in one text. Rows are
 //! decoded when someone asks for them. `//index:members` knows members that other code can name: operators, finalizers, static constructors
@@ -10,7 +10,8 @@ use engine::values::fold::{fold, folded};
 use engine::values::table::Table;
 use memchr::memmem::Finder;
 use producers::csharp::deps::dotnet::MemberLine;
-use producers::csharp::deps::world::World;
+use producers::csharp::deps::shape::Shape;
+use producers::csharp::deps::world::{Lookups, TableRows, World};
 use producers::csharp::hashes::Access;
 use producers::csharp::types::{TypeRow, symbol_of};
 use serde::Deserialize;
@@ -22,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 pub struct Symbols {
     types: Arc<[u8]>,
     members: Arc<[u8]>,
+    declarations: Arc<[u8]>,
     keys: Folded,
     names: Folded,
     digest: OnceLock<Digest>,
@@ -49,16 +51,18 @@ pub struct Glance<'s> {
 }
 
 impl Symbols {
-    /// Opens the two outputs.
+    /// Opens the three outputs.
     ///
     /// # Errors
     /// When one is not a table.
-    pub fn open(types: Arc<[u8]>, members: Arc<[u8]>) -> Result<Self, SymbolError> {
+    pub fn open(types: Arc<[u8]>, members: Arc<[u8]>, declarations: Arc<[u8]>) -> Result<Self, SymbolError> {
         let keys = Folded::of(Table::open(&types).ok_or_else(|| SymbolError::damaged().at_label("//index:types"))?);
         let names = Folded::of(Table::open(&members).ok_or_else(|| SymbolError::damaged().at_label("//index:members"))?);
+        Table::open(&declarations).ok_or_else(|| SymbolError::damaged().at_label("//index:declarations"))?;
         Ok(Self {
             types,
             members,
+            declarations,
             keys,
             names,
             digest: OnceLock::new(),
@@ -66,12 +70,11 @@ impl Symbols {
         })
     }
 
-    /// Digest of both outputs, computed once: while it is the same, so is every answer.
+    /// Digest of the outputs, computed once: while it is the same, so is every answer.
     pub fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| {
-            let mut both = Digest::of(&self.types).0.to_vec();
-            both.extend(Digest::of(&self.members).0);
-            Digest::of(&both)
+            let all = [&self.types, &self.members, &self.declarations].map(|output| Digest::of(output).0);
+            Digest::of(all.as_flattened())
         })
     }
 
@@ -99,9 +102,9 @@ impl Symbols {
         Table::open(&self.members).expect("invariant: it was opened before")
     }
 
-    /// The output of `//index:members`.
-    pub fn members(&self) -> &[u8] {
-        &self.members
+    /// The output of `//index:declarations`.
+    pub fn declarations(&self) -> &[u8] {
+        &self.declarations
     }
 
     /// Number of types.
@@ -226,7 +229,7 @@ impl Symbols {
     /// The members of a name, by declaring type; constructors under `.ctor` of one type only, see [`Symbols::constructors`].
     pub fn declared<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Declared<'s>> {
         self.lines(name).filter_map(move |line| match line.as_bytes().first() {
-            Some(b'=' | b'.') | None => None,
+            Some(b'.') | None => None,
             Some(_) => declared(name, line),
         })
     }
@@ -243,7 +246,7 @@ impl Symbols {
 
     /// Keys of the types that declare a member of a name, sorted.
     pub fn owners(&self, name: &str) -> Vec<&str> {
-        let members = self.lines(name).filter(|line| !line.starts_with(['=', '.']));
+        let members = self.lines(name).filter(|line| !line.starts_with('.'));
         let keys: BTreeSet<&str> = members.filter_map(|line| Some(line.split_once('\t')?.0)).collect();
         keys.into_iter().collect()
     }
@@ -258,9 +261,10 @@ impl Symbols {
 
     /// The bases of a type that the workspace declares, nearest first.
     pub fn bases(&self, key: &str) -> Vec<String> {
-        let world = World::read(&self.members).expect("invariant: it was opened before");
-        let line = world.type_line(key);
-        let bases = line.iter().flat_map(|line| line.bases.iter());
+        let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
+        let lookups = Lookups::new(&rows);
+        let levels = World::new(&lookups).levels(&Shape::plain(key));
+        let bases = levels.iter().skip(1);
         bases
             .filter_map(|base| base.key())
             .filter(|base| self.find(base).is_some())
@@ -397,8 +401,11 @@ mod tests {
     #[test]
     fn what_is_no_table_is_refused() {
         let table: Arc<[u8]> = write_table(&BTreeMap::<&str, &[u8]>::new()).into();
-        for (types, members) in [(Arc::from(*b"[1]"), table.clone()), (table, Arc::from(*b""))] {
-            let error = Symbols::open(types, members).expect_err("no table");
+        for broken in 0..3 {
+            let mut tables = [0; 3].map(|_| table.clone());
+            tables[broken] = Arc::from(*b"[1]");
+            let [types, members, declarations] = tables;
+            let error = Symbols::open(types, members, declarations).expect_err("no table");
             assert_eq!(error.trouble, super::super::outputs::Trouble::Damaged);
         }
     }

@@ -98,9 +98,9 @@ impl Outputs for MadeUp {
 /// When the names that were made up cannot be read: a fault of the program.
 pub fn measure(types: usize) -> Result<Measured, SymbolError> {
     let keys: Vec<String> = (0..types).map(key).collect();
-    let (index, members) = (types_table(&keys), members_table(&keys));
+    let (index, members, declarations) = (types_table(&keys), members_table(&keys), declarations_table(&keys));
     let start = Instant::now();
-    let symbols = Symbols::open(index, members)?;
+    let symbols = Symbols::open(index, members, declarations)?;
     let open = start.elapsed().as_secs_f64() * 1_000.0;
     let resolve = times(paths(&keys), |path| {
         resolve(&symbols, &mut MadeUp, path, &Options::default()).map(drop)
@@ -196,15 +196,17 @@ fn types_table(keys: &[String]) -> Arc<[u8]> {
     write_table(&rows).into()
 }
 
-/// As `csharp/member-index` writes it: each type stands in its own row, with one base.
+/// As `csharp/declarations` writes types, each with one base.
+fn declarations_table(keys: &[String]) -> Arc<[u8]> {
+    let row = |(n, key): (usize, &String)| (key.clone(), format!("c\t{}\tT_{n:08}\t{}", namespace(key), keys[n / 2]));
+    write_table(&keys.iter().enumerate().map(row).collect::<BTreeMap<_, _>>()).into()
+}
+
+/// As `csharp/member-index` writes it.
 fn members_table(keys: &[String]) -> Arc<[u8]> {
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
-    for (n, key) in keys.iter().enumerate() {
-        let row = rows.entry(simple_name(key).to_owned()).or_default();
-        let base = &keys[n / 2];
-        writeln!(row, "={key}\tc\t{}\tT_{n:08}\t{base}", namespace(key)).expect("invariant: writing to memory cannot fail");
-    }
     for key in keys {
+        rows.entry(simple_name(key).to_owned()).or_default();
         for name in members_of(key) {
             let row = rows.entry(name).or_default();
             writeln!(row, "{key}\tm\t0\t~System.Void\t~System.Int32").expect("invariant: writing to memory cannot fail");

@@ -134,10 +134,11 @@ impl Sample {
 
     /// Its names.
     pub fn names(&mut self) -> Symbols {
-        let labels = ["//index:types".to_owned(), "//index:members".to_owned()];
-        let read = self.read(&labels).expect("both");
-        let [types, members] = read.try_into().expect("two");
-        Symbols::open(types.bytes.expect("types"), members.bytes.expect("members")).expect("tables")
+        let labels = ["//index:types", "//index:members", "//index:declarations"].map(str::to_owned);
+        let read = self.read(&labels).expect("all");
+        let tables: Vec<Arc<[u8]>> = read.into_iter().map(|made| made.bytes.expect("an output")).collect();
+        let [types, members, declarations] = tables.try_into().expect("three");
+        Symbols::open(types, members, declarations).expect("tables")
     }
 
     /// Its session, as the last reading left it.

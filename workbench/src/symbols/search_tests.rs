@@ -8,7 +8,6 @@ use engine::values::fold::folded;
 use engine::values::table::write_table;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 fn told(page: &Page) -> Vec<String> {
     let hits = page.hits.iter();
@@ -211,7 +210,8 @@ fn tables(types: &[String], members: &[String]) -> Symbols {
         .iter()
         .map(|name| (name, format!("{owner}\tm\t0\t?\t\n").into_bytes()))
         .collect();
-    Symbols::open(Arc::from(write_table(&rows)), Arc::from(write_table(&names))).expect("tables")
+    let nothing = write_table(&BTreeMap::<&str, &str>::new());
+    Symbols::open(write_table(&rows).into(), write_table(&names).into(), nothing.into()).expect("tables")
 }
 
 /// By its definition.

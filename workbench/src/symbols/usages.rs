@@ -167,7 +167,7 @@ fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String
             "uses of a member of this kind ({kind}) bear no name and are not looked for; those of its type are"
         )]);
     }
-    let bases = outside(symbols.members(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
+    let bases = outside(symbols.declarations(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
     Ok(match bases.first() {
         Some(base) => vec![format!("calls through {base}, which declares it too, are not looked for")],
         None => Vec::new(),
@@ -251,7 +251,7 @@ impl<'s> Search<'s> {
         let Some((name, _)) = &subject.name else { return Ok(search) };
         search.is_named = name == word;
         let declaring = subject.inherited_from.as_ref().unwrap_or(&subject.key);
-        let related = related(symbols.members(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
+        let related = related(symbols.declarations(), &subject.key, &symbols.owners(word)).map_err(|_| SymbolError::damaged())?;
         let keys: Vec<&str> = std::iter::once(declaring).chain(&related).map(String::as_str).collect();
         let mut rows = overloads::of(outputs, &keys)?.into_iter();
         search.overloads = rows.next().unwrap_or_default();

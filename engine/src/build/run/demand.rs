@@ -373,7 +373,8 @@ impl Run<'_> {
             self.expanded(id, planned, LookupSet::default());
             return Ok(());
         }
-        let job = self.job(id, &work, Task::Expand);
+        let asks = self.asking(work.rule);
+        let job = self.job(id, &work, Task::Expand { asks });
         *self.slot(id) = Slot::Expanding { work };
         self.pools.cpu(job);
         Ok(())
@@ -412,6 +413,10 @@ impl Run<'_> {
     pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
         let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
         hasher.update(&self.rules.rule(rule).digest.0);
+        // What is asked for is said by code.
+        if let Some(producer) = self.asking(rule) {
+            hasher.update(producer.id().to_string().as_bytes());
+        }
         for &node in discovery {
             hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
         }

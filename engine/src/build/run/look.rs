@@ -1,10 +1,11 @@
 //! Looking: how nodes stand and what they are made of, as far as that can be known without running a producer. For dry runs only.
 
 use super::{Run, RunError, Slot, Work, leaves};
+use crate::build::asked::Asking;
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId};
 use crate::planning::expand::{self, PlannedInput};
 use crate::planning::key::{KeyField, action_key, fields};
-use crate::seams::producer::Params;
+use crate::seams::producer::{Params, Producer};
 use crate::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,6 +123,13 @@ impl Run<'_> {
         if wanted.is_empty() { Ok(()) } else { self.settle_all(&wanted) }
     }
 
+    /// The producer of a rule, if it asks for rows of a table.
+    pub(super) fn asking(&self, rule: u32) -> Option<Arc<dyn Producer>> {
+        let rule = Some(self.rules.rule(rule)).filter(|rule| rule.asks())?;
+        let uses = &self.rules.manifest().producers[rule.producer as usize].uses;
+        self.registry.get(uses).cloned()
+    }
+
     /// The edges by the blobs of the deciding nodes; `None` when a blob is nowhere or does not fit the rule.
     fn expand_now(&mut self, work: &Work) -> Result<Option<Edges>, RunError> {
         let mut blobs: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
@@ -129,9 +137,21 @@ impl Run<'_> {
             let Some(blob) = self.blob(node)? else { return Ok(None) };
             blobs.insert(self.graph.node(node).label.to_string(), blob);
         }
-        let Ok(planned) = expand::expand(self.rules.rule(work.rule), &work.vars, &blobs) else {
+        let Ok(mut planned) = expand::expand(self.rules.rule(work.rule), &work.vars, &blobs) else {
             return Ok(None);
         };
+        if let Some(producer) = self.asking(work.rule) {
+            let asking = Asking {
+                producer: &*producer,
+                manifest: self.rules.manifest(),
+                label: "",
+                rule: work.rule,
+                vars: &work.vars,
+            };
+            if asking.plan(&blobs, &mut planned).is_err() {
+                return Ok(None);
+            }
+        }
         let edge = |input: PlannedInput| match input {
             PlannedInput::Node { spec, label, .. } => Edge {
                 spec,

@@ -417,7 +417,7 @@ fn set_text(set: &SetSpec) -> String {
         SetSpec::Node { label, .. } => rule_text(label),
         SetSpec::Sources(name) => format!("sources:{name}"),
         SetSpec::Glob(pattern) => format!("glob:{pattern}"),
-        SetSpec::List(_) => "a list".to_owned(),
+        SetSpec::List(_) | SetSpec::Asked => "a list".to_owned(),
     }
 }
 

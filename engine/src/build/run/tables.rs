@@ -251,7 +251,7 @@ fn source_label(set: &SetSpec) -> Option<String> {
     match set {
         SetSpec::Sources(name) => Some(expand::sources_label(name)),
         SetSpec::Glob(pattern) => Some(expand::glob_label(pattern)),
-        SetSpec::Node { .. } | SetSpec::List(_) => None,
+        SetSpec::Node { .. } | SetSpec::List(_) | SetSpec::Asked => None,
     }
 }
 

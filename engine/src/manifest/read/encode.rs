@@ -140,6 +140,7 @@ impl Encoder {
                 self.count(items.len());
                 items.iter().for_each(|item| self.template(item));
             }
+            SetSpec::Asked => self.text(b'A', ""),
         }
     }
 

@@ -74,9 +74,16 @@ impl InputReader<'_> {
                 what: "an input of rows",
                 ..fields
             };
-            fields.only(report, &["table", "each", "row", "field", "if"]);
+            fields.only(report, &["table", "each", "row", "field", "asked", "if"]);
             let node = fields.text(report, "table").and_then(|text| self.own(report, text, references));
-            let keys = self.sets().narrowed(report, fields, references);
+            let asked = has("asked") && fields.boolean(report, "asked")?;
+            let keys = match asked {
+                true => {
+                    fields.only(report, &["table", "asked", "if"]);
+                    Some(SetSpec::Asked)
+                }
+                false => self.sets().narrowed(report, fields, references),
+            };
             return Some(InputFrom::Slice { node: node?, keys: keys? });
         }
         if has("each") || has("target") {

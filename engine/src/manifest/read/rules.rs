@@ -7,7 +7,7 @@ use super::producers::Producers;
 use super::report::Report;
 use super::sets::{Need, Reference, SetReader};
 use super::source::{Span, cut};
-use crate::manifest::model::{InputSpec, OutSpec, SetSpec, SourceSet};
+use crate::manifest::model::{InputFrom, InputSpec, OutSpec, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::label::{JOIN, Label, escape};
@@ -80,6 +80,15 @@ impl RuleReader<'_> {
         };
         let off = reader.switched_on(report, rule) == Some(false);
         let inputs = inputs(report, rule, &reader, &mut references);
+        if inputs.iter().any(|input| input.from.is_asked())
+            && let Some(list) = inputs
+                .iter()
+                .find(|input| matches!(input.from, InputFrom::Many { .. } | InputFrom::Rows { .. }))
+        {
+            let hint = "what a producer asks for follows from single nodes and rows of single tables";
+            let message = format!("the input '{}' is a list, beside rows that are asked for", list.role);
+            report.error(rule.span, Diagnostic::error("E_TYPE", message).hint(hint));
+        }
         if let (Some(index), Some((_, place))) = (producer, &target) {
             self.arguments(report, rule, index, *place);
         }

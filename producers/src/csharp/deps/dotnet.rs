@@ -11,12 +11,14 @@ use std::sync::OnceLock;
 static TEXT: &str = include_str!("../../../data/dotnet8.txt");
 
 /// A type of .NET.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct OutsideType {
     /// `c` class, `t` static class, `s` struct, `i` interface, `e` enum, `d` delegate.
     pub kind: char,
     bases: &'static str,
     members: &'static str,
+    /// Its members by name, once they were asked for.
+    by_name: OnceLock<FxHashMap<&'static str, Vec<MemberLine<'static>>>>,
 }
 
 /// A line about a member.
@@ -91,6 +93,7 @@ fn library() -> &'static Library {
                     kind,
                     bases,
                     members: &TEXT[start..at],
+                    by_name: OnceLock::new(),
                 },
             );
         }
@@ -99,8 +102,8 @@ fn library() -> &'static Library {
 }
 
 /// The type of a key such as ``System.Collections.Generic.List`1``.
-pub fn get(key: &str) -> Option<OutsideType> {
-    library().types.get(key).copied()
+pub fn get(key: &str) -> Option<&'static OutsideType> {
+    library().types.get(key)
 }
 
 /// The key as the data holds it.
@@ -128,20 +131,16 @@ impl OutsideType {
     }
 
     /// Members of a name.
-    pub fn members<'n>(&self, name: &'n str) -> impl Iterator<Item = MemberLine<'static>> + use<'n> {
-        let mut rest = self.members;
-        std::iter::from_fn(move || {
-            while !rest.is_empty() {
-                let end = rest.find('\n').unwrap_or(rest.len());
-                let line = &rest[1.min(end)..end];
-                rest = &rest[(end + 1).min(rest.len())..];
-                // Members are sorted by name and then by the rest of the line.
-                if let Some(tail) = line.strip_prefix(name).and_then(|tail| tail.strip_prefix('\t')) {
-                    return MemberLine::read(tail);
-                }
+    pub fn members(&'static self, name: &str) -> impl Iterator<Item = MemberLine<'static>> + use<> {
+        let all = self.by_name.get_or_init(|| {
+            let mut all: FxHashMap<&str, Vec<MemberLine<'_>>> = FxHashMap::default();
+            let lines = self.members.lines().filter_map(|line| line.strip_prefix('\t')?.split_once('\t'));
+            for (name, rest) in lines {
+                all.entry(name).or_default().extend(MemberLine::read(rest));
             }
-            None
-        })
+            all
+        });
+        all.get(name).map_or(&[][..], Vec::as_slice).iter().copied()
     }
 }
 

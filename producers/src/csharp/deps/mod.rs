@@ -6,12 +6,13 @@
 
 pub mod api;
 pub mod binder;
+pub mod declarations;
 pub mod dotnet;
 pub mod flow;
 pub mod index;
 pub mod member_index;
+mod reach;
 pub mod resolve;
-mod row;
 pub mod shape;
 pub mod signatures;
 #[cfg(test)]
@@ -20,7 +21,7 @@ pub mod world;
 
 use super::code;
 use super::code::ast::{Name, TypeRef, Word};
-use super::code::facts::{self, Facts};
+use super::code::facts::Facts;
 use super::doc_bases::doc_bases;
 use super::layout::ancestors;
 use super::mentions::{MentionPart, Mentions, Place};
@@ -30,6 +31,8 @@ use binder::{Binder, Bound, Surroundings};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use flow::{Flow, Found};
 use index::{Globals, NameIndex};
+pub use reach::Reach;
+use reach::Reached;
 use resolve::Resolver;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -114,10 +117,8 @@ impl Producer for Deps {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let facts = facts::read(inputs.one("facts")?)?;
-        let world = World::read(&inputs.one("members")?.bytes)?;
-        let used = used(own, &mentions, &facts, &index, &world);
-        Ok(Output::new(json(&dependencies(own, &mentions, &index, &used, &world))))
+        let reached = reach::read(inputs.one("reach")?)?;
+        Ok(Output::new(json(&dependencies(own, &mentions, &index, &reached))))
     }
 }
 
@@ -129,9 +130,12 @@ pub fn read(input: &Input) -> Result<Dependencies, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("dependencies cannot be read: {error}")))
 }
 
-/// What the code of a type uses.
+/// What the code of a type uses, with each use: what these look up is looked up, too.
 pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIndex, world: &World<'_>) -> Found {
-    let mut found = Found::default();
+    let mut found = Found {
+        uses: Some(Vec::new()),
+        ..Found::default()
+    };
     for (at, part) in mentions.parts.iter().enumerate() {
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
         let mut flow = Flow::new(world, &resolver, own, facts, &mut found);
@@ -145,21 +149,21 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
     found
 }
 
-fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, used: &Found, world: &World<'_>) -> Dependencies {
+fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, reached: &Reached) -> Dependencies {
     let mut found = named(own, mentions, index);
     for (keys, place) in [
-        (&used.attributed, Place::Attribute),
-        (&used.named, Place::Body),
-        (&used.inferred, Place::Inferred),
+        (&reached.attributed, Place::Attribute),
+        (&reached.named, Place::Body),
+        (&reached.inferred, Place::Inferred),
     ] {
-        for key in keys.iter().filter(|key| &***key != own) {
-            if let Some(line) = world.type_line(key) {
-                found.ids.insert(key.to_string(), line.id.to_string());
+        for key in keys.iter().filter(|key| *key != own) {
+            if let Some(id) = reached.ids.get(key) {
+                found.ids.insert(key.clone(), id.clone());
             }
-            found.evidence.entry(key.to_string()).or_default().insert(place);
+            found.evidence.entry(key.clone()).or_default().insert(place);
         }
     }
-    found.external.extend(used.external.iter().map(|name| name.to_string()));
+    found.external.extend(reached.external.iter().cloned());
     found.sorted()
 }
 

@@ -1,14 +1,16 @@
-//! Types and members that code can reach: the rows of the member index that one type asked for, and .NET.
+//! Types and members that code can reach: the workspace's declarations, each looked up when code leads to it, and .NET.
 
+use super::declarations::{TypeLine, extension_key, member_key};
 use super::dotnet::{self, MemberLine};
-use super::member_index::{TypeLine, simple_name};
-use super::row::Row;
 use super::shape::Shape;
-use engine::seams::producer::Failure;
+use elsa::FrozenMap;
+use engine::seams::producer::{Failure, Rows};
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use std::str::Lines;
+use std::sync::Arc;
 
 /// How many types a lookup goes through.
 const MOST_LEVELS: usize = 96;
@@ -22,9 +24,27 @@ pub struct Candidate<'a> {
     pub line: MemberLine<'a>,
     /// Whether its keys are of .NET without a mark.
     pub outside: bool,
+    types: Rc<Types<'a>>,
 }
 
-impl Candidate<'_> {
+/// The types of a member as its line declares them, read when they are first asked for.
+#[derive(Debug, Default)]
+struct Types<'a> {
+    result: OnceCell<Shape>,
+    parameters: OnceCell<Vec<(&'a str, Shape)>>,
+}
+
+impl<'a> Candidate<'a> {
+    /// What a line says of a member of a type.
+    pub fn new(owner: Shape, line: MemberLine<'a>, outside: bool) -> Self {
+        Self {
+            owner,
+            line,
+            outside,
+            types: Rc::default(),
+        }
+    }
+
     /// Whether it is called.
     pub fn is_method(&self) -> bool {
         self.line.flags.starts_with(['m', 'x'])
@@ -37,82 +57,129 @@ impl Candidate<'_> {
 
     /// Its type or result in terms of the method's own parameters.
     pub fn result(&self) -> Shape {
-        let declared = Shape::read(self.line.result, self.outside);
-        let methods: Vec<Shape> = (0..self.line.arity).map(Shape::Method).collect();
-        declared.substitute(self.owner.args(), &methods)
+        let declared = self.types.result.get_or_init(|| Shape::read(self.line.result, self.outside));
+        declared.substitute(self.owner.args(), &self.methods())
     }
 
     /// Its parameters: the word before the type (`out`, `params`, `opt`) and the type.
-    pub fn parameters(&self) -> Vec<(&str, Shape)> {
-        let methods: Vec<Shape> = (0..self.line.arity).map(Shape::Method).collect();
-        if self.line.parameters.is_empty() {
-            return Vec::new();
-        }
-        self.line
-            .parameters
-            .split(';')
-            .map(|text| {
-                let (word, text) = text.split_once(' ').unwrap_or(("", text));
-                (word, Shape::read(text, self.outside).substitute(self.owner.args(), &methods))
-            })
-            .collect()
+    pub fn parameters(&self) -> Vec<(&'a str, Shape)> {
+        let read = |text: &'a str| {
+            let (word, text) = text.split_once(' ').unwrap_or(("", text));
+            (word, Shape::read(text, self.outside))
+        };
+        let parameters = self.line.parameters.split(';').filter(|text| !text.is_empty());
+        let declared = self.types.parameters.get_or_init(|| parameters.map(read).collect());
+        let methods = self.methods();
+        let placed = |(word, shape): &(&'a str, Shape)| (*word, shape.substitute(self.owner.args(), &methods));
+        declared.iter().map(placed).collect()
+    }
+
+    /// Its own type parameters.
+    fn methods(&self) -> Vec<Shape> {
+        (0..self.line.arity).map(Shape::Method).collect()
     }
 }
 
 /// Overloads of one type that a call is compared with. Of any of them the use is one of the same member.
 const MOST_OVERLOADS: usize = 100;
 
-/// Everything that can be reached.
-pub struct World<'a> {
-    table: Table<'a>,
-    rows: RefCell<FxHashMap<Box<str>, Row<'a>>>,
-    /// The rows looked at so far, in that order: a type whose own name was not asked for stands in one of them.
-    seen: RefCell<Vec<Row<'a>>>,
-    lines: RefCell<FxHashMap<Rc<str>, Known>>,
-    levels: RefCell<FxHashMap<Rc<str>, Rc<[Shape]>>>,
-}
+/// How many bases of a type are looked at.
+pub(super) const MOST_BASES: usize = 64;
 
-/// What is known of a key.
-enum Known {
-    Type(Rc<TypeLine>),
-    /// It is not in the first so many of the rows that were looked at.
-    NotIn(usize),
-}
+/// Rows of a table that is at hand.
+pub struct TableRows<'a>(Table<'a>);
 
-impl<'a> World<'a> {
-    /// Reads a slice of the member index.
+impl<'a> TableRows<'a> {
+    /// Reads a table of [declarations](super::declarations), or some of its rows.
     ///
     /// # Errors
     /// When it is no table.
     pub fn read(blob: &'a [u8]) -> Result<Self, Failure> {
-        let table = Table::open(blob).ok_or_else(|| Failure::permanent("input 'members' is not a table"))?;
-        Ok(Self {
-            table,
-            rows: RefCell::default(),
-            seen: RefCell::default(),
+        let table = Table::open(blob).ok_or_else(|| Failure::permanent("the declarations are not a table"))?;
+        Ok(Self(table))
+    }
+}
+
+impl Rows for TableRows<'_> {
+    fn get(&self, key: &str) -> Option<Arc<[u8]>> {
+        self.0.get(key).map(Arc::from)
+    }
+}
+
+/// The rows that were looked up, each once.
+pub struct Lookups<'r> {
+    rows: &'r dyn Rows,
+    /// No row is empty: what there is none of is.
+    found: FrozenMap<String, Arc<[u8]>>,
+    /// Keys of the others.
+    there: RefCell<Vec<String>>,
+}
+
+impl<'r> Lookups<'r> {
+    /// Nothing looked up yet.
+    pub fn new(rows: &'r dyn Rows) -> Self {
+        Self {
+            rows,
+            found: FrozenMap::new(),
+            there: RefCell::default(),
+        }
+    }
+
+    /// Keys of the rows that are there, sorted.
+    pub fn keys(&self) -> Vec<String> {
+        let mut keys = self.there.borrow().clone();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// The text of a row, `""` when there is none or it is no text.
+    fn get(&self, key: &str) -> &str {
+        let row = match self.found.get(key) {
+            Some(row) => row,
+            None => {
+                let row = self.rows.get(key).unwrap_or_default();
+                if !row.is_empty() {
+                    self.there.borrow_mut().push(key.to_owned());
+                }
+                self.found.insert(key.to_owned(), row)
+            }
+        };
+        std::str::from_utf8(row).unwrap_or_default()
+    }
+}
+
+/// Everything that can be reached.
+pub struct World<'a> {
+    lookups: &'a Lookups<'a>,
+    lines: RefCell<FxHashMap<Rc<str>, Option<Rc<TypeLine>>>>,
+    levels: RefCell<FxHashMap<Rc<str>, Rc<[Shape]>>>,
+    /// By key and name what the type declares itself.
+    declared: RefCell<ByName<Lined<'a>>>,
+    /// By key and name what is found from a type without arguments.
+    found: RefCell<ByName<Candidate<'a>>>,
+}
+
+/// Members by the key of a type and their name.
+type ByName<T> = FxHashMap<Rc<str>, FxHashMap<Box<str>, Rc<[T]>>>;
+
+/// A line and its types.
+type Lined<'a> = (MemberLine<'a>, Rc<Types<'a>>);
+
+/// Whether a member with these flags has a value that heirs have, too.
+pub(super) fn is_value(flags: &str) -> bool {
+    flags.starts_with('p') && !flags.contains(['s', 'i'])
+}
+
+impl<'a> World<'a> {
+    /// What these lookups reach.
+    pub fn new(lookups: &'a Lookups<'a>) -> Self {
+        Self {
+            lookups,
             lines: RefCell::default(),
             levels: RefCell::default(),
-        })
-    }
-
-    fn row(&self, name: &str) -> Row<'a> {
-        if let Some(row) = self.rows.borrow().get(name) {
-            return *row;
+            declared: RefCell::default(),
+            found: RefCell::default(),
         }
-        let row = Row::of(self.table.get(name).unwrap_or_default());
-        self.rows.borrow_mut().insert(name.into(), row);
-        if !row.types.is_empty() {
-            self.seen.borrow_mut().push(row);
-        }
-        row
-    }
-
-    /// Keys of the types that declare a member of that name, sorted.
-    pub fn declaring(&self, name: &str) -> Vec<&'a str> {
-        let mut keys: Vec<&str> = self.row(name).members().map(|(key, _)| key).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        keys
     }
 
     /// What is known of a type of the workspace.
@@ -120,18 +187,51 @@ impl<'a> World<'a> {
         if key.starts_with(['~', '^']) {
             return None;
         }
-        let before = match self.lines.borrow().get(key) {
-            Some(Known::Type(line)) => return Some(line.clone()),
-            Some(Known::NotIn(rows)) => *rows,
-            None => 0,
-        };
-        let own = self.row(simple_name(key));
-        let seen = self.seen.borrow();
-        let mut rows = std::iter::once(&own).chain(seen[before..].iter().rev());
-        let found = rows.find_map(|row| row.type_line(key)).map(|rest| Rc::new(TypeLine::read(rest)));
-        let known = found.clone().map_or(Known::NotIn(seen.len()), Known::Type);
-        self.lines.borrow_mut().insert(key.into(), known);
+        if let Some(known) = self.lines.borrow().get(key) {
+            return known.clone();
+        }
+        let row = self.lookups.get(key);
+        let found = (!row.is_empty()).then(|| Rc::new(TypeLine::read(row)));
+        self.lines.borrow_mut().insert(key.into(), found.clone());
         found
+    }
+
+    /// The bases of a type of the workspace and theirs, nearest first, in terms of its own parameters.
+    fn bases(&self, key: &str) -> Vec<Shape> {
+        let mut bases: Vec<Shape> = Vec::new();
+        let mut open = self.type_line(key).map_or_else(Vec::new, |line| line.bases.to_vec());
+        let mut at = 0;
+        while at < open.len() && bases.len() < MOST_BASES {
+            let base = open[at].clone();
+            at += 1;
+            if bases.contains(&base) {
+                continue;
+            }
+            if let Some(next) = base.key().and_then(|key| self.type_line(key)) {
+                open.extend(next.bases.iter().map(|further| further.substitute(base.args(), &[]).bounded()));
+            }
+            bases.push(base);
+            if open.len() > 4 * MOST_BASES {
+                break;
+            }
+        }
+        bases
+    }
+
+    /// Whether a base class has a value of that name, so that a positional parameter makes none.
+    fn inherits_value(&self, owner: &Shape, name: &str) -> bool {
+        let is_class = |base: &&str| self.type_line(base).is_some_and(|line| line.kind != 'i');
+        let levels = self.levels(owner);
+        let mut classes = levels.iter().skip(1).filter_map(Shape::key).filter(is_class);
+        classes.any(|base| {
+            let mut flags = self.members_of(base, name).filter_map(|line| line.split('\t').next());
+            flags.any(is_value)
+        })
+    }
+
+    /// Lines of the members of a name that a type of the workspace declares itself.
+    fn members_of(&self, key: &str, name: &str) -> Lines<'a> {
+        self.lookups.get(&member_key(key, name)).lines()
     }
 
     /// Kind letter of a named type, ` ` when it is not known.
@@ -149,13 +249,7 @@ impl<'a> World<'a> {
         }
         let own: Vec<Shape> = (0..arguments).map(|at| Shape::Own(at as u32)).collect();
         let mut levels = vec![Shape::Named(key.clone(), own.into())];
-        let mut complete = true;
-        if !key.starts_with(['~', '^']) {
-            match self.type_line(key) {
-                Some(line) => levels.extend(line.bases.iter().cloned()),
-                None => complete = false,
-            }
-        }
+        levels.extend(self.bases(key));
         let mut at = 0;
         while at < levels.len() && levels.len() < MOST_LEVELS {
             if let Shape::Named(key, args) = levels[at].clone()
@@ -171,9 +265,7 @@ impl<'a> World<'a> {
             at += 1;
         }
         let levels: Rc<[Shape]> = levels.into();
-        if complete {
-            self.levels.borrow_mut().insert(key.clone(), levels.clone());
-        }
+        self.levels.borrow_mut().insert(key.clone(), levels.clone());
         levels
     }
 
@@ -211,31 +303,56 @@ impl<'a> World<'a> {
     /// Members of a name that one type declares itself.
     pub fn declared(&self, owner: &Shape, name: &str, into: &mut Vec<Candidate<'a>>) {
         let Some(key) = owner.key() else { return };
-        if let Some(outside) = key.strip_prefix('~') {
-            if let Some(found) = dotnet::get(outside) {
-                into.extend(found.members(name).map(|line| Candidate {
-                    owner: owner.clone(),
-                    line,
-                    outside: true,
-                }));
-            }
-            return;
-        }
-        let constructor = name == ".ctor";
-        let row = self.row(if constructor { simple_name(key) } else { name });
-        let lines = row.members_of(key, constructor).take(MOST_OVERLOADS);
-        into.extend(lines.filter_map(|line| {
-            Some(Candidate {
-                owner: owner.clone(),
-                line: MemberLine::read(line)?,
-                outside: false,
-            })
+        let known = self.declared.borrow().get(key).and_then(|names| names.get(name).cloned());
+        let lines = known.unwrap_or_else(|| {
+            let lines: Rc<[_]> = self.own_lines(key, name).into_iter().map(|line| (line, Rc::default())).collect();
+            let mut declared = self.declared.borrow_mut();
+            declared.entry(key.into()).or_default().insert(name.into(), lines.clone());
+            lines
+        });
+        let outside = key.starts_with('~');
+        let lines = lines
+            .iter()
+            .filter(|(line, _)| line.flags != "pr" || !self.inherits_value(owner, name));
+        into.extend(lines.map(|(line, types)| Candidate {
+            owner: owner.clone(),
+            line: *line,
+            outside,
+            types: types.clone(),
         }));
+    }
+
+    /// Lines of the members of a name that the type of a key declares itself.
+    fn own_lines(&self, key: &str, name: &str) -> Vec<MemberLine<'a>> {
+        match key.strip_prefix('~') {
+            Some(outside) => dotnet::get(outside).into_iter().flat_map(|found| found.members(name)).collect(),
+            None => self
+                .members_of(key, name)
+                .filter_map(MemberLine::read)
+                .take(MOST_OVERLOADS)
+                .collect(),
+        }
     }
 
     /// Members of a name as seen from a type: a value hides everything further out, methods overload. Members of interfaces are none of
     /// the classes that implement them.
     pub fn lookup(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
+        let Shape::Named(key, args) = shape else {
+            return self.find(shape, name);
+        };
+        if !args.is_empty() {
+            return self.find(shape, name);
+        }
+        if let Some(found) = self.found.borrow().get(key).and_then(|names| names.get(name)) {
+            return found.to_vec();
+        }
+        let found = self.find(shape, name);
+        let mut all = self.found.borrow_mut();
+        all.entry(key.clone()).or_default().insert(name.into(), found.as_slice().into());
+        found
+    }
+
+    fn find(&self, shape: &Shape, name: &str) -> Vec<Candidate<'a>> {
         let mut found = Vec::new();
         let interfaces = matches!(self.kind(shape.key().unwrap_or("")), 'i' | ' ');
         for (at, level) in self.levels(shape).into_iter().enumerate() {
@@ -272,14 +389,11 @@ impl<'a> World<'a> {
 
     /// Extension methods of a name that the workspace declares.
     pub fn extensions(&self, name: &str) -> Vec<Candidate<'a>> {
-        let extensions = self.row(name).extensions();
+        let extensions = self.lookups.get(&extension_key(name)).lines();
         let mut found: Vec<Candidate<'_>> = extensions
-            .filter_map(|(key, line)| {
-                Some(Candidate {
-                    owner: Shape::plain(key),
-                    line: MemberLine::read(line)?,
-                    outside: false,
-                })
+            .filter_map(|line| {
+                let (key, line) = line.split_once('\t')?;
+                Some(Candidate::new(Shape::plain(key), MemberLine::read(line)?, false))
             })
             .collect();
         found.sort_by(|a, b| (a.owner.key(), a.line.parameters).cmp(&(b.owner.key(), b.line.parameters)));
@@ -303,11 +417,7 @@ impl<'a> World<'a> {
         if let Some(outside) = key.strip_prefix('~') {
             let found = dotnet::get(outside).filter(|found| found.kind == 'd')?;
             let line = found.members("Invoke").next()?;
-            let candidate = Candidate {
-                owner: shape.clone(),
-                line,
-                outside: true,
-            };
+            let candidate = Candidate::new(shape.clone(), line, true);
             let parameters = candidate.parameters().into_iter().map(|(_, shape)| shape).collect();
             return Some((parameters, candidate.result()));
         }

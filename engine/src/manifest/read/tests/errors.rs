@@ -76,13 +76,28 @@ fn keys() {
     check(
         &in_rule("target = \"//a:b\"\ninputs = { x = { table = \"//files/a:bytes\", each = [\"a\"], ‹digest› = true } }"),
         "E_UNKNOWN_KEY",
-        "its keys are table, each, row, field, if",
+        "its keys are table, each, row, field, asked, if",
     );
     check(
         &in_rule("target = \"//{a}:b\"\neach = { a = { each = \"//files/x:bytes\", ‹rows› = \"k\" } }"),
         "E_UNKNOWN_KEY",
         "did you mean 'row'?",
     );
+}
+
+#[test]
+fn rows_that_are_asked_for() {
+    check(
+        &in_rule("target = \"//a:b\"\ninputs = { x = { table = \"//files/a:bytes\", asked = true, ‹each› = [\"a\"] } }"),
+        "E_UNKNOWN_KEY",
+        "its keys are table, asked, if",
+    );
+    let (list, rows) = (
+        "l = { each = [\"a\"], target = \"//files/{item}:bytes\" }",
+        "x = { table = \"//files/a:bytes\", asked = true }",
+    );
+    let rule = in_rule(&format!("target = \"//a:b\"\ninputs = {{ {list}, {rows} }}"));
+    check(&rule.replace("[[rule]]", "‹[[rule]]›"), "E_TYPE", "single nodes");
 }
 
 #[test]

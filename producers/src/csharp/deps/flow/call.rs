@@ -162,11 +162,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 continue;
             }
             let Some(line) = dotnet::MemberLine::read(line) else { continue };
-            let candidate = Candidate {
-                owner: Shape::plain(&format!("~{owner}")),
-                line,
-                outside: true,
-            };
+            let candidate = Candidate::new(Shape::plain(&format!("~{owner}")), line, true);
             if let Some(score) = allowed(&candidate) {
                 found.push((score, candidate));
             }

@@ -1,0 +1,194 @@
+//! Rows that a producer asks for: which rows of a table are an input of a node follows from its other inputs, and from these rows themselves.
+//!
+//! They are found where the other inputs of a node are, before its key is known: the producer looks them up one after the other, and what it
+//! looked up is the slice of the table that it gets, and that enters the key.
+
+use super::jobs::panicked;
+use crate::graph::NodeId;
+use crate::manifest::model::{InputFrom, Manifest, Rule};
+use crate::manifest::template::Vars;
+use crate::planning::expand::{self, Blobs, ExpandError, PlannedInput};
+use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Producer, Rows};
+use crate::values::digest::Digest;
+use crate::values::pages::PageError;
+use crate::values::pieces;
+use crate::values::table::write_table;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A node whose producer asks for rows.
+pub struct Asking<'a> {
+    /// The producer.
+    pub producer: &'a dyn Producer,
+    /// The rules.
+    pub manifest: &'a Manifest,
+    /// The node's label.
+    pub label: &'a str,
+    /// Its rule.
+    pub rule: u32,
+    /// The rule's variables.
+    pub vars: &'a Vars,
+}
+
+/// What a producer asked for.
+pub struct Answer {
+    /// Digest of the rows.
+    pub digest: Digest,
+    /// The rows, as a table.
+    pub rows: Arc<[u8]>,
+    /// The output, if asking told it.
+    pub output: Option<Output>,
+}
+
+/// Outputs that were told before their keys were known, by node and rows.
+#[derive(Default)]
+pub struct Told(Mutex<FxHashMap<(NodeId, Digest), Output>>);
+
+/// Outputs that are held for nodes that are about to want them.
+const MOST_TOLD: usize = 4_096;
+
+impl Told {
+    /// Holds the output of a node.
+    pub fn hold(&self, node: NodeId, rows: Digest, output: Output) {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.len() >= MOST_TOLD {
+            // Those whose keys the store knew.
+            told.clear();
+        }
+        told.insert((node, rows), output);
+    }
+
+    /// The output of a node, made of these rows.
+    pub fn take(&self, node: NodeId, rows: Digest) -> Option<Output> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&(node, rows))
+    }
+}
+
+/// Why there are no such rows.
+pub enum Refusal {
+    /// A blob is missing, or is not what the rule reads it as.
+    Expand(ExpandError),
+    /// The producer says why.
+    Failed(Failure),
+}
+
+impl From<ExpandError> for Refusal {
+    fn from(error: ExpandError) -> Self {
+        Self::Expand(error)
+    }
+}
+
+impl Asking<'_> {
+    fn spec(&self) -> &Rule {
+        &self.manifest.rules[self.rule as usize]
+    }
+
+    /// Adds the rows to the other planned inputs, in the order of the rule.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or the producer refuses.
+    pub fn plan(&self, blobs: &dyn Blobs, planned: &mut Vec<PlannedInput>) -> Result<Vec<Answer>, Refusal> {
+        let mut answers = Vec::new();
+        for (spec, input) in (0u16..).zip(&self.spec().inputs) {
+            if input.from.is_asked() {
+                let answer = self.ask(spec, blobs)?;
+                let before = planned.iter().take_while(|planned| planned.spec() < spec).count();
+                let digest = answer.digest;
+                planned.insert(before, PlannedInput::Slice { spec, digest, of: None });
+                answers.push(answer);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The rows that the producer asks for of the table of an input.
+    ///
+    /// # Errors
+    /// When a table cannot be read, or the producer refuses.
+    pub fn ask(&self, spec: u16, blobs: &dyn Blobs) -> Result<Answer, Refusal> {
+        let input = &self.spec().inputs[usize::from(spec)];
+        let InputFrom::Slice { node, .. } = &input.from else {
+            unreachable!("invariant: only rows of one table are asked for");
+        };
+        let roles = self.roles(blobs)?;
+        let label = expand::fill_label(node, self.vars, None)?;
+        let rows = Asked {
+            table: RefCell::new(expand::Rows::open(&label, blobs.get(label.as_str()), blobs)?),
+            found: RefCell::default(),
+            refused: RefCell::default(),
+        };
+        let definition = &self.manifest.producers[self.spec().producer as usize];
+        let nothing = Vars::new();
+        let vars = match self.producer.sees(&definition.params).vars {
+            true => self.vars,
+            false => &nothing,
+        };
+        let cancel = Cancel::default();
+        let inputs = Inputs {
+            settings: &definition.settings,
+            ..Inputs::bare(self.label, &definition.params, &roles, vars, &cancel)
+        };
+        let asked = catch_unwind(AssertUnwindSafe(|| self.producer.ask(&inputs, &input.role, &rows)));
+        if let Some(error) = rows.refused.take() {
+            return Err(error.into());
+        }
+        match asked {
+            Ok(Ok(output)) => {
+                let rows: Arc<[u8]> = write_table(&rows.found.take()).into();
+                let digest = Digest::of(&rows);
+                Ok(Answer { digest, rows, output })
+            }
+            Ok(Err(failure)) => Err(Refusal::Failed(failure)),
+            Err(panic) => Err(Refusal::Failed(Failure::Permanent(Box::new(panicked(self.producer.id(), &*panic))))),
+        }
+    }
+
+    /// The other inputs.
+    fn roles(&self, blobs: &dyn Blobs) -> Result<BTreeMap<Arc<str>, Vec<Input>>, Refusal> {
+        let mut roles: BTreeMap<Arc<str>, Vec<Input>> = BTreeMap::new();
+        for input in self.spec().inputs.iter().filter(|input| !input.from.is_asked()) {
+            let bytes: Arc<[u8]> = match &input.from {
+                InputFrom::Slice { node, keys } => expand::slice(node, None, keys, self.vars, blobs)?.into(),
+                InputFrom::One(target) => {
+                    let label = expand::fill_label(target, self.vars, None)?;
+                    let lost = || ExpandError::Lost { label: label.to_string() };
+                    let root = blobs.get(label.as_str()).ok_or_else(lost)?;
+                    blobs.looked_up(label.as_str(), crate::graph::lookups::Lookup::Whole);
+                    pieces::readable::<PageError>(&root, |digest| Ok(blobs.page(digest))).map_err(|_| lost())?
+                }
+                InputFrom::Many { .. } | InputFrom::Rows { .. } => continue,
+            };
+            roles.entry(input.role.clone()).or_default().push(Input::of("", bytes));
+        }
+        Ok(roles)
+    }
+}
+
+/// Rows as they are asked for.
+struct Asked<'a> {
+    table: RefCell<expand::Rows<'a>>,
+    found: RefCell<BTreeMap<String, Arc<[u8]>>>,
+    refused: RefCell<Option<ExpandError>>,
+}
+
+impl Rows for Asked<'_> {
+    fn get(&self, key: &str) -> Option<Arc<[u8]>> {
+        if let Some(found) = self.found.borrow().get(key) {
+            return Some(found.clone());
+        }
+        match self.table.borrow_mut().get(key) {
+            Ok(value) => {
+                let value: Arc<[u8]> = (*value?).into();
+                self.found.borrow_mut().insert(key.to_owned(), value.clone());
+                Some(value)
+            }
+            Err(error) => {
+                self.refused.replace(Some(error));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! `csharp/declarations`: what the types of the workspace and their members are, a row for whatever binding looks up.
+//!
+//! Rows: `KEY` → kind letter, namespace, identifier and direct bases of a type, and behind them result and parameters of a delegate or, of a
+//! class with extension methods, the projects that compile it there; `KEY#NAME` → a line for each member of that name that the type
+//! declares itself (`.ctor` for constructors): flags, arity, result, parameters; `.NAME` → the extension methods of that name, each behind
+//! the key of its class. Each row but the last kind comes from one type alone, so that an edit of a type moves rows of that type.
+
+use super::shape::Shape;
+use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::values::table::write_table;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The producer `csharp/declarations`.
+#[derive(Debug)]
+pub struct Declarations;
+
+impl Producer for Declarations {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/declarations", 1)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let mut rows: BTreeMap<String, String> = BTreeMap::new();
+        for text in signatures(inputs)? {
+            add(text, &mut rows);
+        }
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+/// The signatures of all types, sorted by key.
+///
+/// # Errors
+/// When some are no text.
+pub fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Failure> {
+    let mut texts = Vec::with_capacity(inputs.all("members").len());
+    for input in inputs.all("members") {
+        let text = std::str::from_utf8(&input.bytes);
+        texts.push(text.map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))?);
+    }
+    texts.sort_unstable_by_key(|text| text.split(['\t', '\n']).next());
+    Ok(texts)
+}
+
+/// Adds the rows of one type.
+fn add(text: &str, rows: &mut BTreeMap<String, String>) {
+    let mut lines = text.lines();
+    let Some((key, head)) = lines.next().and_then(|head| head.split_once('\t')) else {
+        return;
+    };
+    let mut fields = head.splitn(5, '\t');
+    let mut row: Vec<&str> = fields.by_ref().take(4).collect();
+    let members: Vec<(&str, &str)> = lines.filter_map(|line| line.strip_prefix('\t')?.split_once('\t')).collect();
+    if row.first() == Some(&"d") {
+        let invoke = members.iter().find(|(name, _)| *name == "Invoke");
+        row.extend(invoke.and_then(|(_, line)| line.strip_prefix("m\t0\t")));
+    } else {
+        row.extend(fields.next().filter(|projects| !projects.is_empty()));
+    }
+    rows.insert(key.to_owned(), row.join("\t"));
+    for (name, line) in members {
+        let row = rows.entry(member_key(key, name)).or_default();
+        *row = format!("{row}{line}\n");
+        if line.starts_with('x') {
+            let row = rows.entry(extension_key(name)).or_default();
+            *row = format!("{row}{key}\t{line}\n");
+        }
+    }
+}
+
+/// Key of the row with a type's own members of a name.
+pub fn member_key(owner: &str, name: &str) -> String {
+    format!("{owner}#{name}")
+}
+
+/// Key of the row with the extension methods of a name.
+pub fn extension_key(name: &str) -> String {
+    format!(".{name}")
+}
+
+/// A type as its row describes it.
+#[derive(Clone, Debug)]
+pub struct TypeLine {
+    /// Kind letter.
+    pub kind: char,
+    /// Namespace.
+    pub namespace: Rc<str>,
+    /// Identifier.
+    pub id: Rc<str>,
+    /// Bases as it names them, in terms of its own parameters.
+    pub bases: Rc<[Shape]>,
+    /// Result and parameters of a delegate.
+    pub invoke: Option<(String, String)>,
+    /// Paths of the projects that compile a class with extension methods; none for loose files.
+    pub projects: Vec<String>,
+}
+
+impl TypeLine {
+    /// Reads a row.
+    pub fn read(row: &str) -> Self {
+        let mut fields = row.split('\t');
+        let kind = fields.next().and_then(|kind| kind.chars().next()).unwrap_or('c');
+        let namespace = fields.next().unwrap_or("").into();
+        let id = fields.next().unwrap_or("").into();
+        let bases = fields.next().unwrap_or("").split(' ').filter(|base| !base.is_empty());
+        let bases = bases.map(|base| Shape::read(base, false)).collect();
+        let last = fields.next();
+        let invoke = last
+            .filter(|_| kind == 'd')
+            .map(|result| (result.to_owned(), fields.next().unwrap_or("").to_owned()));
+        let projects = last.filter(|_| kind != 'd').into_iter().flat_map(|paths| paths.split('|'));
+        Self {
+            kind,
+            namespace,
+            id,
+            bases,
+            invoke,
+            projects: projects.map(str::to_owned).collect(),
+        }
+    }
+}
