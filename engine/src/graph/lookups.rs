@@ -1,15 +1,16 @@
 //! Lookups: which rows of which tables decided what a node reads. When a table comes out different in a few rows, only the nodes that looked up
 //! one of those rows may be out of date; the others keep their inputs.
 //!
-//! A lookup is kept as 16 bits of a hash over the table's label and the key: two that share a hash only make a node be looked at in vain. What a
+//! A lookup is kept as 24 bits of a hash over the table's label and the key: two that share a hash only make a node be looked at in vain. What a
 //! node looked up is written whenever its inputs are found, with its edges. A node of which nothing is recorded counts as one that looked up
 //! everything.
 //!
-//! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes (`u16`,
-//! little-endian, ascending).
+//! A row of `Part::Lookups` has 64 nodes, by page number (big-endian `u32`): slot (u8), count (LEB128) and that many hashes, ascending, each
+//! as the difference from the one before (LEB128).
 
 use super::pages::{Cursor, Row, write_number};
 use super::{NodeId, PageSource};
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Nodes to a row.
@@ -29,7 +30,7 @@ pub enum Lookup<'a> {
 }
 
 /// The hash of a lookup. Stored, so it never changes: 64-bit FNV-1a, folded.
-pub fn hash(table: &str, lookup: Lookup<'_>) -> u16 {
+pub fn hash(table: &str, lookup: Lookup<'_>) -> u32 {
     let (kind, key) = match lookup {
         Lookup::Row(key) => (1, key),
         Lookup::Key(key) => (2, key),
@@ -40,12 +41,12 @@ pub fn hash(table: &str, lookup: Lookup<'_>) -> u16 {
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     });
-    (hash ^ hash >> 16 ^ hash >> 32 ^ hash >> 48) as u16
+    (hash ^ hash >> 24 ^ hash >> 48) as u32 & 0xff_ffff
 }
 
 /// Lookups as a set: those of one node, or those that a change of a table concerns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LookupSet(Vec<u16>);
+pub struct LookupSet(Vec<u32>);
 
 impl LookupSet {
     /// Adds a lookup.
@@ -59,33 +60,40 @@ impl LookupSet {
     }
 
     /// As [`LookupTable`] keeps it.
-    pub fn into_hashes(mut self) -> Box<[u16]> {
+    pub fn into_hashes(mut self) -> Box<[u32]> {
         self.0.sort_unstable();
         self.0.dedup();
         self.0.into()
     }
 
-    /// As a bitmap, to meet many nodes.
-    pub fn to_bitmap(&self) -> Bitmap {
-        let mut words = vec![0_u64; 1 << 10];
+    /// To meet many nodes.
+    pub fn filter(&self) -> Filter {
+        let mut low = vec![0_u64; 1 << 10];
         for &hash in &self.0 {
-            words[usize::from(hash) / 64] |= 1 << (hash % 64);
+            low[(hash as u16 / 64) as usize] |= 1 << (hash % 64);
         }
-        Bitmap(words)
+        Filter {
+            low,
+            exact: self.0.iter().copied().collect(),
+        }
     }
 }
 
-/// Lookups that a change concerns.
-pub struct Bitmap(Vec<u64>);
+/// Lookups that a change concerns: a bitmap over the low half of their hashes, which most of others fail, and the hashes.
+pub struct Filter {
+    low: Vec<u64>,
+    exact: FxHashSet<u32>,
+}
 
-impl Bitmap {
+impl Filter {
     /// Whether one of the lookups of a node is among them.
-    pub fn meets(&self, hashes: &[u16]) -> bool {
-        hashes.iter().any(|&hash| self.0[usize::from(hash) / 64] >> (hash % 64) & 1 == 1)
+    pub fn meets(&self, hashes: &[u32]) -> bool {
+        let may = |hash: u32| self.low[(hash as u16 / 64) as usize] >> (hash % 64) & 1 == 1;
+        hashes.iter().any(|&hash| may(hash) && self.exact.contains(&hash))
     }
 }
 
-type Page = Vec<Option<Box<[u16]>>>;
+type Page = Vec<Option<Box<[u32]>>>;
 
 /// What every node of a graph looked up, read a page at a time when it is asked for.
 #[derive(Default)]
@@ -113,12 +121,12 @@ impl LookupTable {
     }
 
     /// What a node looked up; `None` when that is not known.
-    pub fn get(&mut self, id: NodeId) -> Option<&[u16]> {
+    pub fn get(&mut self, id: NodeId) -> Option<&[u32]> {
         self.page(id.0 / NODES)[(id.0 % NODES) as usize].as_deref()
     }
 
     /// Replaces what a node looked up.
-    pub(super) fn set(&mut self, id: NodeId, hashes: Option<Box<[u16]>>) {
+    pub(super) fn set(&mut self, id: NodeId, hashes: Option<Box<[u32]>>) {
         let number = id.0 / NODES;
         let known = &mut self.page(number)[(id.0 % NODES) as usize];
         if *known != hashes {
@@ -145,7 +153,10 @@ impl LookupTable {
                 if let Some(hashes) = hashes {
                     body.push(slot);
                     write_number(&mut body, hashes.len() as u32);
-                    hashes.iter().for_each(|hash| body.extend_from_slice(&hash.to_le_bytes()));
+                    let mut before = 0;
+                    for &hash in hashes.iter() {
+                        write_number(&mut body, hash - std::mem::replace(&mut before, hash));
+                    }
                 }
             }
             (number.to_be_bytes().to_vec(), (!body.is_empty()).then_some(body))
@@ -159,9 +170,12 @@ fn read_page(body: &[u8]) -> Option<Page> {
     let mut cursor = Cursor(body);
     while let Some(slot) = cursor.byte() {
         let count = cursor.count()?;
-        let bytes = cursor.take(count * 2)?;
-        let hashes = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-        *page.get_mut(usize::from(slot))? = Some(hashes.collect());
+        let mut hashes = Vec::with_capacity(count);
+        for _ in 0..count {
+            let before = hashes.last().copied().unwrap_or_default();
+            hashes.push(cursor.number()?.checked_add(before)?);
+        }
+        *page.get_mut(usize::from(slot))? = Some(hashes.into());
     }
     Some(page)
 }
@@ -173,13 +187,13 @@ mod tests {
 
     #[test]
     fn hashes_are_what_they_were_when_they_were_stored() {
-        assert_eq!(hash("//index:types", Lookup::Row("A.B")), 7435);
-        assert_eq!(hash("//index:types", Lookup::Keys), 50366);
+        assert_eq!(hash("//index:types", Lookup::Row("A.B")), 9_956_461);
+        assert_eq!(hash("//index:types", Lookup::Keys), 13861933);
     }
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(any::<u16>(), 0..5), 0..40)) {
+        fn what_was_written_is_read(nodes in proptest::collection::btree_map(0u32..300, proptest::collection::btree_set(0u32..1 << 24, 0..5), 0..40)) {
             let mut table = LookupTable::default();
             for (&id, hashes) in &nodes {
                 table.set(NodeId(id), Some(hashes.iter().copied().collect()));
@@ -189,7 +203,7 @@ mod tests {
             let mut stored = LookupTable::stored(Box::new(move |page| rows.get(page.to_be_bytes().as_slice()).cloned().flatten()));
             for id in 0..300 {
                 let known = nodes.get(&id).map(|hashes| hashes.iter().copied().collect::<Vec<_>>());
-                prop_assert_eq!(stored.get(NodeId(id)).map(<[u16]>::to_vec), known);
+                prop_assert_eq!(stored.get(NodeId(id)).map(<[u32]>::to_vec), known);
             }
             prop_assert!(stored.take_changed().is_empty());
         }
@@ -198,7 +212,7 @@ mod tests {
         fn a_set_meets_what_it_has(keys in proptest::collection::vec("[a-z]{1,3}", 0..8), other in "[a-z]{1,3}") {
             let mut set = LookupSet::default();
             keys.iter().for_each(|key| set.add("//index:types", Lookup::Row(key)));
-            let met = set.to_bitmap().meets(&[hash("//index:types", Lookup::Row(&other))]);
+            let met = set.filter().meets(&[hash("//index:types", Lookup::Row(&other))]);
             prop_assert_eq!(met, set.may_have("//index:types", Lookup::Row(&other)));
             prop_assert!(met || !keys.contains(&other));
         }

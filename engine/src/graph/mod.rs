@@ -335,7 +335,7 @@ impl Graph {
     }
 
     /// What was looked up when the inputs of a node were found, as [`lookups::hash`]es; `None` when that is not known.
-    pub fn lookups(&mut self, id: NodeId) -> Option<&[u16]> {
+    pub fn lookups(&mut self, id: NodeId) -> Option<&[u32]> {
         self.lookups.get(id)
     }
 

@@ -300,7 +300,7 @@ impl<'a> Cursor<'a> {
         self.take(N)?.try_into().ok()
     }
 
-    fn number(&mut self) -> Option<u32> {
+    pub(super) fn number(&mut self) -> Option<u32> {
         let mut number = 0u32;
         for shift in (0..35).step_by(7) {
             let byte = self.byte()?;

@@ -178,7 +178,7 @@ impl Run<'_> {
                 node.into_iter().for_each(|node| self.mark(node, &label));
             }
         }
-        let concerned = concerned.to_bitmap();
+        let concerned = concerned.filter();
         let links = self.links;
         for reader in links.readers(id) {
             if self.graph.lookups(reader).is_none_or(|lookups| concerned.meets(lookups)) {

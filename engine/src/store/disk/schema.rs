@@ -72,7 +72,7 @@ const LINKS: Table = Table {
     value: "packed row",
 };
 const LOOKUPS: Table = Table {
-    name: "lookups.1",
+    name: "lookups.2",
     key: "view u64, row key",
     value: "packed row",
 };
