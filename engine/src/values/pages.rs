@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub mod edit;
+
 const MAGIC: &[u8; 8] = b"cortbr1\0";
 
 /// A table whose rows take no more bytes is one page.
