@@ -3,7 +3,8 @@
 //! They are found where the other inputs of a node are, before its key is known: the producer looks them up one after the other, and what it
 //! looked up is the slice of the table that it gets, and that enters the key.
 
-use super::jobs::panicked;
+use super::blobs::Paged;
+use super::jobs::{Done, Job, Load, Shared, Task, panicked};
 use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest, Rule};
 use crate::manifest::template::Vars;
@@ -164,6 +165,62 @@ impl Asking<'_> {
             roles.entry(input.role.clone()).or_default().push(Input::of("", bytes));
         }
         Ok(roles)
+    }
+}
+
+impl Job {
+    /// The node, as one whose producer asks.
+    pub(super) fn asking<'a>(&'a self, shared: &'a Shared, producer: &'a dyn Producer) -> Asking<'a> {
+        Asking {
+            producer,
+            manifest: &shared.manifest,
+            label: &self.label,
+            rule: self.rule,
+            vars: &self.vars,
+        }
+    }
+
+    /// Holds what the producer is about to read, and, where asking told it, what it is about to make.
+    pub(super) fn answered(&self, shared: &Shared, answers: Vec<Answer>) {
+        let is_only = answers.len() == 1;
+        for answer in answers {
+            shared.blobs.remember(answer.digest, &answer.rows);
+            if let Some(output) = answer.output.filter(|_| is_only) {
+                shared.told.hold(self.id, answer.digest, output);
+            }
+        }
+    }
+
+    /// The output that was told when the producer asked for the rows among these inputs.
+    pub(super) fn told(&self, shared: &Shared) -> Option<Output> {
+        let Task::Produce { inputs, .. } = &self.task else { return None };
+        let specs = &shared.manifest.rules[self.rule as usize].inputs;
+        inputs.iter().find_map(|input| match input.load {
+            Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.told.take(self.id, input.digest),
+            _ => None,
+        })
+    }
+
+    /// The rows with this digest that the producer asked for when the inputs were found.
+    pub(super) fn asked_rows(
+        &self,
+        shared: &Shared,
+        spec: u16,
+        digest: &Digest,
+        deciding: &BTreeMap<String, Arc<[u8]>>,
+    ) -> Result<Option<Arc<[u8]>>, Done> {
+        if let Some(rows) = shared.blobs.held_blob(digest) {
+            return Ok(Some(rows));
+        }
+        let Task::Produce { producer, .. } = &self.task else {
+            return Ok(None);
+        };
+        let paged = Paged::new(&shared.blobs, deciding);
+        match self.asking(shared, &**producer).ask(spec, &paged) {
+            Ok(answer) => Ok(Some(answer.rows)),
+            Err(Refusal::Expand(error)) => Err(self.expanded(Err(error), paged)),
+            Err(Refusal::Failed(failure)) => Err(Done::failed(failure)),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
 use super::answers;
-use super::asked::{self, Answer, Asking, Refusal};
+use super::asked::{self, Refusal};
 use super::blobs::{Blobs, Lack, Paged};
 use super::parts::{FiledParts, Told};
 use super::past::Past;
@@ -131,6 +131,8 @@ pub enum Task {
         how: Make,
         /// The previous result, as a hint to producers that cost money.
         past: Option<Past>,
+        /// Key of the last result, where a fold may begin with it.
+        before: Option<ActionKey>,
         /// Whether the remote cache is asked first.
         ask: bool,
     },
@@ -250,6 +252,7 @@ impl Job {
                 key,
                 how,
                 past,
+                before,
                 ask,
             } => {
                 if *ask
@@ -259,6 +262,17 @@ impl Job {
                         .and_then(|sharing| sharing.find(key, producer.id().to_string()))
                 {
                     return Done::Brought(Box::new(found));
+                }
+                let start = Instant::now();
+                if let Some(output) = before.and_then(|before| self.folded(shared, &before)) {
+                    return Done::Produced {
+                        digest: Digest::of(&output.bytes),
+                        output: Box::new(output),
+                        took: start.elapsed(),
+                        flight: None,
+                        is_adopted: false,
+                        told: Box::default(),
+                    };
                 }
                 let roles = match self.load_inputs(shared, inputs, &deciding, &mut missing) {
                     Ok(roles) => roles,
@@ -317,7 +331,7 @@ impl Job {
     }
 
     /// What an expansion came to: tables of which a page is nowhere are made again first.
-    fn expanded(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: Paged<'_>) -> Done {
+    pub(super) fn expanded(&self, planned: Result<Vec<PlannedInput>, ExpandError>, paged: Paged<'_>) -> Done {
         let lookups = paged.take_lookups();
         match (paged.trouble(), planned) {
             (Some(error), _) => Done::Broken(error),
@@ -344,59 +358,6 @@ impl Job {
             }
         }
         Ok(blobs)
-    }
-
-    fn asking<'a>(&'a self, shared: &'a Shared, producer: &'a dyn Producer) -> Asking<'a> {
-        Asking {
-            producer,
-            manifest: &shared.manifest,
-            label: &self.label,
-            rule: self.rule,
-            vars: &self.vars,
-        }
-    }
-
-    /// Holds what the producer is about to read, and, where asking told it, what it is about to make.
-    fn answered(&self, shared: &Shared, answers: Vec<Answer>) {
-        let is_only = answers.len() == 1;
-        for answer in answers {
-            shared.blobs.remember(answer.digest, &answer.rows);
-            if let Some(output) = answer.output.filter(|_| is_only) {
-                shared.told.hold(self.id, answer.digest, output);
-            }
-        }
-    }
-
-    /// The output that was told when the producer asked for the rows among these inputs.
-    fn told(&self, shared: &Shared) -> Option<Output> {
-        let Task::Produce { inputs, .. } = &self.task else { return None };
-        let specs = &shared.manifest.rules[self.rule as usize].inputs;
-        inputs.iter().find_map(|input| match input.load {
-            Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.told.take(self.id, input.digest),
-            _ => None,
-        })
-    }
-
-    /// The rows with this digest that the producer asked for when the inputs were found.
-    fn asked_rows(
-        &self,
-        shared: &Shared,
-        spec: u16,
-        digest: &Digest,
-        deciding: &BTreeMap<String, Arc<[u8]>>,
-    ) -> Result<Option<Arc<[u8]>>, Done> {
-        if let Some(rows) = shared.blobs.held_blob(digest) {
-            return Ok(Some(rows));
-        }
-        let Task::Produce { producer, .. } = &self.task else {
-            return Ok(None);
-        };
-        let paged = Paged::new(&shared.blobs, deciding);
-        match self.asking(shared, &**producer).ask(spec, &paged) {
-            Ok(answer) => Ok(Some(answer.rows)),
-            Err(Refusal::Expand(error)) => Err(self.expanded(Err(error), paged)),
-            Err(Refusal::Failed(failure)) => Err(Done::failed(failure)),
-        }
     }
 
     fn load_inputs(

@@ -11,6 +11,7 @@ mod confirm;
 pub mod correct;
 pub mod engine;
 pub mod explain;
+mod folded;
 mod jobs;
 pub mod layout;
 mod left_out;

@@ -2,6 +2,7 @@
 
 pub mod annotate;
 pub mod farm;
+pub mod fold;
 pub mod paid;
 pub mod producer;
 pub mod remote;

@@ -3,6 +3,7 @@
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
+use super::fold::Fold;
 use super::paid::{Correction, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -244,6 +245,8 @@ pub struct Output {
     pub notes: Notes,
     /// For an output in pieces, whose root is the blob: the other blobs of it. The engine divides large tables by itself.
     pub parts: BTreeMap<Digest, Arc<[u8]>>,
+    /// Further blobs of an output in pieces, which the store has: it shares them with an earlier version.
+    pub kept: Vec<Digest>,
 }
 
 impl Output {
@@ -399,6 +402,11 @@ pub trait Producer: Send + Sync {
             "the producer {} asks for no rows of '{role}'",
             self.id()
         )))
+    }
+
+    /// How the output follows from what each input gives, if it does.
+    fn fold(&self) -> Option<&dyn Fold> {
+        None
     }
 
     /// Makes the output.

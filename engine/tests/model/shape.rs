@@ -17,7 +17,7 @@ struct Entry {
 
 const DOCS: &str = "each = { d = \"glob:docs/**/*.txt\" }";
 
-const CATALOGUE: [Entry; 25] = [
+const CATALOGUE: [Entry; 27] = [
     Entry {
         name: "clean",
         needs: &[],
@@ -248,6 +248,24 @@ const CATALOGUE: [Entry; 25] = [
         choices: &["//doc/{d}:clean", "//files/{d}:bytes"],
         out: "\"trail/{d}\"",
     },
+    Entry {
+        name: "tally",
+        needs: &["clean"],
+        text: "//index:tally",
+        uses: "tally",
+        inputs: "all = { each = \"%\", target = \"//doc/{item}:clean\" }",
+        choices: &["glob:docs/**/*.txt", "sources:docs"],
+        out: "",
+    },
+    Entry {
+        name: "tallied",
+        needs: &["tally"],
+        text: "//fixed:tallied",
+        uses: "digests",
+        inputs: "rows = { table = \"//index:tally\", each = [\"alpha\", \"beta\"] }",
+        choices: &[],
+        out: "\"tallied.txt\"",
+    },
 ];
 
 /// How many rules there are to choose from.
@@ -272,7 +290,7 @@ impl Shape {
     /// Any of them.
     pub fn any() -> impl Strategy<Value = Self> {
         let bits = || prop_oneof![Just(u32::MAX), any::<u32>()];
-        let bytes = |below: u8| proptest::array::uniform25(0..below);
+        let bytes = |below: u8| proptest::array::uniform27(0..below);
         (bits(), bits(), bytes(3), bytes(4)).prop_map(|(on, keep, out, choice)| Self {
             on,
             keep,

@@ -1,5 +1,6 @@
 //! Toy producers: small pure functions whose outputs show what they read and which version made them.
 
+use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, Rows, Sees};
 use engine::values::table::{Table, write_table};
 use std::collections::BTreeMap;
@@ -42,10 +43,12 @@ pub enum Kind {
     Slow,
     /// Concat that asks for rows: those that its text names, and those that they name.
     Trail,
+    /// A fold: the words before `=` of each input, with the items that say them.
+    Tally,
 }
 
 /// Every kind with its name in the registry.
-pub const KINDS: [(Kind, &str); 10] = [
+pub const KINDS: [(Kind, &str); 11] = [
     (Kind::Concat, "concat"),
     (Kind::Upper, "upper"),
     (Kind::Strip, "strip"),
@@ -56,6 +59,7 @@ pub const KINDS: [(Kind, &str); 10] = [
     (Kind::Named, "named"),
     (Kind::Slow, "slow"),
     (Kind::Trail, "trail"),
+    (Kind::Tally, "tally"),
 ];
 
 /// The words a panicking toy says.
@@ -113,6 +117,16 @@ impl Kind {
                     .collect();
                 write_table(&rows)
             }
+            Self::Tally => {
+                let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+                for (_, item, _, bytes) in &seen.inputs {
+                    for (key, given) in Counted.rows(bytes) {
+                        let row = Counted.put(&key, rows.get(&key).map(Vec::as_slice), item, Some(&given));
+                        rows.insert(key, row.expect("what is given stays"));
+                    }
+                }
+                write_table(&rows)
+            }
             Self::Links => {
                 let mut links: Vec<String> = lines()
                     .iter()
@@ -147,6 +161,38 @@ impl Kind {
     }
 }
 
+/// How [`Kind::Tally`] folds: a row is an object of what each item gives.
+pub struct Counted;
+
+impl Counted {
+    fn rows(&self, bytes: &[u8]) -> BTreeMap<String, Vec<u8>> {
+        let text = String::from_utf8_lossy(bytes);
+        // So long that a few of them are tables in pages.
+        let given = |value: &str| format!("\"{}\"", value.replace(['"', '\\'], "").repeat(6_000 / value.len().max(1)));
+        let rows = text.lines().filter_map(|line| line.split_once('='));
+        rows.map(|(key, value)| (key.to_owned(), given(value).into_bytes())).collect()
+    }
+}
+
+impl Fold for Counted {
+    fn role(&self) -> &'static str {
+        "all"
+    }
+
+    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        Ok(self.rows(&input.bytes))
+    }
+
+    fn put(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+        let mut items: BTreeMap<String, String> = row.map(|row| serde_json::from_slice(row).expect("a row")).unwrap_or_default();
+        match given {
+            Some(given) => items.insert(item.to_owned(), String::from_utf8_lossy(given).into_owned()),
+            None => items.remove(item),
+        };
+        (!items.is_empty()).then(|| serde_json::to_vec(&items).expect("a row"))
+    }
+}
+
 /// A toy of some version.
 pub struct Toy {
     /// What it does.
@@ -168,6 +214,10 @@ impl Producer for Toy {
 
     fn sees(&self, _: &Params) -> Sees {
         self.kind.sees()
+    }
+
+    fn fold(&self) -> Option<&dyn Fold> {
+        (self.kind == Kind::Tally).then_some(&Counted)
     }
 
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn Rows) -> Result<Option<Output>, Failure> {

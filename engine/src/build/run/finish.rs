@@ -143,6 +143,8 @@ impl Run<'_> {
         let filed = self.graph.node(id).result;
         let blob: Arc<[u8]> = output.bytes.into();
         let parts: Vec<(Digest, Arc<[u8]>)> = output.parts.into_iter().collect();
+        let mut pieces: Vec<Digest> = parts.iter().map(|(digest, _)| *digest).chain(output.kept).collect();
+        pieces.sort_unstable();
         if let Some(filed) = filed.filter(|filed| self.is_rebuilt(id) && filed.key == work.key) {
             // Who waits for the bytes of one that came out different gets those that there are.
             if !work.force || filed.output == digest {
@@ -190,7 +192,7 @@ impl Run<'_> {
             class: if paid { Class::Paid } else { Class::Cheap },
             spent: output.spent,
             notes: output.notes,
-            parts: parts.iter().map(|(digest, _)| *digest).collect(),
+            parts: pieces,
         };
         if work.force && before.is_some_and(|before| before != digest) {
             self.mark_readers(id);

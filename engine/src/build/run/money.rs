@@ -97,6 +97,7 @@ impl Run<'_> {
                 past: Some(Past {
                     previous: self.graph.node(id).result.map(|filed| filed.key),
                 }),
+                before: None,
                 ask: false,
             },
         );
