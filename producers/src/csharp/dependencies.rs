@@ -5,7 +5,8 @@
 use super::deps;
 use super::structure::check_flags;
 use super::types::json;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::fold::Fold;
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::write_table;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -33,12 +34,32 @@ impl Producer for DependencyTable {
         check_flags(params, &[])
     }
 
+    fn fold(&self) -> Option<&dyn Fold> {
+        Some(self)
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let read = |input| -> Result<(String, Vec<u8>), Failure> {
-            let deps::Dependencies { own, body, structure, .. } = deps::read(input)?;
-            Ok((own, json(&DependencyRow { body, structure })))
-        };
-        let rows: BTreeMap<String, Vec<u8>> = inputs.all("deps").par_iter().map(read).collect::<Result<_, _>>()?;
+        let rows: BTreeMap<String, Vec<u8>> = inputs.all("deps").par_iter().map(row).collect::<Result<_, _>>()?;
         Ok(Output::new(write_table(&rows)))
     }
+}
+
+impl Fold for DependencyTable {
+    fn role(&self) -> &'static str {
+        "deps"
+    }
+
+    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        row(input).map(|row| BTreeMap::from([row]))
+    }
+
+    fn put(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+        given.map(<[u8]>::to_vec)
+    }
+}
+
+/// The row of one type.
+fn row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
+    let deps::Dependencies { own, body, structure, .. } = deps::read(input)?;
+    Ok((own, json(&DependencyRow { body, structure })))
 }

@@ -19,6 +19,8 @@ pub mod doc_bases;
 mod edit_tests;
 #[cfg(test)]
 pub(crate) mod fixture;
+#[cfg(test)]
+mod fold_tests;
 pub mod graph;
 pub mod groups;
 pub mod hashes;

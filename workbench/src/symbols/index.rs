@@ -229,9 +229,19 @@ impl Symbols {
     /// The members of a name, by declaring type; constructors under `.ctor` of one type only, see [`Symbols::constructors`].
     pub fn declared<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Declared<'s>> {
         self.lines(name).filter_map(move |line| match line.as_bytes().first() {
-            Some(b'.') | None => None,
-            Some(_) => declared(name, line),
+            Some(b'=' | b'.') | None => None,
+            Some(_) => declared(name, line).filter(|found| self.is_member(found)),
         })
+    }
+
+    /// Whether the type has the member: a positional parameter makes none where a base class has a value of its name.
+    fn is_member(&self, found: &Declared<'_>) -> bool {
+        if found.line.flags != "pr" {
+            return true;
+        }
+        let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
+        let lookups = Lookups::new(&rows);
+        !World::new(&lookups).inherits_value(&Shape::plain(found.owner), found.name)
     }
 
     /// The constructors of the types of a simple name.
@@ -246,8 +256,11 @@ impl Symbols {
 
     /// Keys of the types that declare a member of a name, sorted.
     pub fn owners(&self, name: &str) -> Vec<&str> {
-        let members = self.lines(name).filter(|line| !line.starts_with('.'));
-        let keys: BTreeSet<&str> = members.filter_map(|line| Some(line.split_once('\t')?.0)).collect();
+        let members = self.lines(name).filter(|line| !line.starts_with(['=', '.']));
+        let keys: BTreeSet<&str> = members
+            .filter(|line| declared(name, line).is_some_and(|found| self.is_member(&found)))
+            .filter_map(|line| Some(line.split_once('\t')?.0))
+            .collect();
         keys.into_iter().collect()
     }
 

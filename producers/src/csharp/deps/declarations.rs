@@ -6,7 +6,8 @@
 //! the key of its class. Each row but the last kind comes from one type alone, so that an edit of a type moves rows of that type.
 
 use super::shape::Shape;
-use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::seams::fold::Fold;
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -20,12 +21,36 @@ impl Producer for Declarations {
         ProducerId::new("csharp/declarations", 1)
     }
 
+    fn fold(&self) -> Option<&dyn Fold> {
+        Some(self)
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let mut rows: BTreeMap<String, String> = BTreeMap::new();
         for text in signatures(inputs)? {
-            add(text, &mut rows);
+            for (key, given) in given(text) {
+                rows.entry(key).or_default().push_str(&given);
+            }
         }
         Ok(Output::new(write_table(&rows)))
+    }
+}
+
+impl Fold for Declarations {
+    fn role(&self) -> &'static str {
+        "members"
+    }
+
+    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let rows = given(text_of(input)?).into_iter();
+        Ok(rows.map(|(key, row)| (key, row.into_bytes())).collect())
+    }
+
+    fn put(&self, key: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+        match key.starts_with('.') {
+            true => put_lines(row, item, given),
+            false => given.map(<[u8]>::to_vec),
+        }
     }
 }
 
@@ -34,20 +59,25 @@ impl Producer for Declarations {
 /// # Errors
 /// When some are no text.
 pub fn signatures<'i>(inputs: &'i Inputs<'_>) -> Result<Vec<&'i str>, Failure> {
-    let mut texts = Vec::with_capacity(inputs.all("members").len());
-    for input in inputs.all("members") {
-        let text = std::str::from_utf8(&input.bytes);
-        texts.push(text.map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))?);
-    }
+    let mut texts = inputs.all("members").iter().map(text_of).collect::<Result<Vec<_>, _>>()?;
     texts.sort_unstable_by_key(|text| text.split(['\t', '\n']).next());
     Ok(texts)
 }
 
-/// Adds the rows of one type.
-fn add(text: &str, rows: &mut BTreeMap<String, String>) {
+/// The signatures of one type.
+///
+/// # Errors
+/// When they are no text.
+pub fn text_of(input: &Input) -> Result<&str, Failure> {
+    std::str::from_utf8(&input.bytes).map_err(|_| Failure::permanent(format!("the members of {} are no text", input.item)))
+}
+
+/// The rows that one type gives.
+fn given(text: &str) -> BTreeMap<String, String> {
+    let mut rows: BTreeMap<String, String> = BTreeMap::new();
     let mut lines = text.lines();
     let Some((key, head)) = lines.next().and_then(|head| head.split_once('\t')) else {
-        return;
+        return rows;
     };
     let mut fields = head.splitn(5, '\t');
     let mut row: Vec<&str> = fields.by_ref().take(4).collect();
@@ -67,6 +97,24 @@ fn add(text: &str, rows: &mut BTreeMap<String, String>) {
             *row = format!("{row}{key}\t{line}\n");
         }
     }
+    rows
+}
+
+/// A row of lines that begin with the keys of types, perhaps behind a mark, in the order of these, with the lines of one type replaced.
+pub(super) fn put_lines(row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+    let row = row.unwrap_or_default();
+    let key = |line: &[u8]| {
+        let line = line.strip_prefix(b"=").or_else(|| line.strip_prefix(b".")).unwrap_or(line);
+        line.split(|byte| matches!(byte, b'\t' | b'\n')).next().unwrap_or_default().to_vec()
+    };
+    let lines = || row.split_inclusive(|byte| *byte == b'\n');
+    let before = lines()
+        .take_while(|line| key(line).as_slice() < item.as_bytes())
+        .map(<[u8]>::len)
+        .sum::<usize>();
+    let own = lines().filter(|line| key(line) == item.as_bytes()).map(<[u8]>::len).sum::<usize>();
+    let new = [&row[..before], given.unwrap_or_default(), &row[before + own..]].concat();
+    (!new.is_empty()).then_some(new)
 }
 
 /// Key of the row with a type's own members of a name.

@@ -84,7 +84,7 @@ impl<'a> Candidate<'a> {
 const MOST_OVERLOADS: usize = 100;
 
 /// How many bases of a type are looked at.
-pub(super) const MOST_BASES: usize = 64;
+const MOST_BASES: usize = 64;
 
 /// Rows of a table that is at hand.
 pub struct TableRows<'a>(Table<'a>);
@@ -166,7 +166,7 @@ type ByName<T> = FxHashMap<Rc<str>, FxHashMap<Box<str>, Rc<[T]>>>;
 type Lined<'a> = (MemberLine<'a>, Rc<Types<'a>>);
 
 /// Whether a member with these flags has a value that heirs have, too.
-pub(super) fn is_value(flags: &str) -> bool {
+fn is_value(flags: &str) -> bool {
     flags.starts_with('p') && !flags.contains(['s', 'i'])
 }
 
@@ -219,7 +219,7 @@ impl<'a> World<'a> {
     }
 
     /// Whether a base class has a value of that name, so that a positional parameter makes none.
-    fn inherits_value(&self, owner: &Shape, name: &str) -> bool {
+    pub fn inherits_value(&self, owner: &Shape, name: &str) -> bool {
         let is_class = |base: &&str| self.type_line(base).is_some_and(|line| line.kind != 'i');
         let levels = self.levels(owner);
         let mut classes = levels.iter().skip(1).filter_map(Shape::key).filter(is_class);
