@@ -6,7 +6,7 @@ use crate::build::blobs::{Lack, Paged};
 use crate::build::jobs::Task;
 use crate::build::left_out::LeftOut;
 use crate::graph::lookups::{Lookup, LookupSet};
-use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId, PlanDigest};
+use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId};
 use crate::manifest::model::{InputFrom, SetSpec};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
@@ -240,7 +240,7 @@ impl Run<'_> {
             first: discovery.len(),
             discovery,
             member_of,
-            plan: PlanDigest::default(),
+            plan: Default::default(),
             edges: None,
             key: ActionKey(Digest([0; 32])),
             force,
@@ -407,22 +407,6 @@ impl Run<'_> {
             return Err(error.into());
         }
         Ok(tables.map(|labels| labels.iter().map(|label| self.graph.intern(label.as_str())).collect()))
-    }
-
-    /// The plan that a rule and its settled discovery come to.
-    pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
-        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
-        hasher.update(&self.rules.rule(rule).digest.0);
-        // What is asked for is said by code.
-        if let Some(producer) = self.asking(rule) {
-            hasher.update(producer.id().to_string().as_bytes());
-        }
-        for &node in discovery {
-            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
-        }
-        let mut plan = PlanDigest::default();
-        plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        plan
     }
 
     /// Whether the node is known to be in its rule's set without reading it: it had an output that stood when the run began, and the settled

@@ -2,7 +2,7 @@
 
 use super::{Run, RunError, Slot, Work, leaves};
 use crate::build::asked::Asking;
-use crate::graph::{Edge, EdgeFrom, Edges, NodeId};
+use crate::graph::{Edge, EdgeFrom, Edges, NodeId, PlanDigest};
 use crate::planning::expand::{self, PlannedInput};
 use crate::planning::key::{KeyField, action_key, fields};
 use crate::seams::producer::{Params, Producer};
@@ -121,6 +121,22 @@ impl Run<'_> {
     fn settle_new(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
         let wanted: Vec<NodeId> = wanted.iter().copied().filter(|&id| !self.has_ended(id)).collect();
         if wanted.is_empty() { Ok(()) } else { self.settle_all(&wanted) }
+    }
+
+    /// The plan that a rule and its settled discovery come to.
+    pub(super) fn plan_digest(&self, rule: u32, discovery: &[NodeId]) -> PlanDigest {
+        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 plan 1");
+        hasher.update(&self.rules.rule(rule).digest.0);
+        // What is asked for is said by code.
+        if let Some(producer) = self.asking(rule) {
+            hasher.update(producer.id().to_string().as_bytes());
+        }
+        for &node in discovery {
+            hasher.update(&self.output(node).unwrap_or(Digest([0; 32])).0);
+        }
+        let mut plan = PlanDigest::default();
+        plan.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        plan
     }
 
     /// The producer of a rule, if it asks for rows of a table.
