@@ -311,7 +311,9 @@ mod tests {
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
 
-    fn stored(rows: &BTreeMap<String, Vec<u8>>) -> (Arc<[u8]>, BTreeMap<Digest, Arc<[u8]>>) {
+    type Pages = BTreeMap<Digest, Arc<[u8]>>;
+
+    fn stored(rows: &BTreeMap<String, Vec<u8>>) -> (Arc<[u8]>, Pages) {
         let Edited { root, made, .. } = divided(&write_table(rows));
         (root, made)
     }
