@@ -337,7 +337,12 @@ impl Job {
             (Some(error), _) => Done::Broken(error),
             (None, Err(ExpandError::Lost { label })) => {
                 let lost = self.discovery.iter().filter(|node| *node.label == *label);
-                Done::Missing(lost.map(|node| node.id).collect())
+                let lost: Vec<NodeId> = lost.map(|node| node.id).collect();
+                match lost.is_empty() {
+                    // Nobody would make it again, and this would be found for ever.
+                    true => Done::failed(Failure::permanent(ExpandError::Lost { label }.to_string())),
+                    false => Done::Missing(lost),
+                }
             }
             (None, planned) => Done::Expanded(planned, lookups),
         }
