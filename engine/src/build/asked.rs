@@ -9,7 +9,7 @@ use crate::graph::NodeId;
 use crate::manifest::model::{InputFrom, Manifest, Rule};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, Blobs, ExpandError, PlannedInput};
-use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Producer, Rows};
+use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Producer, RowSource};
 use crate::values::digest::Digest;
 use crate::values::pages::PageError;
 use crate::values::pieces;
@@ -40,26 +40,26 @@ pub struct Answer {
     pub digest: Digest,
     /// The rows, as a table.
     pub rows: Arc<[u8]>,
-    /// The output, if asking told it.
+    /// The output, if the producer gave it while it asked.
     pub output: Option<Output>,
 }
 
-/// Outputs that were told before their keys were known, by node and rows.
+/// Outputs that producers gave while they asked for rows, before the keys were known: by node and digest of the rows.
 #[derive(Default)]
-pub struct Told(Mutex<FxHashMap<(NodeId, Digest), Output>>);
+pub struct EarlyOutputs(Mutex<FxHashMap<(NodeId, Digest), Output>>);
 
-/// Outputs that are held for nodes that are about to want them.
-const MOST_TOLD: usize = 4_096;
+/// How many early outputs are held at once.
+const MOST_HELD: usize = 4_096;
 
-impl Told {
+impl EarlyOutputs {
     /// Holds the output of a node.
     pub fn hold(&self, node: NodeId, rows: Digest, output: Output) {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.len() >= MOST_TOLD {
-            // Those whose keys the store knew.
-            told.clear();
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() >= MOST_HELD {
+            // Most of these belong to nodes whose keys the store already had; the others run their producers.
+            held.clear();
         }
-        told.insert((node, rows), output);
+        held.insert((node, rows), output);
     }
 
     /// The output of a node, made of these rows.
@@ -180,23 +180,23 @@ impl Job {
         }
     }
 
-    /// Holds what the producer is about to read, and, where asking told it, what it is about to make.
-    pub(super) fn answered(&self, shared: &Shared, answers: Vec<Answer>) {
+    /// Keeps the rows, and the output if the producer gave it, in memory for the job that produces.
+    pub(super) fn hold_answers(&self, shared: &Shared, answers: Vec<Answer>) {
         let is_only = answers.len() == 1;
         for answer in answers {
             shared.blobs.remember(answer.digest, &answer.rows);
             if let Some(output) = answer.output.filter(|_| is_only) {
-                shared.told.hold(self.id, answer.digest, output);
+                shared.early_outputs.hold(self.id, answer.digest, output);
             }
         }
     }
 
-    /// The output that was told when the producer asked for the rows among these inputs.
-    pub(super) fn told(&self, shared: &Shared) -> Option<Output> {
+    /// The output that the producer gave while it asked for the rows among these inputs.
+    pub(super) fn take_early_output(&self, shared: &Shared) -> Option<Output> {
         let Task::Produce { inputs, .. } = &self.task else { return None };
         let specs = &shared.manifest.rules[self.rule as usize].inputs;
         inputs.iter().find_map(|input| match input.load {
-            Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.told.take(self.id, input.digest),
+            Load::Rows(spec) if specs[usize::from(spec)].from.is_asked() => shared.early_outputs.take(self.id, input.digest),
             _ => None,
         })
     }
@@ -231,7 +231,7 @@ struct Asked<'a> {
     refused: RefCell<Option<ExpandError>>,
 }
 
-impl Rows for Asked<'_> {
+impl RowSource for Asked<'_> {
     fn get(&self, key: &str) -> Option<Arc<[u8]>> {
         if let Some(found) = self.found.borrow().get(key) {
             return Some(found.clone());

@@ -1,6 +1,6 @@
-//! A fold brought up to date: the table that was made of the inputs as they were, with the rows changed that inputs give which moved.
+//! Updates the table of a fold: takes the last output and changes the rows of the inputs that moved.
 //!
-//! What comes out is what the producer makes of all inputs, page for page; where anything that takes is not at hand, the producer runs.
+//! The result equals what the producer makes of all inputs, page for page. When a blob that the update needs is missing, the producer runs.
 
 use super::jobs::{Fetch, Job, JobInput, Load, Shared, Task};
 use crate::manifest::model::InputFrom;
@@ -14,12 +14,11 @@ use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A fold is worth it when at most one in so many inputs moved.
-const MOVED: usize = 4;
+/// An update pays when at most one in so many inputs moved.
+const ONE_IN: usize = 4;
 
 /// An input that moved: what it was and what it is.
-#[derive(Default)]
-struct Moved {
+struct MovedInput {
     item: Arc<str>,
     before: Option<Digest>,
     now: Option<Digest>,
@@ -27,7 +26,7 @@ struct Moved {
 
 impl Job {
     /// The output as the fold of what was filed under `before` and what moved since; `None` when the producer has to run.
-    pub(super) fn folded(&self, shared: &Shared, before: &ActionKey) -> Option<Output> {
+    pub(super) fn update_fold(&self, shared: &Shared, before: &ActionKey) -> Option<Output> {
         let Task::Produce { producer, inputs, .. } = &self.task else {
             return None;
         };
@@ -42,17 +41,17 @@ impl Job {
         if !is_alone || then.len() != record.inputs.len() {
             return None;
         }
-        let moved = self.moved(shared, inputs, then)?;
-        if moved.len() * MOVED > inputs.len() {
+        let moved = self.moved_inputs(shared, inputs, then)?;
+        if moved.len() * ONE_IN > inputs.len() {
             return None;
         }
         let root = shared.blobs.get(&record.output).ok()??;
         let mut reader = RowReader::new(root.clone()).ok()?;
         let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         let page = |digest: &Digest| shared.blobs.get(digest).map_err(|_| PageError::Missing(*digest));
-        for Moved { item, before, now } in &moved {
-            let before = before.map_or(Some(BTreeMap::new()), |digest| given(shared, fold, item, digest))?;
-            let now = now.map_or(Some(BTreeMap::new()), |digest| given(shared, fold, item, digest))?;
+        for MovedInput { item, before, now } in &moved {
+            let before = before.map_or(Some(BTreeMap::new()), |digest| read_rows(shared, fold, item, digest))?;
+            let now = now.map_or(Some(BTreeMap::new()), |digest| read_rows(shared, fold, item, digest))?;
             for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {
                 if before.get(key) == now.get(key) {
                     continue;
@@ -61,7 +60,7 @@ impl Job {
                     Some(row) => row.clone(),
                     None => reader.get::<PageError>(key, page).ok()?.map(|row| row.to_vec()),
                 };
-                let row = fold.put(key, row.as_deref(), item, now.get(key).map(Vec::as_slice));
+                let row = fold.replace_part(key, row.as_deref(), item, now.get(key).map(Vec::as_slice));
                 rows.insert(key.clone(), row);
             }
         }
@@ -74,7 +73,7 @@ impl Job {
     }
 
     /// The inputs that are not what they were.
-    fn moved(&self, shared: &Shared, inputs: &[JobInput], mut then: FxHashMap<&str, Digest>) -> Option<Vec<Moved>> {
+    fn moved_inputs(&self, shared: &Shared, inputs: &[JobInput], mut then: FxHashMap<&str, Digest>) -> Option<Vec<MovedInput>> {
         let mut moved = Vec::new();
         for input in inputs {
             let Load::Node(node) = &input.load else { return None };
@@ -83,7 +82,7 @@ impl Job {
             }
             let before = then.remove(&*input.label);
             if before != Some(input.digest) {
-                moved.push(Moved {
+                moved.push(MovedInput {
                     item: input.item.clone(),
                     before,
                     now: Some(input.digest),
@@ -99,7 +98,7 @@ impl Job {
             _ => None,
         })?;
         for (label, digest) in then {
-            moved.push(Moved {
+            moved.push(MovedInput {
                 item: frame.item(label)?.into(),
                 before: Some(digest),
                 now: None,
@@ -109,13 +108,13 @@ impl Job {
     }
 }
 
-/// What an output gives as an input of a fold.
-fn given(shared: &Shared, fold: &dyn Fold, item: &str, digest: Digest) -> Option<BTreeMap<String, Vec<u8>>> {
+/// The rows that an earlier or present output contributes to a fold.
+fn read_rows(shared: &Shared, fold: &dyn Fold, item: &str, digest: Digest) -> Option<BTreeMap<String, Vec<u8>>> {
     let blob = shared.blobs.get(&digest).ok()??;
     let bytes = shared.blobs.readable(&blob).ok()?;
     let input = Input {
         digest,
         ..Input::of(item, bytes)
     };
-    fold.give(&input).ok()
+    fold.rows_of_input(&input).ok()
 }

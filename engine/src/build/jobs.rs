@@ -88,8 +88,8 @@ pub struct Shared {
     pub view: ViewId,
     /// Told to stop?
     pub cancel: Cancel,
-    /// Outputs that were told when rows were asked for.
-    pub told: asked::Told,
+    /// Outputs that producers gave while they asked for rows.
+    pub early_outputs: asked::EarlyOutputs,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
 }
@@ -238,7 +238,7 @@ impl Job {
                 if let (Some(producer), Ok(inputs)) = (asks, &mut planned) {
                     match self.asking(shared, &**producer).plan(&paged, inputs) {
                         // The producer is about to read them.
-                        Ok(answers) => self.answered(shared, answers),
+                        Ok(answers) => self.hold_answers(shared, answers),
                         Err(Refusal::Expand(error)) => planned = Err(error),
                         Err(Refusal::Failed(failure)) => return Done::failed(failure),
                     }
@@ -264,7 +264,7 @@ impl Job {
                     return Done::Brought(Box::new(found));
                 }
                 let start = Instant::now();
-                if let Some(output) = before.and_then(|before| self.folded(shared, &before)) {
+                if let Some(output) = before.and_then(|before| self.update_fold(shared, &before)) {
                     return Done::Produced {
                         digest: Digest::of(&output.bytes),
                         output: Box::new(output),
@@ -339,7 +339,7 @@ impl Job {
                 let lost = self.discovery.iter().filter(|node| *node.label == *label);
                 let lost: Vec<NodeId> = lost.map(|node| node.id).collect();
                 match lost.is_empty() {
-                    // Nobody would make it again, and this would be found for ever.
+                    // No input of this job holds the page, so running producers again cannot bring it back.
                     true => Done::failed(Failure::permanent(ExpandError::Lost { label }.to_string())),
                     false => Done::Missing(lost),
                 }
@@ -467,7 +467,7 @@ impl Job {
         let start = Instant::now();
         let made = catch_unwind(AssertUnwindSafe(|| match how {
             Make::Output { .. } => self
-                .told(shared)
+                .take_early_output(shared)
                 .map_or_else(|| producer.produce(&inputs), Ok)
                 .and_then(whole)
                 .map(|output| Done::Produced {

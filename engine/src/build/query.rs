@@ -74,7 +74,7 @@ impl Session {
             world: self.engine.world.clone(),
             manifest: self.rules.manifest().clone(),
             view: self.engine.view,
-            told: Default::default(),
+            early_outputs: Default::default(),
             sharing: None,
             cancel: cancel.clone(),
         });

@@ -145,7 +145,7 @@ impl Session {
             manifest: self.rules.manifest().clone(),
             view: self.engine.view,
             cancel: cancel.clone(),
-            told: Default::default(),
+            early_outputs: Default::default(),
             sharing: self.sharing(request),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);

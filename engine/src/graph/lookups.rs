@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn hashes_are_what_they_were_when_they_were_stored() {
         assert_eq!(hash("//index:types", Lookup::Row("A.B")), 9_956_461);
-        assert_eq!(hash("//index:types", Lookup::Keys), 13861933);
+        assert_eq!(hash("//index:types", Lookup::Keys), 13_861_933);
     }
 
     proptest! {

@@ -1,23 +1,22 @@
-//! Folds: tables to which every input of a list gives rows by itself, so that of a thousand inputs of which one moved only that one is read.
+//! Folds: tables whose rows are contributed by the inputs of a list, each by itself. When one of a thousand inputs moves, the engine reads that one.
 
 use super::producer::{Failure, Input};
 use std::collections::BTreeMap;
 
-/// How a producer's output follows from what each input of one role gives.
+/// How a producer's output follows from the rows that each input of one role contributes.
 ///
-/// The output is the table of all rows that [`Fold::put`] makes of what the inputs give, in any order, and nothing else is looked at: no
-/// parameter, no variable, no other role.
+/// The output is the table that [`Fold::replace_part`] builds from all contributions, in any order. It depends on nothing else: no parameter,
+/// no variable, no other role.
 pub trait Fold: Send + Sync {
-    /// The role.
+    /// The role of the inputs.
     fn role(&self) -> &'static str;
 
-    /// What one input gives, by the key of the row.
+    /// What one input contributes, by the key of the row.
     ///
     /// # Errors
-    /// When it is not of the form that the producer reads.
-    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
+    /// When the input is not of the form that the producer reads.
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure>;
 
-    /// The row under a key when what `item` gives to it is `given` instead of what it gave; `None` when nothing is left of it. The row is that
-    /// of the other items if `item` gave nothing.
-    fn put(&self, key: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>>;
+    /// The row under a key after the contribution of `item` became `part`; `None` when no contribution is left.
+    fn replace_part(&self, key: &str, row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>>;
 }

@@ -320,7 +320,7 @@ pub struct Bound {
 }
 
 /// Rows of a table, each read when it is asked for.
-pub trait Rows {
+pub trait RowSource {
     /// The value under a key, if there is one.
     fn get(&self, key: &str) -> Option<Arc<[u8]>>;
 }
@@ -396,7 +396,7 @@ pub trait Producer: Send + Sync {
     ///
     /// # Errors
     /// When the other inputs are not what it takes them for.
-    fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn Rows) -> Result<Option<Output>, Failure> {
+    fn ask(&self, inputs: &Inputs<'_>, role: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let _ = (inputs, rows);
         Err(Failure::permanent(format!(
             "the producer {} asks for no rows of '{role}'",

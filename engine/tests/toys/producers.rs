@@ -1,7 +1,7 @@
 //! Toy producers: small pure functions whose outputs show what they read and which version made them.
 
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, Rows, Sees};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, RowSource, Sees};
 use engine::values::table::{Table, write_table};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -121,7 +121,7 @@ impl Kind {
                 let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
                 for (_, item, _, bytes) in &seen.inputs {
                     for (key, given) in Counted.rows(bytes) {
-                        let row = Counted.put(&key, rows.get(&key).map(Vec::as_slice), item, Some(&given));
+                        let row = Counted.replace_part(&key, rows.get(&key).map(Vec::as_slice), item, Some(&given));
                         rows.insert(key, row.expect("what is given stays"));
                     }
                 }
@@ -179,11 +179,11 @@ impl Fold for Counted {
         "all"
     }
 
-    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         Ok(self.rows(&input.bytes))
     }
 
-    fn put(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+    fn replace_part(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
         let mut items: BTreeMap<String, String> = row.map(|row| serde_json::from_slice(row).expect("a row")).unwrap_or_default();
         match given {
             Some(given) => items.insert(item.to_owned(), String::from_utf8_lossy(given).into_owned()),
@@ -220,7 +220,7 @@ impl Producer for Toy {
         (self.kind == Kind::Tally).then_some(&Counted)
     }
 
-    fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn Rows) -> Result<Option<Output>, Failure> {
+    fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let own = inputs.one("own")?;
         let found = trail(&own.bytes, |key| rows.get(key).map(|row| row.to_vec()));
         // Of every other text the output is told at once.

@@ -49,11 +49,11 @@ impl Fold for DependencyTable {
         "deps"
     }
 
-    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         row(input).map(|row| BTreeMap::from([row]))
     }
 
-    fn put(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+    fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
         given.map(<[u8]>::to_vec)
     }
 }

@@ -1,7 +1,7 @@
 //! Declarations built by hand, for tests of everything above the parser.
 
 use super::model::{Member, MemberKind, NamePlace, NameUse, Span, Syntax, Tier, TypeDecl, TypeKind, Using};
-use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, Rows};
+use engine::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, RowSource};
 use engine::values::digest::Digest;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -217,7 +217,7 @@ impl World {
     fn reached(&self, key: &str) -> (Input, Input) {
         /// Rows, and which of them were asked for.
         struct Asked<'a>(engine::values::table::Table<'a>, RefCell<BTreeMap<String, Vec<u8>>>);
-        impl Rows for Asked<'_> {
+        impl RowSource for Asked<'_> {
             fn get(&self, key: &str) -> Option<Arc<[u8]>> {
                 let row = self.0.get(key)?;
                 self.1.borrow_mut().insert(key.to_owned(), row.to_vec());

@@ -38,10 +38,10 @@ fn compare<P: Producer + Fold>(producer: &P, role: &str, states: &[Vec<u8>]) -> 
             let chosen = versions
                 .get(usize::from(*choice))
                 .and_then(|inputs| inputs.iter().find(|input| *input.item == **item));
-            let given = |input: Option<&Input>| input.map(|input| producer.give(input).expect("rows")).unwrap_or_default();
+            let given = |input: Option<&Input>| input.map(|input| producer.rows_of_input(input).expect("rows")).unwrap_or_default();
             let (before, now) = (given(there.get(item)), given(chosen));
             for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {
-                let row = producer.put(key, rows.get(key).map(Vec::as_slice), item, now.get(key).map(Vec::as_slice));
+                let row = producer.replace_part(key, rows.get(key).map(Vec::as_slice), item, now.get(key).map(Vec::as_slice));
                 match row {
                     Some(row) => drop(rows.insert(key.clone(), row)),
                     None => drop(rows.remove(key)),

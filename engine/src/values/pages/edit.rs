@@ -266,7 +266,7 @@ impl Place {
         self.path.iter().all(|(page, at)| at + 1 == page.branch().children.len())
     }
 
-    /// Goes to the page behind it, of which there is one.
+    /// Moves to the next page of the level; the caller knows that there is one.
     fn next<E: From<PageError>>(&mut self, fetch: &mut impl Fetch<E>) -> Result<(), E> {
         let level = self.page.level;
         while let Some((page, at)) = self.path.pop() {

@@ -28,7 +28,7 @@ impl Producer for Declarations {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let mut rows: BTreeMap<String, String> = BTreeMap::new();
         for text in signatures(inputs)? {
-            for (key, given) in given(text) {
+            for (key, given) in rows_of_type(text) {
                 rows.entry(key).or_default().push_str(&given);
             }
         }
@@ -41,14 +41,14 @@ impl Fold for Declarations {
         "members"
     }
 
-    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
-        let rows = given(text_of(input)?).into_iter();
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let rows = rows_of_type(text_of(input)?).into_iter();
         Ok(rows.map(|(key, row)| (key, row.into_bytes())).collect())
     }
 
-    fn put(&self, key: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+    fn replace_part(&self, key: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
         match key.starts_with('.') {
-            true => put_lines(row, item, given),
+            true => replace_lines(row, item, given),
             false => given.map(<[u8]>::to_vec),
         }
     }
@@ -73,7 +73,7 @@ pub fn text_of(input: &Input) -> Result<&str, Failure> {
 }
 
 /// The rows that one type gives.
-fn given(text: &str) -> BTreeMap<String, String> {
+fn rows_of_type(text: &str) -> BTreeMap<String, String> {
     let mut rows: BTreeMap<String, String> = BTreeMap::new();
     let mut lines = text.lines();
     let Some((key, head)) = lines.next().and_then(|head| head.split_once('\t')) else {
@@ -101,7 +101,7 @@ fn given(text: &str) -> BTreeMap<String, String> {
 }
 
 /// A row of lines that begin with the keys of types, perhaps behind a mark, in the order of these, with the lines of one type replaced.
-pub(super) fn put_lines(row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+pub(super) fn replace_lines(row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
     let row = row.unwrap_or_default();
     let key = |line: &[u8]| {
         let line = line.strip_prefix(b"=").or_else(|| line.strip_prefix(b".")).unwrap_or(line);

@@ -3,7 +3,7 @@
 //! One row per word. A type gives to the row of its simple name the line `=key`, and `.key flags arity result parameters` for each of its
 //! constructors; to the row of a member's name `key flags arity result parameters`. Lines stand in the order of the types' keys.
 
-use super::declarations::{put_lines, signatures, text_of};
+use super::declarations::{replace_lines, signatures, text_of};
 use crate::csharp::types::symbol_of;
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -26,7 +26,7 @@ impl Producer for MemberIndex {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let mut rows: BTreeMap<String, String> = BTreeMap::new();
         for text in signatures(inputs)? {
-            give(text, &mut rows);
+            add_lines(text, &mut rows);
         }
         Ok(Output::new(write_table(&rows)))
     }
@@ -37,19 +37,19 @@ impl Fold for MemberIndex {
         "members"
     }
 
-    fn give(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
         let mut rows = BTreeMap::new();
-        give(text_of(input)?, &mut rows);
+        add_lines(text_of(input)?, &mut rows);
         Ok(rows.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
     }
 
-    fn put(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
-        put_lines(row, item, given)
+    fn replace_part(&self, _: &str, row: Option<&[u8]>, item: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+        replace_lines(row, item, given)
     }
 }
 
 /// Adds the lines of one type to the rows.
-fn give(text: &str, rows: &mut BTreeMap<String, String>) {
+fn add_lines(text: &str, rows: &mut BTreeMap<String, String>) {
     let mut members = text.lines();
     let Some(key) = members.next().and_then(|head| head.split('\t').next()) else {
         return;

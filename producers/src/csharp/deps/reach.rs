@@ -8,7 +8,7 @@ use super::world::{Lookups, TableRows, World};
 use super::{OWN, Subject, used};
 use crate::csharp::code::facts;
 use crate::csharp::types::json;
-use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Producer, ProducerId, Rows, Sees};
+use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Producer, ProducerId, RowSource, Sees};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -51,7 +51,7 @@ impl Producer for Reach {
         OWN
     }
 
-    fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn Rows) -> Result<Option<Output>, Failure> {
+    fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
         let facts = facts::read(inputs.one("facts")?)?;
         let lookups = Lookups::new(rows);

@@ -4,7 +4,7 @@ use super::declarations::{TypeLine, extension_key, member_key};
 use super::dotnet::{self, MemberLine};
 use super::shape::Shape;
 use elsa::FrozenMap;
-use engine::seams::producer::{Failure, Rows};
+use engine::seams::producer::{Failure, RowSource};
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;
 use std::cell::{OnceCell, RefCell};
@@ -100,7 +100,7 @@ impl<'a> TableRows<'a> {
     }
 }
 
-impl Rows for TableRows<'_> {
+impl RowSource for TableRows<'_> {
     fn get(&self, key: &str) -> Option<Arc<[u8]>> {
         self.0.get(key).map(Arc::from)
     }
@@ -108,7 +108,7 @@ impl Rows for TableRows<'_> {
 
 /// The rows that were looked up, each once.
 pub struct Lookups<'r> {
-    rows: &'r dyn Rows,
+    rows: &'r dyn RowSource,
     /// No row is empty: what there is none of is.
     found: FrozenMap<String, Arc<[u8]>>,
     /// Keys of the others.
@@ -117,7 +117,7 @@ pub struct Lookups<'r> {
 
 impl<'r> Lookups<'r> {
     /// Nothing looked up yet.
-    pub fn new(rows: &'r dyn Rows) -> Self {
+    pub fn new(rows: &'r dyn RowSource) -> Self {
         Self {
             rows,
             found: FrozenMap::new(),
