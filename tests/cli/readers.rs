@@ -21,7 +21,7 @@ const QUESTIONS: [&[&str]; 8] = [
 ];
 
 /// A build that waits at the pipe, and what lets it go on when it is dropped.
-fn held_build(bench: &Bench, pipe: &Path) -> (Child, File) {
+fn start_build_that_waits(bench: &Bench, pipe: &Path) -> (Child, File) {
     let mut build = bench.command(&["build", "//index:waits"]);
     let build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     // Who opens the pipe to write has met who reads it: the checkout is being built.
@@ -72,7 +72,7 @@ fn questions_do_not_wait_for_another_process_that_builds() {
         // The target of the build moves each time, too.
         let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
         bench.write("cortex.toml", &format!("{manifest}# once more\n"));
-        let (mut build, gate) = held_build(&bench, &pipe);
+        let (mut build, gate) = start_build_that_waits(&bench, &pipe);
         let before = laid_out(&bench);
         let beside = answers(&bench);
         assert_eq!(laid_out(&bench), before, "the checkout is the build's");
