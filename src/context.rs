@@ -10,7 +10,7 @@ use engine::seams::producer::Cancel;
 use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
 use engine::values::diagnostic::{Diagnostic, Severity};
-use engine::values::event::Observer;
+use engine::values::event::{Observer, Silent};
 use producers::llm::Limits;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io::StdoutLock;
@@ -22,7 +22,7 @@ use workbench::hold::Hold;
 use workbench::live::budget::Room;
 use workbench::location::{StoreChoice, find_root, view};
 use workbench::trust::Trusting;
-use workbench::workspace::{Opening, WorkbenchError, Workspace};
+use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
 
 /// What a reader needs to get the store from a build that lets go of it.
 const MOMENT: Duration = Duration::from_millis(500);
@@ -68,6 +68,8 @@ pub struct Context {
     overlay: OnceCell<String>,
     /// How long other processes are waited for, if not as long as the flags say.
     patience: Cell<Option<Duration>>,
+    /// Whether the workspace is read beside those who build the checkout.
+    is_beside: Cell<bool>,
 }
 
 impl Context {
@@ -88,6 +90,7 @@ impl Context {
             unfiled: Cell::default(),
             overlay,
             patience: Cell::default(),
+            is_beside: Cell::default(),
         }
     }
 
@@ -133,6 +136,8 @@ impl Context {
     pub fn caller(&self) -> Option<(&Cancel, &(dyn Observer + Send + Sync))> {
         match &self.voice {
             Voice::Terminal => None,
+            // It hears of what is built in its turn, not of what is read beside that.
+            Voice::Caller { cancel, .. } if self.is_beside.get() => Some((cancel, &Silent)),
             Voice::Caller { cancel, observer, .. } => Some((cancel, &**observer)),
         }
     }
@@ -225,17 +230,33 @@ impl Context {
 
     /// Opens the workspace to build and to ask models, within limits.
     pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
-        self.open(purpose, asking, true)
+        self.open(purpose, asking, Access::Build)
     }
 
     /// Opens the workspace to build.
     pub fn building(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open(purpose, &AskingArgs::default(), true)
+        self.open(purpose, &AskingArgs::default(), Access::Build)
     }
 
     /// Opens the workspace to read. `purpose` is what other processes are told while they wait for the store.
     pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
-        self.open(purpose, &AskingArgs::default(), false)
+        self.open(purpose, &AskingArgs::default(), Access::Look)
+    }
+
+    /// Opens the workspace for a question: what is not current of what it reads is made, and who builds the checkout is not waited for. Without
+    /// `may_build` others are known to build it.
+    pub fn reading(&self, purpose: &str, asking: &AskingArgs, may_build: bool) -> Result<Workspace, Failed> {
+        self.open(purpose, asking, if may_build { Access::Read } else { Access::Beside })
+    }
+
+    /// Whether the workspace is read beside those who build the checkout.
+    pub fn is_beside(&self) -> bool {
+        self.is_beside.get()
+    }
+
+    /// Whether the checkout stays as it is: an overlay is looked at, or others build it.
+    pub fn leaves_checkout(&self) -> bool {
+        self.overlay().is_some() || self.is_beside.get()
     }
 
     /// Standard output, for the answer. Whoever reads it may take his time: others can have the store and the checkout meanwhile.
@@ -273,7 +294,7 @@ impl Context {
             limits,
             trust: self.trusting(),
             on_wait: Arc::new(|_: &str| {}),
-            builds: true,
+            access: Access::Build,
             interrupts: false,
             connect: None,
             overlay: None,
@@ -303,7 +324,7 @@ impl Context {
 
     /// Files may have been laid out.
     pub fn built(&self) {
-        if self.overlay().is_some() {
+        if self.leaves_checkout() {
             return;
         }
         self.opened.borrow().iter().for_each(|hold| hold.built());
@@ -434,13 +455,13 @@ impl Context {
         }
     }
 
-    fn open(&self, purpose: &str, asking: &AskingArgs, builds: bool) -> Result<Workspace, Failed> {
+    fn open(&self, purpose: &str, asking: &AskingArgs, access: Access) -> Result<Workspace, Failed> {
         let mut options = self.options(purpose);
-        if !builds {
+        if access != Access::Build {
             // A build lets readers have the store between two steps: that is no waiting.
             options.lock_timeout = options.lock_timeout.max(MOMENT);
-            options.sets_aside = false;
         }
+        options.sets_aside &= access != Access::Look;
         let style = self.err;
         let workspace = Workspace::open(Opening {
             from: &self.global.directory,
@@ -458,11 +479,12 @@ impl Context {
                 None => Arc::new(move |words: &str| note_line!("{}", style.dim(words))),
                 Some(_) => Arc::new(|_: &str| {}),
             },
-            builds,
+            access,
             interrupts: true,
-            connect: (builds && !self.global.offline).then(sharing::connect),
+            connect: (access != Access::Look && !self.global.offline).then(sharing::connect),
             overlay: self.overlay(),
         })?;
+        self.is_beside.set(workspace.is_beside || access == Access::Beside);
         self.opened.borrow_mut().extend(workspace.hold.clone());
         self.stores.borrow_mut().push(workspace.engine.store.clone());
         self.say(&workspace.notices);

@@ -31,6 +31,10 @@ pub struct Desk<'c> {
     method: &'static str,
     asking: AskingArgs,
     host: Option<&'c dyn Serving>,
+    /// Whether who builds the checkout is not waited for.
+    reads: bool,
+    /// Whether it may build the checkout in its turn.
+    may_build: bool,
     open: Option<(Workspace, Session)>,
     /// A workspace that was redefined, until it is read again.
     closed: Option<Workspace>,
@@ -46,6 +50,8 @@ pub struct Desk<'c> {
 pub trait Serving {
     /// Waits for the right to build.
     fn turn(&self) -> Result<Held<'_>, Failed>;
+    /// Waits a moment for that right, or for the right to read beside who has it. Whether it is the right to build comes with it.
+    fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed>;
     /// How long another process is waited for that builds the checkout.
     fn patience(&self) -> Duration;
     /// Answers another request when this one is answered.
@@ -70,6 +76,8 @@ impl<'c> Desk<'c> {
             method,
             asking: AskingArgs::default(),
             host: None,
+            reads: false,
+            may_build: true,
             held: None,
             known: None,
             flaws: None,
@@ -104,7 +112,12 @@ impl<'c> Desk<'c> {
 
     /// Whether it has the right to build.
     pub fn has_turn(&self) -> bool {
-        self.held.is_some()
+        self.held.is_some() && !self.context.is_beside()
+    }
+
+    /// Who builds the checkout is not waited for: what is asked needs nothing written in it.
+    pub fn read_only(&mut self) {
+        self.reads = true;
     }
 
     /// What may be asked of models, told before the workspace is opened.
@@ -112,19 +125,33 @@ impl<'c> Desk<'c> {
         self.asking = asking;
     }
 
+    /// The workspace, opened when it is this request's turn.
+    fn workspace(&mut self) -> Result<Workspace, Failed> {
+        let (context, method) = (self.context, self.method);
+        if self.reads {
+            if let (None, Some(host)) = (&self.held, self.host) {
+                let (held, may_build) = host.turn_to_read()?;
+                (self.held, self.may_build) = (Some(held), may_build);
+                context.wait_for(host.patience());
+            }
+            return context.reading(method, &self.asking, self.may_build);
+        }
+        if self.held.is_none() {
+            self.held = self.host.map(Serving::turn).transpose()?;
+            if let Some(host) = self.host {
+                context.wait_for(host.patience());
+            }
+        }
+        match self.closed.take() {
+            Some(workspace) => Ok(workspace),
+            None => context.asking(method, &self.asking),
+        }
+    }
+
     /// The workspace and its sources as they are now; opened to build.
     pub fn open(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
-            if self.held.is_none() {
-                self.held = self.host.map(Serving::turn).transpose()?;
-                if let Some(host) = self.host {
-                    self.context.wait_for(host.patience());
-                }
-            }
-            let opened = match self.closed.take() {
-                Some(workspace) => Ok(workspace),
-                None => self.context.asking(self.method, &self.asking),
-            };
+            let opened = self.workspace();
             let opened = opened.and_then(|workspace| {
                 let session = workspace.session()?;
                 Ok((workspace, session))

@@ -355,7 +355,7 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
 
 /// What merged overlays and closed sessions left to this checkout is let go of once it is up to date.
 fn settle(context: &Context, session: &Session) {
-    if let (None, Some(root)) = (context.overlay(), context.root()) {
+    if let (false, Some(root)) = (context.leaves_checkout(), context.root()) {
         // What stays is kept for longer, and does no harm.
         let _ = workbench::overlay::build::settle(&root, || session.marked().is_empty());
     }

@@ -117,6 +117,11 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
         Self::from_arg_matches(matches)
     }
 
+    /// Whether it needs nothing written in the checkout: then who builds that is not waited for.
+    fn reads(&self) -> bool {
+        Self::EFFECT <= Effect::Reads
+    }
+
     /// The answer.
     ///
     /// # Errors
@@ -253,6 +258,9 @@ pub const fn entry<M: Method>() -> Entry {
                 within::enter(desk, &mut arguments)?;
             }
             let method: M = arguments::read(arguments)?;
+            if method.reads() {
+                desk.read_only();
+            }
             let answer = method.answer(desk).map_err(access::denied)?;
             Ok(Answered {
                 answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),

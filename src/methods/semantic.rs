@@ -55,6 +55,10 @@ impl Method for SemanticOf {
     const ASKS: bool = true;
     type Answer = Summary;
 
+    fn reads(&self) -> bool {
+        !self.refresh
+    }
+
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Summary, Failed> {
         let context = desk.context;
         desk.ask(self.asking.clone());

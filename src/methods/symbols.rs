@@ -52,11 +52,12 @@ pub fn resolution(desk: &mut Desk<'_>, names: &Names, symbol: &str, most: usize)
 
 /// Whether more is known now of what types were called before: asked where a name means nothing, because until then nobody needs to know.
 pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
+    let context = desk.context;
+    let (workspace, session) = desk.open()?;
     // It would be written down for the workspace.
-    if desk.context.overlay().is_some() {
+    if context.leaves_checkout() {
         return Ok(false);
     }
-    let (workspace, session) = desk.open()?;
     let root = workspace.root.clone();
     let wanted = aliases::wanted(&root, session)?;
     if !wanted.is_empty() {

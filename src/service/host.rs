@@ -68,6 +68,12 @@ const LOADS: Duration = Duration::from_secs(2);
 /// What a watch that builds ahead needs to make way, and a build to let others have the store: neither is loading.
 const TO_MAKE_WAY: Duration = Duration::from_millis(500);
 
+/// How long a question waits for the right to build. Most questions are answered sooner; who has had it for longer builds, or waits for others.
+const TO_READ: Duration = Duration::from_millis(100);
+
+/// So many questions are answered at once while the checkout is built: each loads the graph, and makes what is not current of what it reads.
+const READERS: usize = 2;
+
 /// So often a question is answered anew whose sources moved while it was answered.
 const TRIES: usize = 5;
 
@@ -77,6 +83,8 @@ pub struct Host {
     root: Option<PathBuf>,
     /// Whose turn it is to build.
     pub turn: Turn,
+    /// Whose turn it is to read beside who builds.
+    beside: Turn,
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
     index: Mutex<Option<(Arc<Known>, Moment)>>,
@@ -152,7 +160,8 @@ impl Host {
         Self {
             root: Context::new(global.clone()).root(),
             global,
-            turn: Turn::default(),
+            turn: Turn::of(1),
+            beside: Turn::of(READERS),
             warm: Warm::default(),
             names: Mutex::default(),
             index: Mutex::default(),
@@ -346,18 +355,31 @@ struct Seat<'h> {
     patience: Patience,
 }
 
-impl Serving for Seat<'_> {
-    fn turn(&self) -> Result<Held<'_>, Failed> {
+impl Seat<'_> {
+    fn wait_in<'t>(&self, turn: &'t Turn) -> Result<Held<'t>, Failed> {
         let (patience, long) = match self.patience {
             Patience::Short => (OF_CLIENTS, LOADS),
             Patience::Fair => (OF_CLIENTS, Duration::MAX),
             Patience::Long => (self.host.as_command(), Duration::MAX),
         };
-        let turn = self.host.turn.take(self.method, patience, long, self.cancel);
-        turn.map_err(|holder| match self.cancel.is_cancelled() {
-            true => Failed::new(Code::Interrupted, Diagnostic::error("E_CANCELLED", "the request was taken back")),
-            false => self.host.busy(holder),
-        })
+        turn.take(self.method, patience, long, self.cancel)
+            .map_err(|holder| match self.cancel.is_cancelled() {
+                true => Failed::new(Code::Interrupted, Diagnostic::error("E_CANCELLED", "the request was taken back")),
+                false => self.host.busy(holder),
+            })
+    }
+}
+
+impl Serving for Seat<'_> {
+    fn turn(&self) -> Result<Held<'_>, Failed> {
+        self.wait_in(&self.host.turn)
+    }
+
+    fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed> {
+        match self.host.turn.take(self.method, TO_READ, TO_READ, self.cancel) {
+            Ok(held) => Ok((held, true)),
+            Err(_) => Ok((self.wait_in(&self.host.beside)?, false)),
+        }
     }
 
     fn patience(&self) -> Duration {

@@ -1,4 +1,4 @@
-//! Whose turn it is to build: one request at a time has the checkout.
+//! Whose turn it is: one request at a time has the checkout, and a few read beside it.
 
 use engine::seams::producer::Cancel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,18 +7,31 @@ use std::time::{Duration, Instant};
 /// How often one who waits looks whether he is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The right to build, and who has it since when.
-#[derive(Debug, Default)]
+/// A right that so many requests may have at once, and who has it since when.
+#[derive(Debug)]
 pub struct Turn {
-    taken: Mutex<Option<(&'static str, Instant)>>,
+    places: usize,
+    taken: Mutex<Vec<(&'static str, Instant)>>,
     given_back: Condvar,
 }
 
-/// The right to build; given back with the value.
+/// The right; given back with the value.
 #[derive(Debug)]
-pub struct Held<'a>(&'a Turn);
+pub struct Held<'a> {
+    turn: &'a Turn,
+    taken: (&'static str, Instant),
+}
 
 impl Turn {
+    /// A right that so many may have at once.
+    pub fn of(places: usize) -> Self {
+        Self {
+            places,
+            taken: Mutex::default(),
+            given_back: Condvar::new(),
+        }
+    }
+
     /// Waits for the right for as long as `patience`, and for nobody who has it longer than `long`. `what` is told to those who wait.
     ///
     /// # Errors
@@ -26,7 +39,8 @@ impl Turn {
     pub fn take(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
         let until = Instant::now() + patience;
         let mut taken = self.lock();
-        while let Some((holder, since)) = *taken {
+        while taken.len() >= self.places {
+            let (holder, since) = taken[0];
             if cancel.is_cancelled() || Instant::now() >= until || since.elapsed() >= long {
                 return Err(holder);
             }
@@ -36,24 +50,29 @@ impl Turn {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        *taken = Some((what, Instant::now()));
-        Ok(Held(self))
+        let own = (what, Instant::now());
+        taken.push(own);
+        Ok(Held { turn: self, taken: own })
     }
 
-    /// What has it, and for how long.
+    /// What has it for the longest, and for how long.
     pub fn holder(&self) -> Option<(&'static str, Duration)> {
-        self.lock().map(|(holder, since)| (holder, since.elapsed()))
+        self.lock().first().map(|(holder, since)| (*holder, since.elapsed()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<(&'static str, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, Instant)>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        *self.0.lock() = None;
-        self.0.given_back.notify_one();
+        let mut taken = self.turn.lock();
+        if let Some(own) = taken.iter().position(|one| *one == self.taken) {
+            taken.remove(own);
+        }
+        drop(taken);
+        self.turn.given_back.notify_one();
     }
 }
 
@@ -64,8 +83,21 @@ mod tests {
     const LONG: Duration = Duration::from_secs(600);
 
     #[test]
+    fn as_many_have_it_as_there_are_places() {
+        let turn = Turn::of(2);
+        let take = || turn.take("outline", Duration::ZERO, LONG, &Cancel::default());
+        let (first, second) = (take().expect("free"), take().expect("free"));
+        assert_eq!(take().expect_err("taken"), "outline");
+        drop(first);
+        let third = take().expect("free");
+        assert!(take().is_err());
+        drop((second, third));
+        assert_eq!(turn.holder(), None);
+    }
+
+    #[test]
     fn one_has_it_and_the_others_learn_who() {
-        let turn = Turn::default();
+        let turn = Turn::of(1);
         let take = |what, patience, long, cancel: &Cancel| turn.take(what, patience, long, cancel);
         let held = take("outline", Duration::ZERO, LONG, &Cancel::default()).expect("free");
         assert_eq!(turn.holder().map(|(holder, _)| holder), Some("outline"));

@@ -6,6 +6,15 @@ use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+/// A request that needs the checkout for itself.
+fn order(id: &str, token: Option<&str>) -> String {
+    let mut params = json!({"query": "NodeTree"});
+    if let Some(token) = token {
+        params["progressToken"] = token.into();
+    }
+    json!({"jsonrpc": "2.0", "id": id, "method": "context.build", "params": params}).to_string()
+}
+
 #[test]
 fn who_asks_while_it_loads_is_told_how_far_it_is() {
     let (bench, pipe) = Bench::waits();
@@ -17,7 +26,7 @@ fn who_asks_while_it_loads_is_told_how_far_it_is() {
         (&progress["method"], &progress["params"]["token"]),
         (&json!("$/progress"), &json!("p"))
     );
-    told.send(&request("b", "NodeTree", Some("q")));
+    told.send(&order("b", Some("q")));
     let progress = told.next();
     assert_eq!(
         (&progress["method"], &progress["params"]["token"]),
@@ -28,8 +37,8 @@ fn who_asks_while_it_loads_is_told_how_far_it_is() {
             .as_u64()
             .is_some_and(|percent| percent < 100)
     );
-    // Who is told nothing meanwhile is to ask again.
-    short.send(&request("c", "NodeTree", None));
+    // Who is told nothing meanwhile is to ask again, if it is more than a question.
+    short.send(&order("c", None));
     let busy = short.next();
     assert_eq!(busy["error"]["code"], -32001, "{busy}");
     let data = &busy["error"]["data"];
@@ -54,7 +63,7 @@ fn who_asks_while_another_process_builds_is_told_so() {
     let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     // Who opens the pipe to write has met who reads it: the checkout is being built.
     let held = std::fs::File::options().write(true).open(&pipe).expect("the command reads");
-    short.send(&request("a", "NodeTree", None));
+    short.send(&order("a", None));
     let busy = short.next();
     assert_eq!(busy["error"]["code"], -32001, "{busy}");
     let data = &busy["error"]["data"];
@@ -62,7 +71,7 @@ fn who_asks_while_another_process_builds_is_told_so() {
     let pid = format!("pid {} (cortex build", build.id());
     assert!(data["message"].as_str().is_some_and(|told| told.contains(&pid)), "{busy}");
     // Who gives a token waits for his turn.
-    short.send(&request("b", "NodeTree", Some("p")));
+    short.send(&order("b", Some("p")));
     drop(held);
     assert!(build.wait().expect("it ends").success());
     let mut answer = short.next();

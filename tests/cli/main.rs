@@ -28,6 +28,7 @@ mod packs;
 mod pairs;
 mod programs;
 mod projects;
+mod readers;
 mod reading;
 mod report;
 mod sandbox;

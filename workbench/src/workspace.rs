@@ -21,7 +21,7 @@ use engine::seams::remote::RemoteCache;
 use engine::seams::world::World;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
-use engine::store::{Part, RowChange, Store, StoreError};
+use engine::store::{Part, RowChange, Store, StoreError, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::watch::ask::Asked;
@@ -31,6 +31,7 @@ use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a command cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +67,19 @@ impl From<StoreError> for WorkbenchError {
     }
 }
 
+/// What a workspace is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To look: nothing is made or written.
+    Look,
+    /// To build beside whoever has the checkout: results are filed, and of the checkout nothing is written.
+    Beside,
+    /// To build if nobody has the checkout, else beside whoever has it: no process that builds is waited for.
+    Read,
+    /// To build: no other process may write rows of the checkout meanwhile. In an overlay the same as [`Self::Beside`].
+    Build,
+}
+
 /// How to open a workspace.
 pub struct Opening<'a> {
     /// A folder in it.
@@ -80,8 +94,8 @@ pub struct Opening<'a> {
     pub trust: Trusting,
     /// Told in a sentence what everyone waits for.
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Whether rows of this checkout may be written: then no other process may do so at the same time. In an overlay none are.
-    pub builds: bool,
+    /// What for.
+    pub access: Access,
     /// Whether what a watch builds ahead stops for it.
     pub interrupts: bool,
     /// Connects to the cache that the manifest names; `None` does without.
@@ -102,6 +116,8 @@ pub struct Workspace {
     pub engine: Engine,
     /// The engine without the documents, if there are any.
     beneath: Option<Engine>,
+    /// Whether the workspace itself is read beside others who build it: nothing of the checkout is written.
+    pub is_beside: bool,
     /// The store's folder, if there is one.
     pub store_folder: Option<PathBuf>,
     /// The store on disk, for numbers about it.
@@ -121,6 +137,22 @@ pub struct Workspace {
     trust: Arc<Trusted>,
     connect: Option<Connect>,
     remote: OnceCell<Option<Sharing>>,
+}
+
+/// Claims the checkout of a store in a folder; `None` when it is only to be read and others have it.
+fn taken(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
+    if access != Access::Read {
+        return Ok(Some(Claim::take(folder, view, options)?));
+    }
+    let at_once = DiskOptions {
+        lock_timeout: Duration::ZERO,
+        on_wait_view: None,
+        ..options.clone()
+    };
+    match Claim::take(folder, view, &at_once) {
+        Err(StoreError::ViewBusy { .. }) => Ok(None),
+        taken => Ok(Some(taken?)),
+    }
 }
 
 /// The manifest as it was read.
@@ -175,13 +207,15 @@ impl Workspace {
         let command = purpose.strip_prefix("cortex ").unwrap_or(purpose).to_owned();
         let store_folder = opening.store.folder(&root);
         let view = view(&root);
+        let builds = opening.access != Access::Look;
+        let mut is_beside = opening.overlay.is_some() || opening.access == Access::Beside;
         let (store, disk, hold, notices): (Arc<dyn Store>, _, _, _) = match &store_folder {
             Some(folder) => {
                 let mut options = DiskOptions {
-                    gives_way: opening.builds,
+                    gives_way: builds,
                     ..opening.options
                 };
-                if opening.builds && opening.interrupts {
+                if builds && opening.interrupts {
                     let watch = Asked::at(crate::watch::socket(folder, view));
                     watch.make_way();
                     // Once more for a build ahead that began at just that moment.
@@ -191,12 +225,15 @@ impl Workspace {
                         told.iter().for_each(|told| told(holder));
                     }));
                 }
-                let claim = match opening.overlay {
-                    _ if !opening.builds => None,
+                let mut claim = None;
+                if builds && !is_beside {
+                    claim = taken(folder, view, &options, opening.access)?;
+                    is_beside = claim.is_none();
+                }
+                if builds && is_beside {
                     // It writes no rows of the checkout: that may be built meanwhile.
-                    Some(_) => Some(Claim::beside(folder, view, &options)?),
-                    None => Some(Claim::take(folder, view, &options)?),
-                };
+                    claim = Some(Claim::beside(folder, view, &options)?);
+                }
                 let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
                 let (hold, notice) = Hold::new(&root, folder, disk.clone(), claim);
@@ -205,9 +242,9 @@ impl Workspace {
             }
             None => (Arc::new(MemoryStore::default()), None, None, Vec::new()),
         };
-        let store = match opening.overlay {
-            Some(_) => overlay::build::beside(store, view),
-            None => store,
+        let store = match is_beside {
+            true => overlay::build::beside(store, view),
+            false => store,
         };
         let world = Disk::new(root.clone());
         let world = match &store_folder {
@@ -231,12 +268,14 @@ impl Workspace {
             sharing: None,
         };
         let (engine, beneath) = match opening.overlay.zip(documents) {
+            None if is_beside => (overlay::build::reading(engine), None),
             None => (engine, None),
             Some((name, documents)) => (overlay::build::over(engine.clone(), documents, &root, name), Some(engine)),
         };
         Ok(Self {
             engine,
             beneath,
+            is_beside: is_beside && opening.overlay.is_none(),
             store_folder,
             disk,
             hold,
@@ -247,8 +286,8 @@ impl Workspace {
             packs,
             manifest: OnceCell::new(),
             trust,
-            // What is not saved is nobody else's.
-            connect: opening.connect.filter(|_| opening.overlay.is_none()),
+            // What is not saved is nobody else's, and who reads beside a build waits for no other machine.
+            connect: opening.connect.filter(|_| !is_beside),
             remote: OnceCell::new(),
             root,
         })

@@ -3,7 +3,7 @@
 //!
 //! A document is what the file would be: in the sets that such a file would be in, and behind every link that leads to it.
 
-use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, Standing, World, WorldError};
+use crate::seams::world::{Change, ExportOutcome, Exports, Refresh, RowEdits, Rows, SetDef, Sources, Standing, Watched, World, WorldError};
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,7 +40,10 @@ impl World for Overlaid {
         self.below.root()
     }
 
-    // Who watches the files knows nothing of the documents.
+    fn watched(&self, sets: &[SetDef], since: Option<&[u8]>) -> Option<Watched> {
+        // Who watches the files knows nothing of documents.
+        self.documents.is_empty().then(|| self.below.watched(sets, since)).flatten()
+    }
 
     fn sources(&self, rows: Rows) -> Box<dyn Sources> {
         Box::new(OverlaidSources {

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What a graph is made of, and what is known to be current of it: it is written together.
-const TOGETHER: [Part; 6] = [
+const TOGETHER: [Part; 7] = [
     Part::State,
+    Part::Watch,
     Part::Directories,
     Part::Links,
     Part::Lookups,

@@ -10,7 +10,7 @@ use crate::edit::session::Session;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
-use engine::store::aside::Aside;
+use engine::store::aside::{Aside, Told};
 use engine::store::still::Still;
 use engine::store::{Store, ViewId};
 use engine::values::digest::ActionKey;
@@ -44,9 +44,18 @@ pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> En
         // What is not written down here may be collected, and made again.
         let _ = hold(&files, &name, keys);
     };
+    stacked(engine, documents, Box::new(told))
+}
+
+/// The engine of one who reads the workspace itself while others build it: an overlay without documents, for which no results are held.
+pub fn reading(engine: Engine) -> Engine {
+    stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
+}
+
+fn stacked(engine: Engine, documents: Documents, told: Told) -> Engine {
     Engine {
         world: Arc::new(Overlaid::new(engine.world, documents)),
-        store: Arc::new(Aside::of(engine.store, Box::new(told))),
+        store: Arc::new(Aside::of(engine.store, told)),
         annotate: Arc::new(Unannotated),
         sharing: None,
         ..engine

@@ -7,7 +7,7 @@ use super::record::{find, open};
 use crate::edit::disk::Disk;
 use crate::location::{MANIFEST, StoreChoice};
 use crate::trust::Trusting;
-use crate::workspace::{Opening, Workspace};
+use crate::workspace::{Access, Opening, Workspace};
 use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::seams::producer::Cancel;
@@ -90,7 +90,7 @@ impl Place {
             limits: Limits::default(),
             trust: Trusting::Nothing,
             on_wait: Arc::new(|_: &str| {}),
-            builds: true,
+            access: Access::Build,
             interrupts: false,
             connect: None,
             overlay,

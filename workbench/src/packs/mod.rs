@@ -235,7 +235,7 @@ fn refused(code: &str, message: String, hint: &str) -> PackError {
 mod tests {
     use super::*;
     use crate::location::StoreChoice;
-    use crate::workspace::Opening;
+    use crate::workspace::{Access, Opening};
     use std::sync::Arc;
 
     const MANIFEST_TEXT: &str = "[workspace]\nrulesets = [\"csharp\"]\n[pack.fixed]\nfilter = \"type:A\"\n";
@@ -254,7 +254,7 @@ mod tests {
             limits: Default::default(),
             trust: Default::default(),
             on_wait: Arc::new(|_| ()),
-            builds: false,
+            access: Access::Look,
             interrupts: false,
             connect: None,
             overlay: None,
