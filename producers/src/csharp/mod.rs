@@ -17,6 +17,7 @@ pub mod deps;
 pub mod doc_bases;
 #[cfg(test)]
 mod edit_tests;
+mod escapes;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub mod index_json;
 mod keywords;
 #[cfg(test)]
 mod knowledge_tests;
+mod laid;
 pub mod layout;
 pub mod lexer;
 pub mod lines;
@@ -51,7 +53,10 @@ pub mod symbols;
 pub mod syntax;
 pub mod syntax_table;
 pub mod types;
+mod undecided;
 pub mod usages;
+#[cfg(test)]
+mod uses_tests;
 pub mod variants;
 pub mod xmldoc;
 
