@@ -65,6 +65,13 @@ pub struct Vanished {
     pub unsure: Vec<NodeId>,
 }
 
+impl Vanished {
+    /// Whether all nodes are there.
+    pub fn is_empty(&self) -> bool {
+        self.gone.is_empty() && self.still_read.is_empty() && self.unsure.is_empty()
+    }
+}
+
 /// What a set holds.
 enum Members {
     /// These.
@@ -75,15 +82,14 @@ enum Members {
     Wrong,
 }
 
-/// Finds what is no more.
+/// Finds what is no more. It reads labels alone while nothing is.
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
     let leaves = SessionLeaves::new(sources, state, &[]);
     let mut members: FxHashMap<SetSpec, Members> = FxHashMap::default();
     let mut gone: FxHashSet<NodeId> = FxHashSet::default();
     let mut unsure = Vec::new();
-    for (id, node) in graph.iter() {
+    graph.each_label(|id, label| {
         let mut wrong = false;
-        let label = &*node.label;
         let exists = if let Some(path) = file_path(label) {
             sources.digest(&path).is_some()
         } else if label.ends_with(":files") && leaves.set(label).is_some() {
@@ -112,15 +118,13 @@ pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: 
         } else if wrong {
             unsure.push(id);
         }
-    }
+    });
     let all = gone.clone();
-    loop {
-        let read: FxHashSet<NodeId> = graph
-            .iter()
-            .filter(|(id, _)| !gone.contains(id))
-            .flat_map(|(_, node)| node.reads())
-            .filter(|id| gone.contains(id))
-            .collect();
+    while !gone.is_empty() {
+        let mut read: FxHashSet<NodeId> = FxHashSet::default();
+        for id in graph.ids().filter(|id| !gone.contains(id)) {
+            graph.each_read(id, |id| read.extend(gone.get(&id)));
+        }
         if read.is_empty() {
             break;
         }

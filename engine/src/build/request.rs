@@ -512,8 +512,11 @@ impl Session {
         if self.moved_sets(history).is_empty() && !self.is_redefined() {
             return None;
         }
-        // All records are read before anything is taken away because of them.
-        self.graph.iter().for_each(drop);
+        let vanished = super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
+        if self.is_redefined() || !vanished.is_empty() {
+            // All records are read before anything is taken away because of them.
+            self.graph.iter().for_each(drop);
+        }
         if self.graph.is_damaged() {
             return None;
         }
@@ -529,7 +532,6 @@ impl Session {
                 }
             }
         }
-        let vanished = super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
         for &id in vanished.gone.iter().chain(&vanished.still_read) {
             if let Some(exports) = exports {
                 // A file that cannot be removed stays known and is tried again when its number is used again.

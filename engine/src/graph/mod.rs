@@ -165,7 +165,8 @@ impl Graph {
         self.damaged.get()
     }
 
-    fn ids(&self) -> impl Iterator<Item = NodeId> {
+    /// All nodes by number.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> {
         (0u32..)
             .zip(&self.briefs)
             .filter(|(_, brief)| brief.exists)
@@ -239,7 +240,7 @@ impl Graph {
     /// The node of that label.
     pub fn find(&self, label: &str) -> Option<NodeId> {
         let wanted = hash(label);
-        let is = |&id: &u32| self.briefs[id as usize].label == wanted && self.get(NodeId(id)).is_some_and(|node| *node.label == *label);
+        let is = |&id: &u32| self.briefs[id as usize].label == wanted && self.with_label(NodeId(id), |known| known == label) == Some(true);
         self.by_label.find(spread(wanted), is).map(|&id| NodeId(id))
     }
 
@@ -340,7 +341,7 @@ impl Graph {
     }
 
     /// Calls `each` with every node that `id` reads, repeats possible, without taking its record apart.
-    fn each_read(&self, id: NodeId, each: impl FnMut(NodeId)) {
+    pub fn each_read(&self, id: NodeId, each: impl FnMut(NodeId)) {
         match self.known_record(id) {
             Some(node) => node.reads().for_each(each),
             // What was loaded of a node that is no more says nothing.

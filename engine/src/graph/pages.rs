@@ -121,16 +121,22 @@ impl Graph {
     /// Calls `visit` with every node and its label, by number. Takes no record apart.
     pub fn each_label(&self, mut visit: impl FnMut(NodeId, &str)) {
         for id in self.ids() {
-            let page = self.page(id.0 / RECORDS);
-            let record = &page.records[(id.0 % RECORDS) as usize];
-            match record.node.get() {
-                Some(node) => visit(id, &node.label),
-                None => match label_of(&page.body[record.place.start as usize..record.place.end as usize]) {
-                    Some(label) => visit(id, label),
-                    None => self.damaged.set(true),
-                },
-            }
+            self.with_label(id, |label| visit(id, label));
         }
+    }
+
+    /// Calls `visit` with the label of a node that exists, without taking its record apart; `None` if the label cannot be read.
+    pub(super) fn with_label<T>(&self, id: NodeId, visit: impl FnOnce(&str) -> T) -> Option<T> {
+        let page = self.page(id.0 / RECORDS);
+        let record = &page.records[(id.0 % RECORDS) as usize];
+        if let Some(node) = record.node.get() {
+            return Some(visit(&node.label));
+        }
+        let label = label_of(&page.body[record.place.start as usize..record.place.end as usize]);
+        if label.is_none() {
+            self.damaged.set(true);
+        }
+        label.map(visit)
     }
 
     /// About how many nodes changed since loading: those of the pages to be written.

@@ -1,33 +1,15 @@
 //! `csharp/api`: the public API of the whole workspace as one Markdown text, small enough to be read at once.
 //!
 //! By namespace: each public type with its bases, its members indented below, first sentences of documentation behind an em dash (left
-//! out with the parameter `docs = false`). What stands here is public unless it says `protected`, so the word is left out; a sentence
-//! that another overload already has is shown as `″`; attributes that only speak to compilers and debuggers are left out. Hashes and
-//! identifiers are in the outlines of the types.
+//! out with the parameter `docs = false`). Each type's lines are its row of `//index:api-sections`; what is left to do here is to leave out
+//! types that lie in hidden ones, and to join the lines.
 
-use super::outline_info::{self, Info, InfoMember};
+use super::api_sections::Section;
 use super::structure::{check_flags, flag};
 use super::types::symbol_of;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Attributes that change nothing for a caller.
-const NO_API: [&str; 14] = [
-    "AggressiveInlining",
-    "AsyncStateMachine",
-    "CompilerGenerated",
-    "DebuggerBrowsable",
-    "DebuggerDisplay",
-    "DebuggerHidden",
-    "DebuggerNonUserCode",
-    "DebuggerStepThrough",
-    "DebuggerTypeProxy",
-    "EditorBrowsable",
-    "ExcludeFromCodeCoverage",
-    "GeneratedCode",
-    "MethodImpl",
-    "SuppressMessage",
-];
+use engine::values::table::Table;
+use std::collections::BTreeMap;
 
 /// The producer `csharp/api`.
 #[derive(Debug)]
@@ -35,7 +17,7 @@ pub struct Api;
 
 impl Producer for Api {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api", 1)
+        ProducerId::new("csharp/api", 2)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -43,121 +25,47 @@ impl Producer for Api {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let all: Vec<Info> = inputs.all("types").iter().map(outline_info::read).collect::<Result<_, _>>()?;
-        Ok(Output::new(markdown(&all, flag(inputs.params, "docs", true))))
-    }
-}
-
-/// The public API of these types.
-pub fn markdown(all: &[Info], docs: bool) -> String {
-    let visible: BTreeSet<&str> = all
-        .iter()
-        .filter(|info| matches!(info.accessibility.as_str(), "public" | "protected" | "protected internal"))
-        .map(|info| info.fqn.as_str())
-        .collect();
-    let mut spaces: BTreeMap<&str, Vec<&Info>> = BTreeMap::new();
-    for info in all.iter().filter(|info| is_visible(&info.fqn, &visible)) {
-        spaces.entry(&info.namespace).or_default().push(info);
-    }
-    let mut text = String::new();
-    for (namespace, types) in spaces {
-        let name = if namespace.is_empty() { "global namespace" } else { namespace };
-        text.push_str(&format!("{}## {name}\n", if text.is_empty() { "" } else { "\n" }));
-        for info in types {
-            write_type(&mut text, info, docs);
+        let broken = || Failure::permanent("input 'sections' is not the table of //index:api-sections");
+        let table = Table::open(&inputs.one("sections")?.bytes).ok_or_else(broken)?;
+        let mut spaces: BTreeMap<&str, Vec<Section<'_>>> = BTreeMap::new();
+        for (_, row) in table.rows().filter(|(key, _)| is_visible(key, table)) {
+            let section = Section::read(std::str::from_utf8(row).map_err(|_| broken())?).ok_or_else(broken)?;
+            spaces.entry(section.namespace).or_default().push(section);
         }
+        let docs = flag(inputs.params, "docs", true);
+        let mut text = String::new();
+        for (namespace, sections) in spaces {
+            let name = if namespace.is_empty() { "global namespace" } else { namespace };
+            text.push_str(&format!("{}## {name}\n", if text.is_empty() { "" } else { "\n" }));
+            sections.iter().for_each(|section| section.write(&mut text, docs));
+        }
+        Ok(Output::new(text))
     }
-    text
 }
 
-/// Whether a type and all types around it are visible.
-fn is_visible(key: &str, visible: &BTreeSet<&str>) -> bool {
+/// Whether all types around a visible one are visible.
+fn is_visible(key: &str, visible: Table<'_>) -> bool {
     let symbol = symbol_of(key);
     let scope = &key[symbol.len()..];
-    let outer = symbol.match_indices('+').map(|(at, _)| format!("{}{scope}", &symbol[..at]));
-    visible.contains(key)
-        && outer
-            .into_iter()
-            .all(|outer| visible.contains(outer.as_str()) || visible.contains(symbol_of(&outer)))
-}
-
-fn write_type(text: &mut String, info: &Info, docs: bool) {
-    let symbol = symbol_of(&info.fqn);
-    let path = symbol
-        .strip_prefix(info.namespace.as_str())
-        .unwrap_or(symbol)
-        .trim_start_matches('.');
-    // A nested type is shown with its path: `Outer.Inner` instead of `Inner`.
-    let around = path
-        .rsplit_once('+')
-        .map(|(outer, _)| format!(" (in {})", outer.replace('+', ".")))
-        .unwrap_or_default();
-    let mut line = declaration(&info.condition, &info.attributes, &info.signature);
-    if !info.bases.is_empty() {
-        line.push_str(&format!(" : {}", info.bases.join(", ")));
-    }
-    for constraint in &info.constraints {
-        line.push(' ');
-        line.push_str(constraint);
-    }
-    let doc = sentence(&info.summary, docs);
-    text.push_str(&format!("{line}{around}{doc}\n"));
-    if info.kind == "enum" && !docs {
-        let names: Vec<&str> = info.members.iter().map(|member| member.signature.as_str()).collect();
-        if !names.is_empty() {
-            text.push_str(&format!("  {}\n", names.join(", ")));
-        }
-        return;
-    }
-    let mut told: BTreeSet<(&str, &str)> = BTreeSet::new();
-    // Nested types stand on lines of their own.
-    for member in info.members.iter().filter(|member| !member.hidden && !member.key.starts_with('+')) {
-        let doc = match sentence(&member.summary, docs) {
-            doc if doc.is_empty() || told.insert((&member.name, &member.summary)) => doc,
-            _ => " — ″".to_owned(),
-        };
-        text.push_str(&format!("  {}{doc}\n", of_member(member)));
-    }
-}
-
-fn of_member(member: &InfoMember) -> String {
-    declaration(&member.condition, &member.attributes, &member.signature)
-}
-
-fn declaration(condition: &str, attributes: &[String], signature: &str) -> String {
-    let mut line = if condition.is_empty() {
-        String::new()
-    } else {
-        format!("#if {condition}: ")
-    };
-    for attribute in attributes {
-        let name = attribute.split(['(', '<']).next().unwrap_or(attribute);
-        let name = name.rsplit(['.', ' ']).next().unwrap_or(name);
-        if !NO_API.contains(&name.strip_suffix("Attribute").unwrap_or(name)) {
-            line.push_str(&format!("[{attribute}] "));
-        }
-    }
-    line.push_str(signature.strip_prefix("public ").unwrap_or(signature));
-    line
-}
-
-fn sentence(summary: &str, docs: bool) -> String {
-    if docs && !summary.is_empty() {
-        format!(" — {summary}")
-    } else {
-        String::new()
-    }
+    symbol.match_indices('+').all(|(at, _)| {
+        let outer = &symbol[..at];
+        visible.get(&format!("{outer}{scope}")).is_some() || visible.get(outer).is_some()
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{World, run};
+    use super::super::api_sections::ApiSections;
+    use super::super::fixture::{World, blob, run};
     use super::*;
+    use std::collections::BTreeSet;
 
     fn of(text: &str, params: &str) -> String {
         let (syntax, _) = super::super::parse::read(text, &BTreeSet::new(), "a.cs");
         let world = World::new(&[("a.cs", syntax)], &[]);
-        let bytes = run(&Api, "", params, vec![("types", world.each("outline-info"))])
+        let roles = vec![("types", world.each("outline-info"))];
+        let sections = run(&ApiSections, "", "{}", roles).expect("sections").bytes;
+        let bytes = run(&Api, "", params, vec![("sections", vec![blob("", sections)])])
             .expect("an outline")
             .bytes;
         String::from_utf8(bytes).expect("text")

@@ -21,6 +21,16 @@ pub struct DependencyRow {
     pub structure: Vec<String>,
 }
 
+impl DependencyRow {
+    /// Reads the row of a type.
+    ///
+    /// # Errors
+    /// When it is not one of ours.
+    pub fn read(key: &str, row: &[u8]) -> Result<Self, Failure> {
+        serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {key} cannot be read: {error}")))
+    }
+}
+
 /// The producer `csharp/dependencies`.
 #[derive(Debug)]
 pub struct DependencyTable;

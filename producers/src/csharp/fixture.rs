@@ -344,6 +344,17 @@ impl World {
         Digest::of(&self.output(name, key).bytes)
     }
 
+    /// The table `//index:dependencies`.
+    pub(crate) fn dependencies(&self) -> Input {
+        let roles = vec![("deps", self.each("deps"))];
+        blob(
+            "",
+            run(&super::dependencies::DependencyTable, "", "{}", roles)
+                .expect("dependencies")
+                .bytes,
+        )
+    }
+
     /// One input per type, as list roles get them.
     pub(crate) fn each(&self, name: &str) -> Vec<Input> {
         self.keys().iter().map(|key| blob(key, self.output(name, key).bytes)).collect()

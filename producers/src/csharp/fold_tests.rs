@@ -1,5 +1,6 @@
 //! Folds of tables: whatever inputs come, go and change, in whatever order, the table is that of the inputs that are there.
 
+use super::api_sections::ApiSections;
 use super::dependencies::DependencyTable;
 use super::deps::declarations::Declarations;
 use super::deps::member_index::MemberIndex;
@@ -66,5 +67,6 @@ proptest! {
         compare(&Declarations, "signatures", &states)?;
         compare(&MemberIndex, "signatures", &states)?;
         compare(&DependencyTable, "deps", &states)?;
+        compare(&ApiSections, "outline-info", &states)?;
     }
 }

@@ -5,7 +5,7 @@
 //! same references (seed 000 §7); a type without references is a leaf, and so is a group that refers to nothing outside itself.
 //! References count the types that name a type anywhere, bodies included. All linear, nothing recursive.
 
-use super::deps;
+use super::dependencies::DependencyRow;
 use super::ids::group_id;
 use super::structure::check_flags;
 use super::types::{TypeRow, json};
@@ -56,11 +56,17 @@ impl Producer for Graph {
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let keys: Vec<&str> = table.keys().collect();
         let at_key: FxHashMap<&str, usize> = keys.iter().enumerate().map(|(at, key)| (*key, at)).collect();
-        let deps: Vec<deps::Dependencies> = inputs.all("deps").par_iter().map(deps::read).collect::<Result<_, _>>()?;
+        let named = inputs.one("dependencies")?;
+        let named = Table::open(&named.bytes).ok_or_else(|| Failure::permanent("input 'dependencies' is not a table"))?;
+        let read = |(key, row)| DependencyRow::read(key, row).map(|row| (key, row));
+        let named: Vec<(&str, DependencyRow)> = (0..named.len())
+            .into_par_iter()
+            .map(|at| read(named.row(at)))
+            .collect::<Result<_, _>>()?;
         let mut structure = vec![Vec::new(); keys.len()];
         let mut references = vec![0_u32; keys.len()];
-        for found in &deps {
-            let Some(&from) = at_key.get(found.own.as_str()) else { continue };
+        for (own, found) in &named {
+            let Some(&from) = at_key.get(own) else { continue };
             structure[from] = found.structure.iter().filter_map(|key| at_key.get(key.as_str()).copied()).collect();
             for to in found.structure.iter().chain(&found.body).filter_map(|key| at_key.get(key.as_str())) {
                 references[*to] += 1;
@@ -207,7 +213,10 @@ mod tests {
         let body = crate::csharp::fixture::member(MemberKind::Method, "M", "void M()", "{ new C(); }");
         types[3].members.push(body);
         let world = World::new(&[("a.cs", file(types))], &[]);
-        let roles = vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))];
+        let roles = vec![
+            ("types", vec![blob("", world.types.clone())]),
+            ("dependencies", vec![world.dependencies()]),
+        ];
         let table = run(&Graph, "", "{}", roles).expect("a table").bytes;
         let row = |key: &str| -> GraphRow {
             serde_json::from_slice(Table::open(&table).expect("a table").get(key).expect("a row")).expect("a row")
@@ -264,7 +273,10 @@ mod tests {
             of.names.push(name(to, NamePlace::Signature));
         }
         let world = World::new(&[("a.cs", file(types))], &[]);
-        let roles = vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))];
+        let roles = vec![
+            ("types", vec![blob("", world.types.clone())]),
+            ("dependencies", vec![world.dependencies()]),
+        ];
         let table = run(&Graph, "", "{}", roles).expect("a table").bytes;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (key, row) in Table::open(&table).expect("a table").rows() {

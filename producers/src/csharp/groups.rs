@@ -36,7 +36,9 @@ impl Producer for Groups {
         let broken = || Failure::permanent("input 'graph' is not the table of //index:graph");
         let table = Table::open(&inputs.one("graph")?.bytes).ok_or_else(broken)?;
         let mut groups: BTreeMap<String, GroupRow> = BTreeMap::new();
-        for (key, value) in table.rows() {
+        // Most types are in no group, and say so in bytes that no text within a row can hold.
+        let is_grouped = |value: &[u8]| memchr::memmem::find(value, br#""group":null"#).is_none();
+        for (key, value) in table.rows().filter(|(_, value)| is_grouped(value)) {
             let row: GraphRow = serde_json::from_slice(value).map_err(|_| broken())?;
             if let Some(group) = row.group {
                 let group = groups.entry(group).or_default();

@@ -309,7 +309,10 @@ fn index_json_has_the_seeds_keys() {
         &super::graph::Graph,
         "",
         "{}",
-        vec![("types", vec![blob("", world.types.clone())]), ("deps", world.each("deps"))],
+        vec![
+            ("types", vec![blob("", world.types.clone())]),
+            ("dependencies", vec![world.dependencies()]),
+        ],
     )
     .expect("a graph");
     let roles = vec![
@@ -356,10 +359,9 @@ fn golden_outputs_belong_to_versions() {
     let mut registry = Registry::default();
     super::register(&mut registry);
     crate::semantic::register(&mut registry, std::sync::Arc::new(crate::llm::Refusing));
-    let (types, deps) = (vec![blob("", world.types.clone())], world.each("deps"));
-    let graph = run(&super::graph::Graph, "", "{}", vec![("types", types.clone()), ("deps", deps)])
-        .expect("a graph")
-        .bytes;
+    let (types, dependencies) = (vec![blob("", world.types.clone())], vec![world.dependencies()]);
+    let roles = vec![("types", types.clone()), ("dependencies", dependencies)];
+    let graph = run(&super::graph::Graph, "", "{}", roles).expect("a graph").bytes;
     let log = run(&super::conflicts::Conflicts, "", "{}", vec![("types", types.clone())])
         .expect("a log")
         .bytes;

@@ -2,6 +2,7 @@
 
 pub mod aliases;
 pub mod api;
+pub mod api_sections;
 #[cfg(test)]
 mod bounded_tests;
 mod brackets;
@@ -89,6 +90,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(members::OneMember);
     registry.add(outline_info::OutlineInfo);
     registry.add(outline::Outline);
+    registry.add(api_sections::ApiSections);
     registry.add(api::Api);
     registry.add(index_json::IndexJson);
     registry.add(conflicts::Conflicts);

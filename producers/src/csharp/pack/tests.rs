@@ -5,7 +5,6 @@ use super::filter::{Expr, Field, Filter, parse};
 use super::form::{CONTENTS, Contents, FACTS, PACK, PackFacts};
 use super::glob::{Glob, Name};
 use super::select::{Select, Selection, Why, read_selection};
-use crate::csharp::dependencies::DependencyTable;
 use crate::csharp::fixture::{World, blob, run_with};
 use crate::csharp::graph::Graph;
 use crate::csharp::types::symbol_of;
@@ -53,8 +52,11 @@ impl Bench {
         let run = |producer: &dyn Producer, roles| vec![blob("", run_with(producer, &[], "{}", roles).expect("an index").bytes)];
         let tags: BTreeMap<&str, &str> = TAGS.into_iter().collect();
         let indexes = vec![
-            ("graph", run(&Graph, vec![("types", types()), ("deps", world.each("deps"))])),
-            ("dependencies", run(&DependencyTable, vec![("deps", world.each("deps"))])),
+            (
+                "graph",
+                run(&Graph, vec![("types", types()), ("dependencies", vec![world.dependencies()])]),
+            ),
+            ("dependencies", vec![world.dependencies()]),
             ("tags", vec![blob("", write_table(&tags))]),
             ("types", types()),
         ];

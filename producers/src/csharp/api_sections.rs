@@ -1,0 +1,189 @@
+//! `csharp/api-sections`: what `//index:api` says of each type, as one table: type → its lines. It is a fold, so that an edit of a type
+//! reads that type alone.
+//!
+//! A row is there for each type that is public or protected. Its first line is the namespace; the second is the declaration; `= A, B` holds the
+//! names of an enum; a line that is indented is a member. Documentation stands behind a tab. What stands here is public unless it says
+//! `protected`, so the word is left out; a sentence that another overload already has is shown as `″`; attributes that only speak to compilers
+//! and debuggers are left out. Hashes and identifiers are in the outlines of the types.
+
+use super::outline_info::{self, Info, InfoMember};
+use super::structure::check_flags;
+use super::types::symbol_of;
+use engine::seams::fold::Fold;
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::table::write_table;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Attributes that change nothing for a caller.
+const NO_API: [&str; 14] = [
+    "AggressiveInlining",
+    "AsyncStateMachine",
+    "CompilerGenerated",
+    "DebuggerBrowsable",
+    "DebuggerDisplay",
+    "DebuggerHidden",
+    "DebuggerNonUserCode",
+    "DebuggerStepThrough",
+    "DebuggerTypeProxy",
+    "EditorBrowsable",
+    "ExcludeFromCodeCoverage",
+    "GeneratedCode",
+    "MethodImpl",
+    "SuppressMessage",
+];
+
+/// The producer `csharp/api-sections`.
+#[derive(Debug)]
+pub struct ApiSections;
+
+impl Producer for ApiSections {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("csharp/api-sections", 1)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check_flags(params, &[])
+    }
+
+    fn fold(&self) -> Option<&dyn Fold> {
+        Some(self)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let rows: Vec<Option<(String, String)>> = inputs.all("types").par_iter().map(row).collect::<Result<_, _>>()?;
+        let rows: BTreeMap<String, String> = rows.into_iter().flatten().collect();
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+impl Fold for ApiSections {
+    fn role(&self) -> &'static str {
+        "types"
+    }
+
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        Ok(row(input)?.into_iter().map(|(key, row)| (key, row.into_bytes())).collect())
+    }
+
+    fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+        given.map(<[u8]>::to_vec)
+    }
+}
+
+/// The lines of a type as its row holds them.
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'a> {
+    /// The type's namespace.
+    pub namespace: &'a str,
+    lines: &'a str,
+}
+
+impl<'a> Section<'a> {
+    /// Reads a row; `None` when it is none.
+    pub fn read(row: &'a str) -> Option<Self> {
+        let (namespace, lines) = row.split_once('\n')?;
+        Some(Self { namespace, lines })
+    }
+
+    /// Adds the lines to a text, with or without documentation. Without it the names of an enum share a line.
+    pub fn write(&self, text: &mut String, docs: bool) {
+        let enum_names = self.lines.lines().nth(1).and_then(|line| line.strip_prefix("= "));
+        for line in self.lines.lines().filter(|line| !line.starts_with("= ")) {
+            let (line, doc) = line.split_once('\t').unwrap_or((line, ""));
+            if enum_names.is_some() && !docs && line.starts_with("  ") {
+                continue;
+            }
+            text.push_str(line);
+            if docs && !doc.is_empty() {
+                text.push_str(" — ");
+                text.push_str(doc);
+            }
+            text.push('\n');
+        }
+        if let Some(names) = enum_names.filter(|names| !docs && !names.is_empty()) {
+            text.push_str(&format!("  {names}\n"));
+        }
+    }
+}
+
+/// The row of one type, if others see it.
+fn row(input: &Input) -> Result<Option<(String, String)>, Failure> {
+    let info = outline_info::read(input)?;
+    let is_visible = matches!(info.accessibility.as_str(), "public" | "protected" | "protected internal");
+    Ok(is_visible.then(|| {
+        let row = lines(&info);
+        (info.fqn, row)
+    }))
+}
+
+fn lines(info: &Info) -> String {
+    let symbol = symbol_of(&info.fqn);
+    let path = symbol
+        .strip_prefix(info.namespace.as_str())
+        .unwrap_or(symbol)
+        .trim_start_matches('.');
+    // A nested type is shown with its path: `Outer.Inner` instead of `Inner`.
+    let around = path
+        .rsplit_once('+')
+        .map(|(outer, _)| format!(" (in {})", outer.replace('+', ".")))
+        .unwrap_or_default();
+    let mut head = declaration(&info.condition, &info.attributes, &info.signature);
+    if !info.bases.is_empty() {
+        head.push_str(&format!(" : {}", info.bases.join(", ")));
+    }
+    for constraint in &info.constraints {
+        head.push(' ');
+        head.push_str(constraint);
+    }
+    head.push_str(&around);
+    let mut text = format!("{}\n", info.namespace);
+    push_line(&mut text, &head, &info.summary);
+    if info.kind == "enum" {
+        let names: Vec<&str> = info.members.iter().map(|member| member.signature.as_str()).collect();
+        push_line(&mut text, &format!("= {}", names.join(", ")), "");
+    }
+    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+    // Nested types stand on lines of their own.
+    for member in info.members.iter().filter(|member| !member.hidden && !member.key.starts_with('+')) {
+        let is_first = member.summary.is_empty() || seen.insert((&member.name, &member.summary));
+        push_line(
+            &mut text,
+            &format!("  {}", of_member(member)),
+            if is_first { &member.summary } else { "″" },
+        );
+    }
+    text
+}
+
+/// Adds a line. Line ends and tabs, which separate, become spaces.
+fn push_line(text: &mut String, line: &str, doc: &str) {
+    let plain = |c: char| if matches!(c, '\t' | '\n' | '\r') { ' ' } else { c };
+    text.extend(line.chars().map(plain));
+    if !doc.is_empty() {
+        text.push('\t');
+        text.extend(doc.chars().map(plain));
+    }
+    text.push('\n');
+}
+
+fn of_member(member: &InfoMember) -> String {
+    declaration(&member.condition, &member.attributes, &member.signature)
+}
+
+fn declaration(condition: &str, attributes: &[String], signature: &str) -> String {
+    let mut line = if condition.is_empty() {
+        String::new()
+    } else {
+        format!("#if {condition}: ")
+    };
+    for attribute in attributes {
+        let name = attribute.split(['(', '<']).next().unwrap_or(attribute);
+        let name = name.rsplit(['.', ' ']).next().unwrap_or(name);
+        if !NO_API.contains(&name.strip_suffix("Attribute").unwrap_or(name)) {
+            line.push_str(&format!("[{attribute}] "));
+        }
+    }
+    line.push_str(signature.strip_prefix("public ").unwrap_or(signature));
+    line
+}
