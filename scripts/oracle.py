@@ -2,7 +2,7 @@
 """The compiler's facts about C# sources: puts the oracle together, runs it, and writes the golden files of the fixtures.
 
   scripts/oracle.py setup           makes it (a .NET runtime and Roslyn 4.8, about 110 MB) under scripts/.work/oracle
-  scripts/oracle.py golden          writes fixtures/csharp/facts/*.jsonl anew
+  scripts/oracle.py golden          writes fixtures/csharp/facts/*.jsonl and uses/*.jsonl anew
 
 CORTEX_ORACLE names another folder for it. What it prints is said at the head of scripts/oracle/Oracle.cs. The compiler is of C# 12:
 what is newer has golden files written by hand, which are left alone."""
@@ -58,7 +58,7 @@ def run(text, base, out):
     with tempfile.NamedTemporaryFile("w", suffix=".manifest", encoding="utf-8") as file:
         file.write(text)
         file.flush()
-        command = [str(folder() / "oracle.sh"), "manifest", file.name, "--base", str(base), "--refdir", references, "--facts", "--body", "--occ"]
+        command = [str(folder() / "oracle.sh"), "manifest", file.name, "--base", str(base), "--refdir", references, "--facts", "--body", "--occ", "--uses"]
         subprocess.run(command + ["--out", str(out)], check=True)
 
 
@@ -76,7 +76,9 @@ def fixtures():
 def golden():
     """Writes the golden file of every fixture that the compiler can read; those with `.hand.jsonl` are left alone."""
     target = FIXTURES / "facts"
+    uses = FIXTURES / "uses"
     target.mkdir(exist_ok=True)
+    uses.mkdir(exist_ok=True)
     found = fixtures()
     projects = [{"name": name, "usings": IMPLICIT, "files": [str(file)]} for name, file in found.items()]
     with tempfile.TemporaryDirectory() as temp:
@@ -92,9 +94,16 @@ def golden():
             print(f"{name}: not C# 12 ({', '.join(bad[0]['codes'])}), write facts/{name}.hand.jsonl", file=sys.stderr)
             continue
         (target / f"{name}.jsonl").write_text("".join(shaped(own)), encoding="utf-8")
-    for file in target.glob("*.jsonl"):
+        (uses / f"{name}.jsonl").write_text("".join(uses_of(own)), encoding="utf-8")
+    for file in [*target.glob("*.jsonl"), *uses.glob("*.jsonl")]:
         if file.name.split(".")[0] not in found:
             file.unlink()
+
+
+def uses_of(records):
+    """Golden lines: the places that name a member of the sources, as the compiler binds them, in order."""
+    places = ((r["l"], r["c"], r["t"], r["to"]) for r in records if r["k"] == "use" and r["w"] == "s" and r["to"][:2] in ("M:", "F:", "P:", "E:"))
+    return [json.dumps({"c": c, "l": l, "t": t, "to": to}, ensure_ascii=False) + "\n" for l, c, t, to in sorted(places)]
 
 
 def shaped(records):

@@ -55,6 +55,8 @@ pub struct Spot {
     column: u32,
     /// The line without the white space around it.
     text: String,
+    /// What is done there: call, construct, name, read, write.
+    kind: String,
     /// Why it is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -139,6 +141,7 @@ fn spot(place: Place, why: Option<&Why>) -> Spot {
         line: place.line,
         column: place.column,
         text: place.text,
+        kind: place.kind.word().to_owned(),
         why: why.map(Why::to_string),
     }
 }

@@ -37,6 +37,16 @@ impl<'t> Words<'t> {
         matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
     }
 
+    /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute.
+    pub fn is_constructed(self, at: usize) -> bool {
+        let before = at.checked_sub(1).map_or("", |before| self.at(before));
+        match self.at(at + 1) {
+            "(" => true,
+            "]" => matches!(before, "[" | ":"),
+            _ => false,
+        }
+    }
+
     /// The token that is the name which a member or a delegate declares: the last such word outside of all brackets, before constraints and
     /// initialisers.
     pub fn declared_by_member(self, header: Range<usize>, name: &str) -> Option<usize> {
@@ -58,7 +68,7 @@ impl<'t> Words<'t> {
     pub fn declared_by_type(self, mut header: Range<usize>, name: &str) -> Option<usize> {
         header.find(|&at| {
             let before = at.checked_sub(1).map_or("", |before| self.word(before));
-            self.word(at) == name && matches!(before, "class" | "struct" | "interface" | "enum" | "record")
+            self.word(at) == name && matches!(before, "class" | "struct" | "interface" | "enum" | "record" | "union")
         })
     }
 

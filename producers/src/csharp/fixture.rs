@@ -71,6 +71,7 @@ pub(crate) fn file(types: Vec<TypeDecl>) -> Syntax {
         usings: vec![],
         types,
         top_level: false,
+        is_app: false,
     }
 }
 

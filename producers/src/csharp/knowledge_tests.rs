@@ -514,3 +514,36 @@ internal class FileSource : INodeSource { public FileSource(string path) { } }
     {"ambiguous":[],"body":["Memo.Core.FileSource"],"doc_bases":[],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
     "#);
 }
+
+#[test]
+fn file_based_apps_are_compiled_alone() {
+    let world = World::of_texts(&[
+        ("a.cs", "#!/usr/bin/env dotnet\nvar x = new Helper(); record Helper;"),
+        (
+            "b.cs",
+            "#:package A@1.0\nHelper.Run(); static class Helper { public static void Run() { } } class Only { }",
+        ),
+        ("lib.cs", "class Shared { Only own; Helper none; }"),
+        ("c.cs", "new Shared();"),
+    ]);
+    assert_eq!(
+        world.keys(),
+        [
+            "Helper@a.cs",
+            "Helper@b.cs",
+            "Only",
+            "Program@a.cs",
+            "Program@b.cs",
+            "Program@loose",
+            "Shared"
+        ]
+    );
+    let deps = |key: &str| -> Vec<String> {
+        let found: super::deps::Dependencies = serde_json::from_slice(&world.output("deps", key).bytes).expect("dependencies");
+        found.evidence.into_keys().collect()
+    };
+    assert_eq!(deps("Program@a.cs"), ["Helper@a.cs"]);
+    assert_eq!(deps("Program@b.cs"), ["Helper@b.cs"]);
+    assert_eq!(deps("Program@loose"), ["Shared"]);
+    assert_eq!(deps("Shared"), [""; 0]);
+}

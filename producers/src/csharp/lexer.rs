@@ -177,6 +177,11 @@ fn token_at(source: &str, at: usize) -> (Option<Kind>, usize) {
     (Some(kind), end)
 }
 
+/// Where the token that begins at `at` ends.
+pub(crate) fn token_end(source: &str, at: usize) -> usize {
+    token_at(source, at).1
+}
+
 /// Where a literal is cut that nothing closes: at the end of its first line, before the brackets and semicolons there, which most likely
 /// stood behind the missing quote. A raw literal of several lines goes on to the end of the text.
 fn without_closers(bytes: &[u8], start: usize, end: usize) -> usize {

@@ -146,7 +146,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 5)
+        ProducerId::new("csharp/mentions", 6)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -220,7 +220,8 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
     let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
     let of_block = is_of_block(&member.signature, &member.name);
     let letter = match member.kind {
-        MemberKind::Method if is_extension(&member.signature) || of_block && !is_static => "x",
+        MemberKind::Method | MemberKind::Property if of_block => "x",
+        MemberKind::Method if is_extension(&member.signature) => "x",
         MemberKind::Method => "m",
         MemberKind::Constructor if is_static => return None,
         MemberKind::Constructor => "c",
@@ -236,7 +237,13 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
     Some(Declared {
         part: placed.part,
         name: member.name.clone(),
-        flags: format!("{letter}{}", if is_static || matches!(letter, "e" | "x") { "s" } else { "" }),
+        flags: match (letter, member.kind) {
+            ("x", MemberKind::Property) if is_static => "xspt".to_owned(),
+            ("x", MemberKind::Property) => "xsp".to_owned(),
+            ("x", _) if of_block && is_static => "xst".to_owned(),
+            ("e" | "x", _) => format!("{letter}s"),
+            _ => format!("{letter}{}", if is_static { "s" } else { "" }),
+        },
         type_parameters: member.type_parameters.clone(),
         signature: member.signature.clone(),
         optional: defaults(&member.body),
@@ -253,7 +260,8 @@ pub(super) fn defaults(body: &str) -> u32 {
 }
 
 fn is_extension(signature: &str) -> bool {
-    signature.contains("(this ") || signature.contains("] this ")
+    // `ref this T`, `[A] this T`: of a method's signature the word is no more than a modifier.
+    signature.contains("(this ") || signature.contains(" this ")
 }
 
 /// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`.
@@ -415,12 +423,16 @@ mod tests {
             declared(&placed).map(|declared| declared.flags)
         };
         assert_eq!(flags("static void Go(this string s)", &["static"]).as_deref(), Some("xs"));
+        for modifiers in ["ref this", "in this", "this ref", "this in", "ref readonly this", "scoped ref this"] {
+            let signature = format!("static void Go({modifiers} S s)");
+            assert_eq!(flags(&signature, &["static"]).as_deref(), Some("xs"), "{signature}");
+        }
         assert_eq!(flags("void extension(string s).Go()", &[]).as_deref(), Some("xs"));
         assert_eq!(
             flags("void extension<T>(List<T> s).Go(int x) where T : class", &[]).as_deref(),
             Some("xs")
         );
-        assert_eq!(flags("static void extension(string).Go()", &["static"]).as_deref(), Some("ms"));
+        assert_eq!(flags("static void extension(string).Go()", &["static"]).as_deref(), Some("xst"));
         assert_eq!(flags("void Go(int extension)", &[]).as_deref(), Some("m"));
     }
 }

@@ -18,6 +18,7 @@ pub mod deps;
 pub mod doc_bases;
 #[cfg(test)]
 mod edit_tests;
+mod escapes;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub mod index_json;
 mod keywords;
 #[cfg(test)]
 mod knowledge_tests;
+mod laid;
 pub mod layout;
 pub mod lexer;
 pub mod lines;
@@ -52,7 +54,10 @@ pub mod symbols;
 pub mod syntax;
 pub mod syntax_table;
 pub mod types;
+mod undecided;
 pub mod usages;
+#[cfg(test)]
+mod uses_tests;
 pub mod variants;
 pub mod xmldoc;
 

@@ -308,4 +308,7 @@ pub struct Syntax {
     /// Whether there are top-level statements (an implicit `Program`).
     #[n(3)]
     pub top_level: bool,
+    /// Whether it is a file-based app, compiled alone: a `#!` line begins it, or it has `#:` lines.
+    #[n(4)]
+    pub is_app: bool,
 }

@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
 /// Raised whenever the same syntax may give other [`Names`].
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// One type declaration as an index sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
@@ -57,6 +57,9 @@ pub struct Names {
     /// Whether there are top-level statements (an implicit `Program`, which is among the types).
     #[n(3)]
     pub top_level: bool,
+    /// Whether the file is compiled alone unless a project compiles it.
+    #[n(4)]
+    pub is_app: bool,
 }
 
 /// The projection.
@@ -104,6 +107,7 @@ pub fn names(syntax: &Syntax) -> Names {
         global_usings,
         namespaces: namespaces.into_iter().collect(),
         top_level: syntax.top_level,
+        is_app: syntax.is_app,
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 4)
+        ProducerId::new("csharp/symbols", 5)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -83,7 +83,7 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
             let row = by_key[key];
             let (_, entry) = entries
                 .entry(key)
-                .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, file, layout)));
+                .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, (file, names.is_app), layout)));
             for project in layout.also(file) {
                 if let Err(at) = entry.also.binary_search(project) {
                     entry.also.insert(at, project.clone());
@@ -105,7 +105,9 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
     Ok(index)
 }
 
-fn entry(key: &str, row: &TypeRow, decl: &NamedType, file: &str, layout: &Layout) -> Entry {
+fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): (&str, bool), layout: &Layout) -> Entry {
+    let is_alone = is_app && layout.owner(file).is_none();
+    let is_of_file = row.accessibility == "file" || decl.path.contains('+') && key.ends_with(file);
     Entry {
         accessibility: row.accessibility.clone(),
         also: Vec::new(),
@@ -113,7 +115,7 @@ fn entry(key: &str, row: &TypeRow, decl: &NamedType, file: &str, layout: &Layout
         arity: u32::try_from(row.arity).unwrap_or(u32::MAX),
         bases: Vec::new(),
         encloser: decl.path.rsplit_once('+').map(|(outer, _)| join_path(&decl.namespace, outer)),
-        file: (row.accessibility == "file" || decl.path.contains('+') && key.ends_with(file)).then(|| file.to_owned()),
+        file: (is_alone || is_of_file).then(|| file.to_owned()),
         id: row.id.clone(),
         key: key.to_owned(),
         namespace: row.namespace.clone(),

@@ -72,7 +72,7 @@ struct Found {
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 4)
+        ProducerId::new("csharp/types", 5)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -104,7 +104,8 @@ pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
 fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(String, Scope<'a>), Found> {
     let mut found: BTreeMap<(String, Scope<'a>), Found> = BTreeMap::new();
     for (file, names) in files {
-        let owner = layout.owner(file).map_or(Scope::Loose, Scope::Project);
+        let alone = if names.is_app { Scope::File(file) } else { Scope::Loose };
+        let owner = layout.owner(file).map_or(alone, Scope::Project);
         let of_file: BTreeSet<(&str, &str)> = names
             .types
             .iter()

@@ -11,19 +11,22 @@ use super::complete::{Complete, complete};
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
-pub use super::deps::flow::Call;
-use super::deps::flow::{Flow, Found, Use};
+pub use super::deps::flow::{Call, UseKind};
+use super::deps::flow::{Flow, Found};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
 use super::deps::shape::Shape;
 use super::deps::world::{Lookups, TableRows, World};
 use super::deps::{OWN, Subject, surroundings};
+use super::escapes;
+use super::laid::Laid;
 use super::lexer::{Token, lex};
 use super::lines::{self, Line, Lines};
 use super::mentions::{MentionPart, Mentions};
 use super::model::{Member, MemberKind, NameUse, Span, TypeDecl, TypeKind};
 use super::syntax_table::{self, Declared};
 use super::types::{json, symbol_of};
+use super::undecided::undecided;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
@@ -42,6 +45,9 @@ pub struct Place {
     pub column: u32,
     /// The line without the white space around it; of a line longer than [`LONGEST_LINE`] what stands around the place, `…` where it is cut.
     pub text: String,
+    /// What is done there.
+    #[serde(default, skip_serializing_if = "UseKind::is_name")]
+    pub kind: UseKind,
     /// How a method is called there; absent where it is named without a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
@@ -56,7 +62,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 8)
+        ProducerId::new("csharp/usages", 9)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -101,7 +107,10 @@ struct File {
     parts: Vec<TypeDecl>,
     /// From the beginning of each declaration to its members.
     headers: Vec<Span>,
+    /// As written.
     text: String,
+    /// The text without escapes in names, where it has some.
+    plain: Option<String>,
     lines: Vec<Line>,
     /// Tokens of headers and members, in order.
     tokens: Vec<Token>,
@@ -123,6 +132,7 @@ impl File {
             headers: lines.parts.iter().map(|part| part.header.placed(part.line, part.from)).collect(),
             blocks: blocks.collect(),
             text: lines.text,
+            plain: None,
             lines: lines.lines,
             tokens: Vec::new(),
         };
@@ -150,7 +160,13 @@ impl File {
                 ..token
             }));
         }
+        file.plain = escapes::plain_names(&file.text, &mut file.tokens);
         file
+    }
+
+    /// The text that the tokens are cut from.
+    fn source(&self) -> &str {
+        self.plain.as_deref().unwrap_or(&self.text)
     }
 
     /// The bytes of a stretch of the file in the text.
@@ -176,13 +192,13 @@ impl File {
     /// Tokens of the header of a declaration, without what ends it.
     fn header(&self, part: usize) -> Range<usize> {
         let range = self.headers.get(part).map_or(0..0, |header| self.tokens_of(*header));
-        let end = range.clone().find(|at| matches!(self.tokens[*at].text(&self.text), "{" | ";"));
+        let end = range.clone().find(|at| matches!(self.tokens[*at].text(self.source()), "{" | ";"));
         range.start..end.unwrap_or(range.end)
     }
 
     fn words(&self) -> Words<'_> {
         Words {
-            text: &self.text,
+            text: self.source(),
             tokens: &self.tokens,
         }
     }
@@ -205,6 +221,7 @@ impl File {
             line: line.number,
             column: line.characters + self.characters_before(byte) - self.characters_before(start) + 1,
             text: shown(&self.text[start..end], byte - start, line.bytes > 0),
+            kind: UseKind::Name,
             call: None,
             elsewhere: false,
         }
@@ -309,6 +326,7 @@ fn parts_of_files(mentions: &Mentions) -> impl Iterator<Item = (&MentionPart, us
 }
 
 /// A text with code, read.
+#[derive(Clone, Copy)]
 enum Piece<'p> {
     Header(&'p [Statement]),
     Attributes(&'p [(TypeRef, Vec<Argument>)]),
@@ -347,9 +365,20 @@ impl Code<'_, '_> {
             Piece::Attributes(attributes) => flow.attributes(attributes),
             Piece::Member(code) => flow.member(code),
         }
-        let laid = Laid::new(text, self.file, range);
-        for used in found.uses.into_iter().flatten() {
-            let Some(byte) = laid.byte(&used) else { continue };
+        let locals = flow.local_names();
+        let laid = Laid::new(text, self.file.source(), &self.file.tokens[range]);
+        let uses = found.uses.unwrap_or_default();
+        // The name of an attribute is one of a type.
+        let first = match piece {
+            Piece::Attributes(_) => laid.tokens.iter().position(|token| token.text(text) == "(").unwrap_or(0),
+            Piece::Header(_) | Piece::Member(_) => 0,
+        };
+        for (name, byte) in undecided(&laid, &uses, &locals, first) {
+            let place = self.file.place(byte);
+            self.places.entry(format!("?#{name}")).or_default().insert(place);
+        }
+        for used in uses {
+            let Some(byte) = laid.byte(used.place) else { continue };
             let key = match &used.member {
                 Some(member) => format!("{}#{member}", used.owner),
                 None => used.owner.to_string(),
@@ -357,71 +386,13 @@ impl Code<'_, '_> {
             if !key.starts_with(['~', '^']) {
                 let place = Place {
                     elsewhere: !used.certain && &*used.owner != "?",
+                    kind: used.kind,
                     call: used.call,
                     ..self.file.place(byte)
                 };
                 self.places.entry(key).or_default().insert(place);
             }
         }
-    }
-}
-
-/// Canonical text laid over the tokens of a file.
-struct Laid<'t> {
-    body: &'t str,
-    tokens: Vec<Token>,
-    /// Token of the file for each token of the text.
-    of_file: Vec<Option<Token>>,
-    file: &'t str,
-}
-
-impl<'t> Laid<'t> {
-    fn new(body: &'t str, file: &'t File, range: Range<usize>) -> Self {
-        /// Tokens that must agree where the texts meet again.
-        const MEET: usize = 4;
-        /// Places where the texts may fail to meet before the rest is given up.
-        const MOST_FAILURES: usize = 32;
-        let tokens = lex(body).tokens;
-        let range = &file.tokens[range];
-        let mut of_file = vec![None; tokens.len()];
-        let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(&file.text);
-        let (mut at, mut there, mut failures) = (0, 0, 0);
-        while at < tokens.len() && failures < MOST_FAILURES {
-            let meets = |there: usize| {
-                let length = MEET.min(tokens.len() - at);
-                there + length <= range.len() && (0..length).all(|by| same(at + by, there + by))
-            };
-            if there < range.len() && (at > 0 && same(at, there) || meets(there)) {
-                of_file[at] = Some(range[there]);
-                at += 1;
-                there += 1;
-            } else if let Some(next) = (there..range.len()).find(|next| meets(*next)) {
-                there = next;
-            } else {
-                failures += 1;
-                at += 1;
-            }
-        }
-        Self {
-            body,
-            tokens,
-            of_file,
-            file: &file.text,
-        }
-    }
-
-    /// The byte of the file for a place of the text.
-    fn byte(&self, used: &Use) -> Option<u32> {
-        let at = self.tokens.partition_point(|token| token.end <= used.place);
-        let (token, there) = (self.tokens.get(at)?, self.of_file.get(at).copied().flatten()?);
-        let byte = there.start + used.place.saturating_sub(token.start);
-        // What has no place of its own says 0.
-        let word = |text: &str, start: u32| -> String {
-            let rest = text.get(start as usize..).unwrap_or("");
-            rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '@')).collect()
-        };
-        let expected = word(self.body, used.place);
-        (!expected.is_empty() && expected == word(self.file, byte)).then_some(byte)
     }
 }
 
@@ -454,6 +425,13 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
                     let named = words.qualifiers(key, at, range.start).into_iter().chain([(key.clone(), at)]);
                     for (key, at) in named {
                         places.entry(key).or_default().insert(file.place(file.tokens[at].start));
+                    }
+                    if words.is_constructed(at) {
+                        let place = Place {
+                            kind: UseKind::Construct,
+                            ..file.place(file.tokens[at].start)
+                        };
+                        places.entry(format!("{key}#.ctor")).or_default().insert(place);
                     }
                 }
             }

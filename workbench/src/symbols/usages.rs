@@ -18,7 +18,10 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Kinds of members whose uses bear no name.
-const NAMELESS: [&str; 5] = ["constructor", "indexer", "operator", "conversion", "finalizer"];
+const NAMELESS: [&str; 4] = ["indexer", "operator", "conversion", "finalizer"];
+
+/// The name of constructors.
+const CONSTRUCTOR: &str = ".ctor";
 
 /// What is looked for: a type, one of its members, or all its overloads of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,10 +146,17 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject)
     let mut found = Usages::default();
     found.unseen.extend(unseen(symbols, subject, word).map_err(O::Error::from)?);
     found.unseen.extend(uncompiled(outputs, word, &mut found.unread)?);
+    // A constructor's uses bear the name of its type, or none: `new()`.
+    let of_constructor = word == CONSTRUCTOR;
+    let by = if of_constructor { "deps" } else { "mentions" };
     let mut mentioning: Vec<String> = Vec::new();
-    for (label, bytes) in made(outputs.read(&["//types/...:mentions".to_owned()])?, &mut found.unread) {
-        if let Some(package) = label.strip_suffix(":mentions").filter(|_| mentions(&bytes, word)) {
-            mentioning.push(format!("{package}:usages"));
+    for (label, bytes) in made(outputs.read(&[format!("//types/...:{by}")])?, &mut found.unread) {
+        let may_use = match of_constructor {
+            true => depends(&bytes, &subject.key),
+            false => mentions(&bytes, word),
+        };
+        if let Some(package) = label.strip_suffix(by).filter(|_| may_use) {
+            mentioning.push(format!("{package}usages"));
         }
     }
     let search = Search::new(outputs, symbols, subject, word)?;
@@ -161,7 +171,9 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject)
 
 /// What no target tells of a subject's uses.
 fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String>, SymbolError> {
-    let Some((_, kind)) = &subject.name else { return Ok(Vec::new()) };
+    let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
+        return Ok(Vec::new());
+    };
     if NAMELESS.contains(&kind.as_str()) {
         return Ok(vec![format!(
             "uses of a member of this kind ({kind}) bear no name and are not looked for; those of its type are"
@@ -216,6 +228,17 @@ fn mentions(bytes: &[u8], word: &str) -> bool {
     serde_json::from_slice::<Keys>(bytes).is_ok_and(|mentions| mentions.keys.iter().any(|key| key == word))
 }
 
+/// Whether a type's dependencies name the key, or are its own.
+fn depends(bytes: &[u8], key: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Dependencies {
+        evidence: BTreeMap<String, serde::de::IgnoredAny>,
+        #[serde(rename = "type")]
+        own: String,
+    }
+    serde_json::from_slice::<Dependencies>(bytes).is_ok_and(|found| found.own == key || found.evidence.contains_key(key))
+}
+
 /// A subject with what its uses are told by.
 struct Search<'s> {
     subject: &'s Subject,
@@ -251,7 +274,9 @@ impl<'s> Search<'s> {
         let Some((name, _)) = &subject.name else { return Ok(search) };
         search.is_named = name == word;
         let declaring = subject.inherited_from.as_ref().unwrap_or(&subject.key);
-        let related = related(symbols.declarations(), &subject.key, &symbols.owners(word)).map_err(|_| SymbolError::damaged())?;
+        // Constructors are not inherited.
+        let owners = if word == CONSTRUCTOR { Vec::new() } else { symbols.owners(word) };
+        let related = related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?;
         let keys: Vec<&str> = std::iter::once(declaring).chain(&related).map(String::as_str).collect();
         let mut rows = overloads::of(outputs, &keys)?.into_iter();
         search.overloads = rows.next().unwrap_or_default();
@@ -528,6 +553,66 @@ a.F(a.GetHashCode());
     }
 
     #[test]
+    fn constructors_are_used_by_new_base_this_and_attributes() {
+        let text = "class A {
+public A(int x) { }
+public A(string s) : this(s.Length) { }
+}
+class B : A {
+public B() : base(1) { }
+public B(int x) : base(\"\") { }
+}
+class C(int y) : A(y) {
+A one = new(2);
+A two = new A(3);
+static A Make(A a) => a;
+object o = Make(new(\"x\"));
+}
+class TagAttribute : System.Attribute { public TagAttribute() { } }
+[Tag] class D { [Tag()] int x; }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut places = |symbol: &str| {
+            let (_, found) = asked(&mut sample, symbol);
+            let of = |place: &Place| (place.line, place.column);
+            let certain: Vec<(u32, u32)> = found.certain.iter().map(of).collect();
+            let possible: Vec<(u32, u32)> = found.possible.keys().map(of).collect();
+            (certain, possible)
+        };
+        let in_header = (9, 18);
+        assert_eq!(places("A#.ctor(int)"), (vec![(3, 22), (6, 14), (10, 9), (11, 13)], vec![in_header]));
+        assert_eq!(places("A#.ctor(string)"), (vec![(7, 19), (13, 17)], vec![in_header]));
+        assert_eq!(places("TagAttribute#.ctor()"), (vec![(16, 2), (16, 18)], Vec::new()));
+    }
+
+    #[test]
+    fn what_is_not_known_is_possible() {
+        let text = "using Lost; class A { public int Go; public void Run() { } public static int One; }
+class B : Gone<A> {
+void M(dynamic d, Nowhere n) {
+d.Go();
+Item.Go = 1;
+n.Find().Go = 2;
+Run();
+n.Go();
+new A { Go = One };
+var t = (Go: 1, 2); t.Go.ToString(); new { Go = 1 }.Go.ToString();
+int Run2 = 1;
+} }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let mut lines = |symbol: &str| {
+            let (_, found) = asked(&mut sample, symbol);
+            let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+            let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
+            (certain, possible)
+        };
+        assert_eq!(lines("A.Go"), (vec![9], vec![4, 5, 6]));
+        assert_eq!(lines("A.Run"), (vec![], vec![7]));
+        assert_eq!(lines("A.One"), (vec![], vec![9]));
+    }
+
+    #[test]
     fn what_is_not_looked_at_is_told() {
         let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\n}\n";
         let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
@@ -542,10 +627,10 @@ a.F(a.GetHashCode());
             ["calls through System.IDisposable, which declares it too, are not looked for"]
         );
         assert_eq!(
-            unseen("A#.ctor(int)"),
-            ["uses of a member of this kind (constructor) bear no name and are not looked for; those of its type are"]
+            unseen("A#this[int]"),
+            ["uses of a member of this kind (indexer) bear no name and are not looked for; those of its type are"]
         );
-        assert_eq!(unseen("A#this[int]").len(), 1);
+        assert_eq!(unseen("A#.ctor(int)"), Vec::<String>::new());
         assert_eq!(unseen("B"), Vec::<String>::new());
     }
 

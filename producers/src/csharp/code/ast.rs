@@ -210,12 +210,12 @@ pub enum Expression {
     /// A literal.
     #[n(1)]
     Literal(#[n(0)] Literal),
-    /// `this`.
+    /// `this`, with its place.
     #[n(2)]
-    This,
-    /// `base`.
+    This(#[n(0)] u32),
+    /// `base`, with its place.
     #[n(3)]
-    Base,
+    Base(#[n(0)] u32),
     /// A simple name.
     #[n(4)]
     Name(#[n(0)] Name),

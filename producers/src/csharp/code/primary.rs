@@ -33,8 +33,8 @@ impl Cursor<'_> {
                 });
                 Expression::Collection(parts.unwrap_or_default())
             }
-            "this" => self.one(Expression::This),
-            "base" => self.one(Expression::Base),
+            "this" => self.one(Expression::This(self.place(self.at))),
+            "base" => self.one(Expression::Base(self.place(self.at))),
             "true" | "false" => self.one(Expression::Literal(Literal::Truth)),
             "null" => self.one(Expression::Literal(Literal::Null)),
             "default" if self.ahead(1) != "(" => self.one(Expression::Literal(Literal::Null)),
@@ -119,7 +119,7 @@ impl Cursor<'_> {
         let place = self.place(self.at);
         self.at += 1;
         match self.peek() {
-            "(" => {
+            "(" if !self.is_array_of_tuples() => {
                 let args = self.arguments();
                 let entries = self.initializers();
                 Expression::New(None, args, entries, place)
@@ -146,6 +146,12 @@ impl Cursor<'_> {
                 Expression::New(Some(kind), args, entries, place)
             }
         }
+    }
+
+    /// Whether the brackets here hold a tuple type with those of an array behind it: `new (A, B)[] { … }`.
+    fn is_array_of_tuples(&self) -> bool {
+        let after = self.after(self.at);
+        self.text_at(after + usize::from(self.text_at(after) == "?")) == "["
     }
 
     /// The type behind `new`; a `?` there belongs to it only before brackets.

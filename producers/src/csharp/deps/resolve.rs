@@ -158,6 +158,11 @@ impl<'a> Resolver<'a> {
         (only.args.is_empty() && (target.contains(['<', '(', '[', '?', '*']) || self.is_outside(target))).then(|| target.clone())
     }
 
+    /// Whether some type of the workspace, in sight or not, has this simple name.
+    pub fn is_declared(&self, name: &str) -> bool {
+        self.index.names.get(name).is_some_and(|types| !types.is_empty())
+    }
+
     /// Whether code here sees what these projects compile; what nobody compiles all see.
     pub fn sees(&self, projects: &[String]) -> bool {
         let Some(own) = self.around.project else { return true };

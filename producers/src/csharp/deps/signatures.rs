@@ -20,7 +20,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 5)
+        ProducerId::new("csharp/signatures", 6)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -121,6 +121,7 @@ fn value_kind(letter: char, signature: &str) -> &'static str {
 fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> String {
     let letter = declared.flags.chars().next().unwrap_or('p');
     let kind = match letter {
+        'x' if declared.flags.contains('p') => MemberKind::Property,
         'm' | 'x' => MemberKind::Method,
         'c' => MemberKind::Constructor,
         'i' => MemberKind::Indexer,

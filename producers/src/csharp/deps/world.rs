@@ -50,6 +50,16 @@ impl<'a> Candidate<'a> {
         self.line.flags.starts_with(['m', 'x'])
     }
 
+    /// Whether it is the property of an extension block.
+    pub fn is_extension_property(&self) -> bool {
+        self.line.flags.starts_with("xsp")
+    }
+
+    /// Whether it extends a type, not its values.
+    pub fn extends_type(&self) -> bool {
+        self.line.flags.starts_with('x') && self.line.flags.ends_with('t')
+    }
+
     /// Whether it is named through its type.
     pub fn is_static(&self) -> bool {
         self.line.flags.contains('s')

@@ -21,11 +21,12 @@ mod tame;
 mod tests;
 mod tokens;
 mod types;
+mod unions;
 mod walk;
 
 use super::model::{Syntax, Tier};
 use super::preprocess::Active;
-use super::{lexer, preprocess};
+use super::{escapes, lexer, preprocess};
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
 use reading::{Extension, Reading};
@@ -51,10 +52,11 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         );
     }
     let active = preprocess::active(text, defines);
-    let lexed = lexer::lex(&active.text);
+    let mut lexed = lexer::lex(&active.text);
+    let plain = escapes::plain_names(&active.text, &mut lexed.tokens);
     let broken = broken(&lexed);
     let open_comment = lexed.open_comment;
-    let tokens = Tokens::new(&active.text, lexed);
+    let tokens = Tokens::of(plain.as_deref().unwrap_or(&active.text), &active.text, lexed);
     let mut diagnostics: Vec<Diagnostic> = active
         .faults
         .iter()
@@ -72,6 +74,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         .into_iter()
         .collect();
     let extensions = tame::extensions(&tokens, &mut edits);
+    unions::unions(&tokens, &mut edits);
     let hidden = edits.len();
     tame::angle_runs(&tokens, &mut edits);
     let tamed = edits.len() > hidden;
@@ -106,6 +109,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
             walk::walk(&tree, &reading, tier)
         },
     );
+    syntax.is_app = is_app(text, &tokens);
     if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
         syntax.tier = Tier::Partial;
         message = "code with too many open '<' was left out";
@@ -239,6 +243,12 @@ impl Way<'_, '_> {
     }
 }
 
+/// Whether lines of a file-based app stand before the code: `#!`, `#:package`, `#:project`, `#:sdk`, `#:property`.
+fn is_app(text: &str, tokens: &Tokens<'_>) -> bool {
+    let end = tokens.all.first().map_or(text.len(), |token| token.start as usize);
+    text.starts_with("#!") || text[..end].lines().any(|line| line.trim_start().starts_with("#:"))
+}
+
 /// No declarations.
 pub fn nothing(tier: Tier) -> Syntax {
     Syntax {
@@ -246,6 +256,7 @@ pub fn nothing(tier: Tier) -> Syntax {
         usings: Vec::new(),
         types: Vec::new(),
         top_level: false,
+        is_app: false,
     }
 }
 

@@ -62,8 +62,98 @@ fn queries_hold_commas() {
 
 #[test]
 fn escapes_in_names_and_checked_conversions() {
-    let text = r"class A { int \u0061bc = 1; int a\u0062c() { return 1; } public static explicit operator checked A(int b) => new(); }";
-    assert_eq!(seen(text).2, r"A[\u0061bc a\u0062c() op_CheckedExplicit(int)->A]");
+    let text = r"class \u0041bc { int \u0061b = 1; int a\u0062c() { return 1; } public static explicit operator checked Abc(int b) => new(); enum E { X\u0041 } }";
+    assert_eq!(
+        seen(text),
+        (
+            Tier::Whole,
+            String::new(),
+            "Abc[ab abc() op_CheckedExplicit(int)->Abc] Abc+E[XA]".to_owned()
+        )
+    );
+    let (syntax, _) = read(text, &BTreeSet::new(), "f.cs");
+    let last = syntax.types[1].members[0].span;
+    assert_eq!(&text[last.from as usize..last.to as usize], r"X\u0041");
+}
+
+#[test]
+fn compound_operators_of_shifts() {
+    let text = "struct S { public void operator >>=(int by) { } public void operator >>>=(int by) => F(); public void operator <<=(int by) { } \
+                public static bool operator >=(S a, S b) => true; int After = 1; }";
+    let (tier, told, shown) = seen(text);
+    assert_eq!(
+        (tier, told.as_str(), shown.as_str()),
+        (
+            Tier::Repaired,
+            "",
+            "S[op_RightShiftAssignment(int) op_UnsignedRightShiftAssignment(int) op_LeftShiftAssignment(int) op_GreaterThanOrEqual(S,S) After]"
+        )
+    );
+}
+
+#[test]
+fn what_the_grammar_does_not_know_is_no_program() {
+    for (text, shown) in [
+        ("public union Pet(Cat, Dog);", "Pet[]"),
+        ("union Pet(Cat, Dog);", "Pet[]"),
+        (
+            "namespace N; union Result<T>(T, System.Exception) { public bool Ok => true; class Inner { } }",
+            "Result`1[Ok] Result`1+Inner[]",
+        ),
+        (
+            "class C { public union Pet(List<Cat>, (int, Dog)?, int[]) { } union Make(int x) { return null; } }",
+            "C[Make(int)] C+Pet[]",
+        ),
+    ] {
+        assert_eq!(seen(text), (Tier::Whole, String::new(), shown.to_owned()), "{text}");
+    }
+    for text in [
+        "union Pet(Cat cat, Dog dog);",
+        "public widget Foo(int x) { return 1; }",
+        "public widget Foo { A, B }",
+        "widget Foo { int A; }",
+        "sealed shape S(A, B);",
+    ] {
+        let (tier, told, shown) = seen(text);
+        assert_eq!((tier, shown.as_str()), (Tier::Partial, ""), "{text}");
+        assert!(!told.is_empty(), "{text}");
+    }
+    for text in [
+        "await Run(1);",
+        "int Add(int a) { return a; } Add(1);",
+        "static void F() => G(); F();",
+        "[Tag] static extern int F(int a);",
+        "var x = 1; if (x > 0) return;",
+        "using var x = Open(); return 1;",
+    ] {
+        assert_eq!(seen(text).2, "Program[<Main>$(string[])]", "{text}");
+    }
+}
+
+#[test]
+fn nested_collections_are_no_errors() {
+    for value in [
+        "[[1, 2], [3]]",
+        "[[], []]",
+        "[..a, [..b], [with, 1]]",
+        "[[[a], [b, c]], [[d]]]",
+        "F([[a, b], []], [x => [x, [y]]])",
+        "new() { [1] = [[2]], [[a]] = [] }",
+        "[(a, [b]), new() { C = [[1]] }]",
+        "x is [[1, ..], [var y, _]] ? [[y]] : []",
+        "[field, [type]]",
+        "a ?? [[]]",
+        "(int[][])[[1], [2, 3]]",
+    ] {
+        for text in [
+            format!("class A {{ object B = {value}; }}"),
+            format!("class A {{ object B => {value}; }}"),
+            format!("class A {{ void B() {{ F({value}); var q = {value}; return {value}; }} }}"),
+        ] {
+            let (tier, told, _) = seen(&text);
+            assert!(matches!(tier, Tier::Whole | Tier::Repaired), "{text}: {told}");
+        }
+    }
 }
 
 #[test]

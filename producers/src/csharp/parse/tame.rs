@@ -250,7 +250,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
                 bodies.push(Body::Value(at + 1..stop));
                 at = stop;
             }
-            "=" if !(is_using(tokens, header) || at > 1 && tokens.is(at - 1, ">") && tokens.is(at - 2, "operator")) => {
+            "=" if !(is_using(tokens, header) || ends_operator(tokens, at)) => {
                 let stop = value_end(tokens, at + 1, true);
                 if stop == at + 1 {
                     fault = fault.or(Some(at));
@@ -305,6 +305,7 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
             "namespace" => return Block::Types,
             "class" | "struct" | "interface" => return Block::Types,
             "record" if tokens.is_word(at + 1) && at + 1 < header.end => return Block::Types,
+            "union" if super::unions::cases(tokens, at + 1).is_some() => return Block::Types,
             "enum" => return Block::Enum,
             "event" => event = true,
             "operator" => return Block::Code,
@@ -342,6 +343,15 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
 /// Whether a literal stands here that its line ends.
 fn is_broken(tokens: &Tokens<'_>, at: usize) -> bool {
     tokens.all.get(at).is_some_and(|token| token.kind == Kind::Unterminated)
+}
+
+/// Whether this `=` is the last token of `operator >=`, `operator >>=` or `operator >>>=`.
+fn ends_operator(tokens: &Tokens<'_>, at: usize) -> bool {
+    let mut first = at;
+    while first > 0 && tokens.is(first - 1, ">") {
+        first -= 1;
+    }
+    first < at && first > 0 && tokens.is(first - 1, "operator")
 }
 
 fn is_using(tokens: &Tokens<'_>, header: usize) -> bool {

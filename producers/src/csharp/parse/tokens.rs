@@ -3,7 +3,7 @@
 
 use crate::csharp::brackets::{self, NO_MATE};
 use crate::csharp::canonical;
-use crate::csharp::lexer::{Kind, Lexed, Token};
+use crate::csharp::lexer::{self, Kind, Lexed, Token};
 use crate::csharp::model::Span;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,8 +13,10 @@ const LONGEST_PATH: usize = 32;
 
 /// Tokens of one file.
 pub(crate) struct Tokens<'t> {
-    /// The text that was lexed.
+    /// The text that was lexed, its names without escapes.
     pub(crate) source: &'t str,
+    /// The text as written; every token begins where it does in `source`.
+    written: &'t str,
     /// All tokens.
     pub(crate) all: Vec<Token>,
     /// Deepest bracket nesting.
@@ -38,7 +40,14 @@ pub(crate) struct Path<'t> {
 }
 
 impl<'t> Tokens<'t> {
+    /// The tokens of a text without escapes in names.
+    #[cfg(test)]
     pub(crate) fn new(source: &'t str, lexed: Lexed) -> Self {
+        Self::of(source, source, lexed)
+    }
+
+    /// The tokens of `source`, which is `written` without the escapes of names.
+    pub(crate) fn of(source: &'t str, written: &'t str, lexed: Lexed) -> Self {
         let angles = canonical::angles(source, &lexed.tokens);
         let (mates, depth) = brackets::mates(source, &lexed.tokens);
         let lines = std::iter::once(0)
@@ -53,6 +62,7 @@ impl<'t> Tokens<'t> {
         let all = lexed.tokens;
         Self {
             source,
+            written,
             depth,
             docs: lexed.docs,
             angle_mates: angle_mates(source, &all, &angles, &mates),
@@ -120,7 +130,10 @@ impl<'t> Tokens<'t> {
             return Span::default();
         };
         let start = self.docs_before(range.start).first().map_or(first.start, |(start, _)| *start);
-        let end = last.end.max(first.end);
+        let mut end = last.end.max(first.end);
+        if end == last.end && last.kind == Kind::Word && !std::ptr::eq(self.source, self.written) {
+            end = lexer::token_end(self.written, last.start as usize) as u32;
+        }
         let (first, last) = (self.line(start), self.line(end - 1));
         Span {
             first,

@@ -7,7 +7,7 @@ use super::header::plain;
 use super::members::{self, Form};
 use super::mentions::Mentions;
 use super::reading::{Extension, Reading};
-use super::types;
+use super::{types, unions};
 use crate::csharp::keywords::is_reserved;
 use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
 use std::ops::Range;
@@ -214,6 +214,10 @@ impl<'t, 'a> Walk<'t, 'a> {
     fn top_level(&mut self, node: tree_sitter::Node<'_>) {
         if self.reading.sound {
             let bytes = self.reading.bytes(node);
+            if !unions::may_be_statement(self.reading.tokens, &self.reading.range(node)) {
+                self.odd.get_or_insert(node.start_byte());
+                return;
+            }
             self.program.get_or_insert(bytes.clone()).end = bytes.end;
         }
     }
@@ -241,6 +245,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         decl.namespace.clone_from(&self.namespaces[self.state.namespace]);
         let own = self.mentions_of_new();
+        if let Some(cases) = unions::cases(tokens, self.reading.range(name).start) {
+            self.mentions[own].add_tokens(tokens, cases);
+        }
         let mut owners = Vec::new();
         let positional = header.positional.len();
         for (member, kind) in header.positional {
@@ -406,6 +413,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             usings: self.usings,
             types,
             top_level,
+            is_app: false,
         }
     }
 

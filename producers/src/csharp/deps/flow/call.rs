@@ -1,7 +1,7 @@
 //! Calls: which overload is meant, what its type parameters are, what lambdas get.
 
 use super::overload::called_with;
-use super::{Flow, Local};
+use super::{CONSTRUCTOR, Flow, Local};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::dotnet;
 use crate::csharp::deps::shape::Shape;
@@ -37,8 +37,12 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn call_simple(&mut self, name: &'f Name, args: &'f [Argument], target: Option<&Shape>) -> Shape {
         let text = name.word.text.as_str();
         match self.find_local(text) {
-            Some(Local::Value(shape)) => return self.invoke(&shape, args),
+            Some(Local::Value(shape)) => {
+                self.passed(name.word.place);
+                return self.invoke(&shape, args);
+            }
             Some(Local::Function(function)) => {
+                self.passed(name.word.place);
                 self.type_arguments(name);
                 let (methods, locals) = (self.methods.len(), self.locals.len());
                 for parameter in &function.type_parameters {
@@ -65,6 +69,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 continue;
             }
             return self.called(found, None, None, name, args, target);
+        }
+        if !self.is_open_scope() {
+            self.passed(name.word.place);
         }
         self.unknown(name, args)
     }
@@ -113,8 +120,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.called(found, None, (!is_type).then_some(on), name, args, target);
         }
         // On a value of unknown type a name alone decides nothing.
-        if !is_type && on.is_known() {
-            let extensions = self.extensions(on, text);
+        if on.is_known() {
+            let extensions = self.extensions(on, text, is_type);
             if !extensions.is_empty() {
                 return self.called(extensions, Some(on), None, name, args, target);
             }
@@ -124,19 +131,18 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         if text == "GetValueOrDefault" && self.is_value_type(on) {
             self.touch(on);
+            self.passed(name.word.place);
             self.arguments(args, &[]);
             return on.clone();
         }
-        if !on.is_known() {
-            // The arguments are gone through below; only their number is told.
-            let call = called_with(name, args, &[], false);
-            self.guessed(text, name.word.place, Some(call));
-        }
+        // The arguments are gone through below; only their number is told.
+        let call = called_with(name, args, &[], false);
+        self.missed(on, text, name.word.place, Some(call));
         self.unknown(name, args)
     }
 
-    /// Extension methods of a name that the usings open and the receiver allows.
-    fn extensions(&self, on: &Shape, name: &str) -> Vec<Candidate<'a>> {
+    /// Extension members of a name that the usings open and the receiver allows: those of its values, or of the type itself.
+    pub(super) fn extensions(&self, on: &Shape, name: &str, of_type: bool) -> Vec<Candidate<'a>> {
         let mut found: Vec<(u32, Candidate<'a>)> = Vec::new();
         let allowed = |candidate: &Candidate<'_>| -> Option<u32> {
             let parameters = candidate.parameters();
@@ -144,7 +150,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
             self.fits(receiver, on, &mut bindings)
         };
-        for candidate in self.world.extensions(name) {
+        for candidate in self.world.extensions(name).into_iter().filter(|one| one.extends_type() == of_type) {
             let key = candidate.owner.key().unwrap_or("");
             let line = self.world.type_line(key);
             let namespace = line.as_ref().map_or("", |line| &line.namespace);
@@ -156,7 +162,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 found.push((score, candidate));
             }
         }
-        for (owner, line) in dotnet::extensions(name) {
+        for (owner, line) in dotnet::extensions(name).iter().filter(|_| !of_type) {
             let namespace = owner.rsplit_once('.').map_or("", |(namespace, _)| namespace);
             if !self.opened.contains(namespace) && !crate::csharp::deps::resolve::IMPLICIT.contains(&namespace) {
                 continue;
@@ -198,7 +204,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Some(value) = value
             && chosen.as_ref().is_none_or(|chosen| chosen.score <= NOT_CALLABLE)
         {
-            let others = self.extensions(value, text);
+            let others = self.extensions(value, text, false);
             let other = self.choose(others.clone(), Some(value), &explicit, args, &shapes);
             if let Some(other) = other.filter(|other| other.score > NOT_CALLABLE) {
                 (chosen, all, extended) = (Some(other), others, Some(value));
@@ -234,14 +240,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         result.substitute(&[], &bindings).bounded()
     }
 
-    /// A constructor call.
-    pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument]) {
-        if args.is_empty() {
-            return;
-        }
+    /// A constructor call, told where the type's name, `new`, `base` or `this` stands.
+    pub(super) fn construct(&mut self, shape: &Shape, args: &'f [Argument], place: u32) {
         let mut found = Vec::new();
         if shape.key().is_some() {
-            self.world.declared(shape, ".ctor", &mut found);
+            self.world.declared(shape, CONSTRUCTOR, &mut found);
         }
         if found.is_empty() {
             if let (Some((parameters, result)), [only]) = (self.world.delegate(shape), args) {
@@ -254,6 +257,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             return;
         }
         let shapes = self.shapes(args);
+        let call = called_with(&Name::default(), args, &shapes, false);
+        self.used(shape, CONSTRUCTOR, place, true, Some(call));
         if let Some(Chosen {
             mut bindings, parameters, ..
         }) = self.choose(found, None, &[], args, &shapes)
@@ -349,6 +354,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                         },
                         None => self.suits(&parameter, &arg.value),
                     };
+                    if matches!(shapes[at], Some(Shape::Unknown)) {
+                        score += self.suits_group(&parameter, &arg.value);
+                    }
                     of_args.push(parameter);
                 } else {
                     of_args.push(Shape::Unknown);
@@ -390,6 +398,35 @@ impl<'f, 'a> Flow<'f, 'a> {
                 -100
             }
             None => 0,
+        }
+    }
+
+    /// How well the name of methods of the type, or of one around it, suits a parameter.
+    fn suits_group(&self, parameter: &Shape, value: &Expression) -> i64 {
+        let Expression::Name(name) = value else { return 0 };
+        if !parameter.is_known() || self.find_local(&name.word.text).is_some() {
+            return 0;
+        }
+        let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
+        let Some(group) = groups.into_iter().find(|group| !group.is_empty()) else {
+            return 0;
+        };
+        let Some((wanted, _)) = self.world.delegate(parameter) else {
+            return 0;
+        };
+        let suits = |method: &Candidate<'_>| {
+            let own = method.parameters();
+            let mut bindings = vec![Shape::Unknown; method.line.arity as usize];
+            own.len() == wanted.len()
+                && own
+                    .iter()
+                    .zip(&wanted)
+                    .all(|((_, own), given)| self.fits(own, given, &mut bindings).is_some())
+        };
+        match group.iter().all(Candidate::is_method) {
+            true if group.iter().any(suits) => 2,
+            true => -100,
+            false => 0,
         }
     }
 
@@ -449,6 +486,15 @@ impl<'f, 'a> Flow<'f, 'a> {
         let returns = std::mem::replace(&mut self.returns, outer);
         self.locals.truncate(locals);
         returns.into_iter().skip(1).find(Shape::is_known).unwrap_or_default()
+    }
+
+    /// The type of an extension property on a value of that type.
+    pub(super) fn extended(&self, property: &Candidate<'a>, on: &Shape) -> Shape {
+        let mut bindings = vec![Shape::Unknown; property.line.arity as usize];
+        if let Some((_, receiver)) = property.parameters().first() {
+            self.fits(receiver, on, &mut bindings);
+        }
+        property.result().substitute(&[], &bindings).bounded()
     }
 
     /// Whether a value of a type can stand for a parameter, and how well; type parameters of the method are bound on the way.

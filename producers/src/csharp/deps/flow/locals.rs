@@ -1,7 +1,7 @@
 //! Locals in scope, found by name in the time of one look-up however many there are.
 
 use super::Local;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The locals of the code that is read: the scopes that are open, one on top of the other.
 #[derive(Default)]
@@ -15,6 +15,11 @@ impl<'f> Locals<'f> {
     /// How many are in scope.
     pub(super) fn len(&self) -> usize {
         self.all.len()
+    }
+
+    /// The names of all that were ever in scope.
+    pub(super) fn names(&self) -> FxHashSet<String> {
+        self.by_name.keys().map(|name| (*name).to_owned()).collect()
     }
 
     /// Declares a local.

@@ -1,6 +1,6 @@
 //! Values that are made: objects with their initialisers, arrays.
 
-use super::{Flow, Use};
+use super::{Flow, NOWHERE, Use, UseKind};
 use crate::csharp::code::ast::{Argument, Expression, Initializer, TypeRef};
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
@@ -29,13 +29,19 @@ impl<'f> Flow<'f, '_> {
                         owner: key.into(),
                         member: None,
                         certain: true,
+                        kind: UseKind::Name,
                         call: None,
                     });
                 }
                 shape
             }
         };
-        self.construct(&shape, args);
+        let named = match kind {
+            Some(TypeRef::Named(segments)) => segments.last().map_or(NOWHERE, |last| last.word.place),
+            Some(_) => NOWHERE,
+            None => place,
+        };
+        self.construct(&shape, args, named);
         self.initialize(&shape, entries);
         shape
     }
@@ -44,7 +50,7 @@ impl<'f> Flow<'f, '_> {
         for entry in entries {
             match entry {
                 Initializer::Member(word, value) => {
-                    let target = self.value_member(shape, &word.text, word.place);
+                    let target = self.written_member(shape, word);
                     self.value(value, Some(&target));
                 }
                 Initializer::Nested(word, entries) => {

@@ -21,7 +21,7 @@ use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeR
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
 use locals::Locals;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -41,6 +41,15 @@ pub struct Found {
     pub uses: Option<Vec<Use>>,
 }
 
+/// Owner of a name that is none of a member of the workspace.
+const NO_MEMBER: &str = "~";
+
+/// The name of constructors.
+const CONSTRUCTOR: &str = ".ctor";
+
+/// The place of what has none in the text.
+const NOWHERE: u32 = u32::MAX;
+
 /// A use of a type or of a member.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
@@ -52,8 +61,54 @@ pub struct Use {
     pub member: Option<String>,
     /// Whether the code decides it.
     pub certain: bool,
+    /// What is done there.
+    pub kind: UseKind,
     /// How it is called, if it is.
     pub call: Option<Call>,
+}
+
+/// What code does with what it names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UseKind {
+    /// Calls it.
+    Call,
+    /// Makes an object with it: a constructor.
+    Construct,
+    /// Names it: as a type, in `nameof`, in code that could not be read.
+    #[default]
+    Name,
+    /// Takes its value.
+    Read,
+    /// Gives it a value.
+    Write,
+}
+
+impl UseKind {
+    /// That of the use of a member that is called or not.
+    fn of(member: &str, call: Option<&Call>) -> Self {
+        match (member, call) {
+            (CONSTRUCTOR, _) => Self::Construct,
+            (_, Some(_)) => Self::Call,
+            (_, None) => Self::Read,
+        }
+    }
+
+    /// Whether no more is known than that it is named.
+    pub fn is_name(&self) -> bool {
+        *self == Self::Name
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Construct => "construct",
+            Self::Name => "name",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
 }
 
 /// What a call tells of the overload that it means.
@@ -172,7 +227,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             .unwrap_or_default();
         for statement in code {
             if let Statement::Return(Expression::Tuple(args)) = statement {
-                self.construct(&base, args);
+                self.construct(&base, args, NOWHERE);
             } else {
                 self.statement(statement);
             }
@@ -230,7 +285,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 match &argument.value {
                     Expression::Assign(left, value) => {
                         let target = match &**left {
-                            Expression::Name(name) => self.value_member(&shape, &name.word.text, name.word.place),
+                            Expression::Name(name) => self.written_member(&shape, &name.word),
                             _ => Shape::Unknown,
                         };
                         self.value(value, Some(&target));
@@ -281,12 +336,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                 };
                 found.external.insert(name.into());
             }
-            if let (Some(uses), Some(key)) = (&mut found.uses, shape.key()) {
+            if let Some(uses) = &mut found.uses {
                 uses.push(Use {
                     place: name.word.place,
-                    owner: key.into(),
+                    owner: shape.key().unwrap_or(NO_MEMBER).into(),
                     member: None,
                     certain: true,
+                    kind: UseKind::Name,
                     call: None,
                 });
             }
@@ -298,6 +354,44 @@ impl<'f, 'a> Flow<'f, 'a> {
         note(&mut self.found.inferred, shape);
     }
 
+    /// The names of the locals that the code declares.
+    pub fn local_names(&self) -> FxHashSet<String> {
+        self.locals.names()
+    }
+
+    /// Notes that a name is that of no member of the workspace: a local, an element of a tuple.
+    fn passed(&mut self, place: u32) {
+        if let Some(uses) = &mut self.found.uses {
+            uses.push(Use {
+                place,
+                owner: NO_MEMBER.into(),
+                member: Some(String::new()),
+                certain: true,
+                kind: UseKind::Name,
+                call: None,
+            });
+        }
+    }
+
+    /// How many uses were noted so far.
+    fn uses(&self) -> usize {
+        self.found.uses.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Says of the uses noted since there were `from` what is done there, of those at `place` or of all.
+    fn done(&mut self, kind: UseKind, from: usize, place: Option<u32>) {
+        let uses = self.found.uses.iter_mut().flat_map(|uses| uses.iter_mut().skip(from));
+        for used in uses.filter(|used| used.member.is_some() && place.is_none_or(|place| place == used.place)) {
+            used.kind = kind;
+        }
+    }
+
+    /// Whether a simple name may be that of a member which is not known: inherited from a base that nothing declares, or opened by such a type.
+    fn is_open_scope(&self) -> bool {
+        let unknown = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
+        self.statics.iter().any(unknown) || self.around.iter().any(|own| self.world.levels(own).iter().any(unknown))
+    }
+
     /// Notes the use of a member of something unknown.
     fn guessed(&mut self, member: &str, place: u32, call: Option<Call>) {
         if let Some(uses) = &mut self.found.uses {
@@ -306,9 +400,28 @@ impl<'f, 'a> Flow<'f, 'a> {
                 owner: "?".into(),
                 member: Some(member.to_owned()),
                 certain: false,
+                kind: UseKind::of(member, call.as_ref()),
                 call,
             });
         }
+    }
+
+    /// Notes the name of a member that a value's type does not seem to have: of a type outside the workspace it is none of the
+    /// workspace's, of any other it may be one that is not known.
+    fn missed(&mut self, on: &Shape, member: &str, place: u32, call: Option<Call>) {
+        if self.is_outside(on) {
+            self.passed(place);
+        } else {
+            self.guessed(member, place, call);
+        }
+    }
+
+    /// Whether a value is of a type that the workspace does not declare: one of .NET, or of a name that none of its types has.
+    fn is_outside(&self, shape: &Shape) -> bool {
+        let Some(key) = shape.key() else {
+            return matches!(shape, Shape::Array(_));
+        };
+        key.starts_with('~') || key.strip_prefix('^').is_some_and(|name| !self.resolver.is_declared(name))
     }
 
     /// Notes the use of a member.
@@ -322,6 +435,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 owner: key.into(),
                 member: Some(member.to_owned()),
                 certain,
+                kind: UseKind::of(member, call.as_ref()),
                 call,
             });
         }

@@ -1,7 +1,7 @@
 //! Operators, assignments and queries.
 
-use super::{Flow, Local};
-use crate::csharp::code::ast::{Clause, Designation, Expression, Operator};
+use super::{Flow, Local, UseKind};
+use crate::csharp::code::ast::{Clause, Designation, Expression, Link, Operator};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
@@ -46,16 +46,34 @@ impl<'f> Flow<'f, '_> {
                 let shape = self.value(right, None);
                 let shapes = self.parts(&shape, parts.len());
                 for (part, shape) in parts.iter().zip(&shapes) {
-                    self.value(&part.value, Some(shape));
+                    self.assigned(&part.value, Some(shape));
                 }
                 shape
             }
             _ => {
-                let target = self.value(left, None);
+                let target = self.assigned(left, None);
                 let shape = self.value(right, Some(&target));
                 if target.is_known() { target } else { shape }
             }
         }
+    }
+
+    /// The type of what an assignment gives a value.
+    fn assigned(&mut self, left: &'f Expression, target: Option<&Shape>) -> Shape {
+        let from = self.uses();
+        let shape = self.value(left, target);
+        let last = match left {
+            Expression::Name(name) => Some(name),
+            Expression::Chain(_, links) => match links.last() {
+                Some(Link::Member(name)) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(name) = last {
+            self.done(UseKind::Write, from, Some(name.word.place));
+        }
+        shape
     }
 
     /// What waiting for a task gives; other shapes stay.

@@ -1,7 +1,7 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
 use super::{Flow, Local};
-use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::mentions::Place;
@@ -31,8 +31,8 @@ impl<'f, 'a> Flow<'f, 'a> {
         match value {
             Expression::Unknown => Shape::Unknown,
             Expression::Literal(literal) => of_literal(*literal),
-            Expression::This => self.around.first().cloned().unwrap_or_default(),
-            Expression::Base => self.base(),
+            Expression::This(_) => self.around.first().cloned().unwrap_or_default(),
+            Expression::Base(_) => self.base(),
             Expression::Name(name) => self.simple(name).shape(),
             Expression::Type(written) => {
                 self.written(written);
@@ -135,7 +135,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 predefined("string")
             }
             Expression::NameOf(inner) => {
+                let from = self.uses();
                 self.value(inner, None);
+                self.done(super::UseKind::Name, from, None);
                 predefined("string")
             }
             Expression::Declaration(kind, designation) => {
@@ -176,8 +178,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         let text = name.word.text.as_str();
         if name.args.is_empty() {
             match self.find_local(text) {
-                Some(Local::Value(shape)) => return Stand::Value(shape),
-                Some(Local::Function(_)) => return Stand::Value(Shape::Unknown),
+                Some(local) => {
+                    self.passed(name.word.place);
+                    return Stand::Value(match local {
+                        Local::Value(shape) => shape,
+                        Local::Function(_) => Shape::Unknown,
+                    });
+                }
                 None => {}
             }
         }
@@ -204,6 +211,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         self.type_arguments(name);
+        if !self.is_open_scope() {
+            self.passed(name.word.place);
+        }
         Stand::Space(segments.to_vec())
     }
 
@@ -272,7 +282,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return Stand::Type(nested);
                 }
                 self.type_arguments(name);
-                Stand::Value(self.value_member(&shape, &name.word.text, name.word.place))
+                Stand::Value(self.member_value(&shape, &name.word.text, name.word.place, true))
             }
             Stand::Space(mut segments) => {
                 segments.push(name.clone());
@@ -308,6 +318,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                         owner: key.into(),
                         member: None,
                         certain: true,
+                        kind: super::UseKind::Name,
                         call: None,
                     });
                 }
@@ -317,24 +328,42 @@ impl<'f, 'a> Flow<'f, 'a> {
         None
     }
 
-    /// The type of a member that is not called.
+    /// The type of a member that gets a value.
+    pub(super) fn written_member(&mut self, shape: &Shape, word: &Word) -> Shape {
+        let from = self.uses();
+        let found = self.value_member(shape, &word.text, word.place);
+        self.done(super::UseKind::Write, from, Some(word.place));
+        found
+    }
+
+    /// The type of a value's member that is not called.
     pub(super) fn value_member(&mut self, shape: &Shape, name: &str, place: u32) -> Shape {
+        self.member_value(shape, name, place, false)
+    }
+
+    /// The type of a member that is not called, of a value or of the type itself.
+    fn member_value(&mut self, shape: &Shape, name: &str, place: u32, of_type: bool) -> Shape {
         match shape {
             Shape::Tuple(parts) => {
                 self.touch(shape);
                 let numbered = name.strip_prefix("Item").and_then(|number| number.parse::<usize>().ok());
                 let by_name = parts.iter().position(|(own, _)| own.as_deref() == Some(name));
                 let at = by_name.or_else(|| numbered.and_then(|number| number.checked_sub(1)));
+                self.passed(place);
                 return at.and_then(|at| parts.get(at)).map(|(_, part)| part.clone()).unwrap_or_default();
             }
             Shape::Anonymous(parts) => {
+                self.passed(place);
                 return parts
                     .iter()
                     .find(|(own, _)| &**own == name)
                     .map(|(_, part)| part.clone())
                     .unwrap_or_default();
             }
-            Shape::Array(_) if matches!(name, "Length" | "LongLength" | "Rank") => return predefined("int"),
+            Shape::Array(_) if matches!(name, "Length" | "LongLength" | "Rank") => {
+                self.passed(place);
+                return predefined("int");
+            }
             _ => {}
         }
         let found = self.members_of(shape, name);
@@ -344,14 +373,25 @@ impl<'f, 'a> Flow<'f, 'a> {
                 if first.is_method() { Shape::Unknown } else { first.result() }
             }
             None => {
+                let extensions = if shape.is_known() {
+                    self.extensions(shape, name, of_type)
+                } else {
+                    Vec::new()
+                };
+                if let Some(first) = extensions.first() {
+                    self.used(&first.owner, name, place, true, None);
+                    return match first.is_extension_property() {
+                        true => self.extended(first, shape),
+                        false => Shape::Unknown,
+                    };
+                }
                 if matches!(name, "Value" | "HasValue") && self.is_value_type(shape) {
                     // Written `T?`: the shape does not keep it for types of the workspace.
                     self.touch(shape);
+                    self.passed(place);
                     return if name == "Value" { shape.clone() } else { predefined("bool") };
                 }
-                if !shape.is_known() {
-                    self.guessed(name, place, None);
-                }
+                self.missed(shape, name, place, None);
                 Shape::Unknown
             }
         }
@@ -404,16 +444,16 @@ impl<'f, 'a> Flow<'f, 'a> {
                 at = 1;
                 Stand::Value(self.call_simple(name, args, if links.len() == 1 { target } else { None }))
             }
-            (Expression::Base, Some(Link::Call(args))) => {
+            (Expression::Base(place), Some(Link::Call(args))) => {
                 at = 1;
                 let base = self.base();
-                self.construct(&base, args);
+                self.construct(&base, args, *place);
                 Stand::Value(Shape::Unknown)
             }
-            (Expression::This, Some(Link::Call(args))) => {
+            (Expression::This(place), Some(Link::Call(args))) => {
                 at = 1;
                 let own = self.around.first().cloned().unwrap_or_default();
-                self.construct(&own, args);
+                self.construct(&own, args, *place);
                 Stand::Value(Shape::Unknown)
             }
             (Expression::Name(name), Some(Link::Member(next))) => match self.color_color(name, next) {

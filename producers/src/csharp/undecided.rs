@@ -1,0 +1,95 @@
+//! Names in code of which binding decided nothing: each may be a use of a member of that name.
+//!
+//! What binding went through it says itself, also where a name is none of a member ([`Flow`](super::deps::flow::Flow) notes locals, types
+//! and members of .NET). The rest stands in code that it could not read, or behind values whose type it does not know.
+
+use super::deps::flow::Use;
+use super::keywords::{is_infix, is_predefined, is_reserved};
+use super::laid::Laid;
+use super::lexer::Kind;
+use rustc_hash::FxHashSet;
+
+/// The names of `laid` from the token `first` on that no use tells of: each name with its byte in the file. `locals` are the names that the
+/// code declares itself.
+pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
+    let text = |at: usize| laid.tokens.get(at).map_or("", |token| token.text(laid.body));
+    let is_word = |at: usize| laid.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
+    let mut decided = vec![false; laid.tokens.len()];
+    for used in uses {
+        let mut at = laid.token_at(used.place);
+        if at >= decided.len() {
+            continue;
+        }
+        decided[at] = true;
+        // Before the name of a type stand namespaces and types.
+        while used.member.is_none() && at >= 2 && matches!(text(at - 1), "." | "::") && is_word(at - 2) {
+            at -= 2;
+            decided[at] = true;
+        }
+    }
+    // The opening brackets around, by token.
+    let mut around: Vec<usize> = Vec::new();
+    let mut found = Vec::new();
+    for at in 0..laid.tokens.len() {
+        let word = text(at);
+        match word {
+            "(" | "[" | "{" => around.push(at),
+            ")" | "]" | "}" => _ = around.pop(),
+            _ => {}
+        }
+        let Some(there) = laid.of_file[at].filter(|_| at >= first && !decided[at] && is_word(at) && !is_reserved(word)) else {
+            continue;
+        };
+        let name = word.strip_prefix('@').unwrap_or(word);
+        let before = at.checked_sub(1).map_or("", text);
+        let is_member = match before {
+            "." | "?." | "->" => true,
+            _ if locals.contains(name) || is_contextual(name) => false,
+            // A declaration: its type stands before the name.
+            ">" | "]" | "goto" | "::" => false,
+            _ if at > 0 && is_word(at - 1) && (!is_reserved(before) || is_predefined(before)) && !is_infix(before) => {
+                matches!(before, "await" | "yield" | "when" | "and" | "or" | "not")
+            }
+            _ => match (text(at + 1), around.last().copied()) {
+                // The name of an argument, a label, a member of an anonymous type.
+                (":", Some(open)) => text(open) == "{" && !matches!(before, ";" | "}"),
+                (":", None) => false,
+                ("=", Some(open)) => !(text(open) == "{" && open > 0 && text(open - 1) == "new"),
+                ("::", _) => false,
+                _ => true,
+            },
+        };
+        if is_member {
+            found.push((name, there.start));
+        }
+    }
+    found
+}
+
+/// Words that mean something where they stand, which no member is called by in code that cannot be read.
+fn is_contextual(word: &str) -> bool {
+    is_infix(word)
+        || matches!(
+            word,
+            "_" | "add"
+                | "async"
+                | "await"
+                | "dynamic"
+                | "field"
+                | "get"
+                | "global"
+                | "init"
+                | "nameof"
+                | "not"
+                | "notnull"
+                | "nint"
+                | "nuint"
+                | "remove"
+                | "scoped"
+                | "set"
+                | "unmanaged"
+                | "value"
+                | "var"
+                | "yield"
+        )
+}

@@ -1,0 +1,93 @@
+//! Uses of members in the fixtures against what the C# compiler says of them (`fixtures/csharp/uses`, made by `scripts/oracle.sh golden`):
+//! none is lost without a word, and none that is told as certain is another's.
+
+use super::fixture::World;
+use super::usages::Place;
+use engine::values::table::Table;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// A name that the compiler binds to a member of the sources.
+#[derive(Deserialize)]
+struct Bound {
+    #[serde(rename = "l")]
+    line: u32,
+    #[serde(rename = "c")]
+    column: u32,
+    #[serde(rename = "t")]
+    name: String,
+    to: String,
+}
+
+impl Bound {
+    /// The type and the name of the member: `N.Outer.Inner`, `Get` of `M:N.Outer.Inner.Get(System.Int32)`.
+    fn member(&self) -> (&str, &str) {
+        let path = self.to[2..].split('(').next().unwrap_or_default();
+        let (owner, name) = path.rsplit_once('.').unwrap_or(("", path));
+        (owner, name.split("``").next().unwrap_or(name))
+    }
+}
+
+fn fixtures() -> BTreeMap<String, (PathBuf, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/csharp");
+    let golden = std::fs::read_dir(root.join("uses")).expect("golden files");
+    let names = golden.map(|file| file.expect("a file").path());
+    let pairs = names.map(|golden| {
+        let name = golden.file_stem().expect("a name").to_string_lossy().into_owned();
+        let source = ["features", "rules"].map(|part| root.join(part).join(format!("{name}.cs")));
+        let source = source.into_iter().find(|file| file.exists()).expect("the source of a golden file");
+        (name, (source, golden))
+    });
+    pairs.collect()
+}
+
+#[test]
+fn no_use_of_a_member_is_lost() {
+    let mut differences = Vec::new();
+    let (mut certain, mut all) = (0, 0);
+    for (name, (source, golden)) in fixtures() {
+        let text = std::fs::read_to_string(&source).expect("text");
+        let golden = std::fs::read_to_string(&golden).expect("text");
+        let bound: Vec<Bound> = golden.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect();
+        let world = World::of_texts(&[("a.cs", text.as_str())]);
+        let mut places: BTreeMap<(u32, u32), BTreeSet<(String, String, bool)>> = BTreeMap::new();
+        for key in world.keys() {
+            let table = world.output("usages", &key).bytes;
+            let table = Table::open(&table).expect("a table");
+            for (row, value) in table.rows() {
+                let Some((owner, member)) = row.split_once('#') else { continue };
+                let found: Vec<Place> = serde_json::from_slice(value).expect("places");
+                for place in found {
+                    let owner = owner.replace('+', ".");
+                    let known = (owner, member.to_owned(), place.elsewhere);
+                    places.entry((place.line, place.column)).or_default().insert(known);
+                }
+            }
+        }
+        let types: BTreeSet<String> = world.keys().iter().map(|key| key.replace('+', ".")).collect();
+        for use_ in bound
+            .iter()
+            .filter(|use_| types.contains(use_.member().0) && !use_.to.contains("#ctor"))
+        {
+            all += 1;
+            let (owner, member) = use_.member();
+            let at = places.get(&(use_.line, use_.column));
+            let is = |(found, name, elsewhere): &&(String, String, bool)| name == member && found == owner && !elsewhere;
+            let may = |(found, name, elsewhere): &&(String, String, bool)| name == member && (found == "?" || *elsewhere || found == owner);
+            let place = format!("{name}:{}:{} {}", use_.line, use_.column, use_.to);
+            match at {
+                Some(at) if at.iter().any(|found| is(&found)) => certain += 1,
+                Some(at) if at.iter().any(|found| may(&found)) => differences.push(format!("possible {place}")),
+                _ => differences.push(format!("lost {place}")),
+            }
+            let wrong = at
+                .into_iter()
+                .flatten()
+                .filter(|(found, name, elsewhere)| found != "?" && !elsewhere && name == &use_.name && found != owner);
+            differences.extend(wrong.map(|(found, ..)| format!("wrong {place}: {found}")));
+        }
+    }
+    assert!(all > 90, "only {all} uses were compared");
+    insta::assert_snapshot!(format!("{certain} of {all}\n{}", differences.join("\n")));
+}
