@@ -542,7 +542,7 @@ impl Context {
             }
             return;
         }
-        for text in diagnostic::texts(diagnostics, self.err) {
+        for text in diagnostic::brief_texts(diagnostics, self.err) {
             note_line!("{text}");
         }
     }

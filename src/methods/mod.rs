@@ -6,6 +6,7 @@
 
 mod access;
 mod arguments;
+mod call_graph;
 pub mod command;
 mod context_build;
 mod context_build_told;
@@ -13,6 +14,7 @@ mod context_live;
 mod context_live_look;
 mod edit;
 mod edit_line;
+mod implementations;
 pub mod investigate;
 mod operation;
 mod outline;
@@ -198,6 +200,9 @@ pub static METHODS: &[Entry] = &[
     entry::<outline::Outline>(),
     entry::<source::SourceOf>(),
     entry::<usages::UsagesOf>(),
+    entry::<implementations::ImplementationsOf>(),
+    entry::<call_graph::Callers>(),
+    entry::<call_graph::Callees>(),
     entry::<relations::Deps>(),
     entry::<relations::Rdeps>(),
     entry::<semantic::SemanticOf>(),

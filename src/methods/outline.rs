@@ -21,7 +21,8 @@ use workbench::symbols::state::{Freshness, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outline {
-    /// Types, by any unambiguous name (NodeStore, Core.NodeStore), their members (NodeStore#Get, 'NodeStore#*'), or labels.
+    /// Types, by any unambiguous name (NodeStore, Core.NodeStore; NodeStore@Project where several projects have one, @loose where none compiles
+    /// it), their members (NodeStore#Get, 'NodeStore#*'), or labels.
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(
         alias = "symbol",

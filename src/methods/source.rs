@@ -1,7 +1,7 @@
 //! `source`: the text of types, members and files.
 
 use super::access::denied;
-use super::symbols::{meant as symbol, notes};
+use super::symbols::{meant_with_overloads, notes};
 use super::window::root;
 use super::{Effect, Method, arguments};
 use crate::context::Failed;
@@ -25,7 +25,7 @@ use workbench::symbols::state::State;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceOf {
-    /// Types or members, by any unambiguous name; files by path, with lines if wanted (src/A.cs:10-40).
+    /// Types or members, by any unambiguous name, of a method all its overloads (Type.Method); files by path, with lines if wanted (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
     pub symbols: Vec<String>,
@@ -54,9 +54,9 @@ pub struct Texts {
     state: State,
 }
 
-/// What is asked for: a symbol, and what it was called when it was asked for by a name of before, or what was found in a file.
+/// What is asked for: a symbol or all overloads of a name, and what it was called when it was asked for by a name of before, or what was found in a file.
 enum Meant {
-    Symbol(Box<Candidate>, Option<String>),
+    Symbols(Vec<Candidate>, Option<String>),
     File(Source),
 }
 
@@ -68,7 +68,7 @@ impl Method for SourceOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Texts, Failed> {
         let (meant, failed) = self.meant(desk)?;
-        let symbols: Vec<&Candidate> = meant.iter().filter_map(Meant::symbol).collect();
+        let symbols: Vec<&Candidate> = meant.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
             true => State::default(),
             false => desk.names()?.state(symbols.iter().flat_map(|symbol| &symbol.files)),
@@ -81,13 +81,15 @@ impl Method for SourceOf {
         });
         let mut sources = Vec::with_capacity(meant.len());
         for one in meant {
-            sources.extend(match one {
-                Meant::File(source) => Some(source),
-                Meant::Symbol(found, former) => {
-                    state = state.renamed(former.as_deref(), &found.path);
-                    of_symbols.next()
+            match one {
+                Meant::File(source) => sources.push(source),
+                Meant::Symbols(found, former) => {
+                    if let [found] = found.as_slice() {
+                        state = state.renamed(former.as_deref(), &found.path);
+                    }
+                    sources.extend(of_symbols.by_ref().take(found.len()));
                 }
-            });
+            }
         }
         if let Some(room) = desk.context.room() {
             let room = beside(room, &sources, &failed);
@@ -141,10 +143,10 @@ fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
 }
 
 impl Meant {
-    fn symbol(&self) -> Option<&Candidate> {
+    fn symbols(&self) -> &[Candidate] {
         match self {
-            Self::Symbol(found, _) => Some(found),
-            Self::File(_) => None,
+            Self::Symbols(found, _) => found,
+            Self::File(_) => &[],
         }
     }
 }
@@ -174,9 +176,9 @@ impl SourceOf {
                 Err(refused) if asked.is_path() => Err(not_shown(&refused)),
                 Ok(_) | Err(_) => {
                     let names = desk.names()?;
-                    match symbol(desk, &names, text) {
+                    match meant_with_overloads(desk, &names, text) {
                         Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => Err(no_file(desk, asked)?),
-                        found => found.map(|(found, former)| Meant::Symbol(Box::new(found), former)),
+                        found => found.map(|(found, former)| Meant::Symbols(found, former)),
                     }
                 }
             };

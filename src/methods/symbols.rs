@@ -70,6 +70,13 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
     }
 }
 
+/// The type or member that a symbol means, or all overloads of a name, and what it was called before.
+pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
+    let found = resolution(desk, names, symbol, MOST)?;
+    let all = told(desk, None, symbol, "outline", found.meant_with_overloads().map(<[_]>::to_vec))?;
+    Ok((all, found.former))
+}
+
 /// The one type or member that a symbol means.
 pub fn meant(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, workbench::symbols::resolve::SHOWN)?;
@@ -123,7 +130,7 @@ impl From<SymbolError> for Failed {
     }
 }
 
-/// The labels of a target of what a symbol means, by all names that there are: one, or those of a pattern. `command` is who asks, if it has a
+/// The labels of a target of what a symbol means, by all names that there are: one, all overloads of a name, or those of a pattern. `command` is who asks, if it has a
 /// `--last-good`.
 pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<Vec<String>, Failed> {
     let names = desk.names()?;
@@ -131,28 +138,32 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
     }
-    Ok(vec![label_of_one(desk, command, symbol, target, &found)?])
+    let all = told(desk, Some(command), symbol, target, found.meant_with_overloads().map(<[_]>::to_vec))?;
+    remark_renamed(desk, symbol, target, &found)?;
+    Ok(all.iter().map(|one| one.label(target)).collect())
 }
 
 /// The label of a target of the one type or member that a symbol means; a pattern that fits several means none. Else as [`found_by_name`].
 pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<String, Failed> {
     let names = desk.names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
-    label_of_one(desk, command, symbol, target, &found)
+    let one = told(desk, Some(command), symbol, target, found.meant().cloned())?;
+    remark_renamed(desk, symbol, target, &found)?;
+    Ok(one.label(target))
 }
 
-fn label_of_one(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str, found: &Resolution) -> Result<String, Failed> {
-    let one = told(desk, Some(command), symbol, target, found.meant().cloned())?;
+/// Says that a symbol is found by a name of before.
+fn remark_renamed(desk: &mut Desk<'_>, symbol: &str, target: &str, found: &Resolution) -> Result<(), Failed> {
     if found.former.is_some() {
         let context = desk.context;
         let (workspace, session) = desk.open()?;
         last_good::remark_renamed(context, workspace, session, &format!("//types/{symbol}:{target}"))?;
     }
-    Ok(one.label(target))
+    Ok(())
 }
 
 /// Of a pattern no more symbols are meant.
-const MOST: usize = 1000;
+pub const MOST: usize = 1000;
 
 /// The notes of a state, as lines below an answer.
 pub fn notes(state: &State) -> String {

@@ -3,7 +3,7 @@
 use super::{Style, printable};
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use unicode_width::UnicodeWidthStr;
 
 /// Candidates shown; the true count is always said.
@@ -20,6 +20,31 @@ pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let mut told = HashSet::new();
     let texts = diagnostics.iter().map(|one| text(one, style));
     texts.filter(|text| told.insert(text.clone())).collect()
+}
+
+/// Notes and warnings about code that are shown of one kind.
+const OF_A_KIND: usize = 3;
+
+/// Diagnostics as text, of notes and warnings about code the first of each kind, and how many more there are.
+pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
+    let is_counted = |one: &Diagnostic| one.severity != Severity::Error && one.code.starts_with("CS-");
+    let mut told = HashSet::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut texts = Vec::new();
+    for one in diagnostics {
+        let text = text(one, style);
+        if !told.insert(text.clone()) {
+            continue;
+        }
+        let count = counts.entry(&one.code).or_default();
+        *count += usize::from(is_counted(one));
+        if *count <= OF_A_KIND {
+            texts.push(text);
+        }
+    }
+    let more = counts.into_iter().filter(|(_, count)| *count > OF_A_KIND);
+    texts.extend(more.map(|(code, count)| style.dim(&format!("… {} more {code}, `cortex status --json` lists them", count - OF_A_KIND))));
+    texts
 }
 
 /// `error[E_CODE] place: sentence`, the line it is about, then the facts and the next step.
@@ -44,27 +69,24 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         let line = diagnostic.place.as_ref().map_or(0, |place| place.line);
         underline(&mut text, line, excerpt, style);
     }
-    let mut fact = |name: &str, value: &str| {
+    let fact = |name: &str, value: &str| {
         let value = value.replace('\n', "\n         ");
-        text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name}:"))));
+        format!("\n  {} {value}", style.dim(&format!("{name}:")))
     };
     if let Some(found) = &diagnostic.found {
-        fact("found", &shown(found));
+        text.push_str(&fact("found", &shown(found)));
     }
     if diagnostic.candidates.len() > 1 {
-        let count = diagnostic.candidates.len();
-        let more = if count > SHOWN {
-            format!(", … ({count} in all)")
-        } else {
-            String::new()
-        };
-        fact(
-            "could be",
-            &printable(&format!("{}{more}", diagnostic.candidates[..count.min(SHOWN)].join(", "))),
-        );
+        // One a line, to be pasted.
+        let shown = diagnostic.candidates.iter().take(SHOWN);
+        let mut lines: Vec<String> = shown.map(|one| printable(&one.replace('\n', "\\n"))).collect();
+        if diagnostic.candidates.len() > SHOWN {
+            lines.push(format!("… {} in all", diagnostic.candidates.len()));
+        }
+        text.push_str(&format!("\n  {}\n    {}", style.dim("could be:"), lines.join("\n    ")));
     }
     if let Some(hint) = &diagnostic.hint {
-        fact("help", &printable(hint));
+        text.push_str(&fact("help", &printable(hint)));
     }
     text
 }
@@ -205,6 +227,37 @@ mod tests {
         let said = |label: &str, line| Diagnostic::warning("W_X", "odd").label(label).at("a.cs", line, 1);
         let all = [said("//a:x", 1), said("//a:y", 1), said("//a:x", 2)];
         assert_eq!(texts(&all, Style::stdout(When::Never)).len(), 2);
+    }
+
+    #[test]
+    fn notes_of_one_kind_are_counted_and_errors_are_all_shown() {
+        use crate::cli::When;
+        let note = |line| Diagnostic::new(Severity::Note, "CS-X", "odd").at("a.cs", line, 1);
+        let error = |line| Diagnostic::error("CS-Y", "bad").at("a.cs", line, 1);
+        let mut all: Vec<Diagnostic> = (1..=5).map(note).collect();
+        all.extend((1..=5).map(error));
+        let texts = brief_texts(&all, Style::stdout(When::Never));
+        assert_eq!((texts.len(), texts[0].as_str()), (9, "note[CS-X] a.cs:1:1: odd"));
+        assert_eq!(texts[8], "… 2 more CS-X, `cortex status --json` lists them");
+        all.truncate(3);
+        assert_eq!(brief_texts(&all, Style::stdout(When::Never)).len(), 3);
+    }
+
+    #[test]
+    fn candidates_stand_one_a_line() {
+        use crate::cli::When;
+        let candidates = ["N.A@One", "N.A@Two"].map(str::to_owned).to_vec();
+        let said = text(
+            &Diagnostic::error("AmbiguousSymbol", "two")
+                .found("A")
+                .hint("choose")
+                .candidates(candidates),
+            Style::stdout(When::Never),
+        );
+        assert_eq!(
+            said,
+            "error[AmbiguousSymbol]: two\n  found: A\n  could be:\n    N.A@One\n    N.A@Two\n  help: choose"
+        );
     }
 
     #[test]

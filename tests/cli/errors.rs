@@ -57,7 +57,9 @@ fn targets_that_are_not_there() {
     insta::assert_snapshot!(bench.run(&["build", "//docs/docs/c.md:words"]).all(), @"
     exit 2
     error[E_NO_TARGET] //docs/docs/c.md:words: no target matches //docs/docs/c.md:words
-      could be: //docs/docs/a.md:words, //docs/docs/b.md:words
+      could be:
+        //docs/docs/a.md:words
+        //docs/docs/b.md:words
       help: did you mean //docs/docs/a.md:words?
     ");
     let json = bench.run(&["build", "//index:totla", "--output", "json"]);
@@ -73,7 +75,9 @@ fn a_name_with_several_meanings() {
     insta::assert_snapshot!(bench.run(&["build", "//docs/a.md:words"]).all(), @"
     exit 2
     error[E_AMBIGUOUS] //docs/a.md:words: 'a.md' means 2 targets
-      could be: //docs/docs/a.md:words, //docs/docs/more/a.md:words
+      could be:
+        //docs/docs/a.md:words
+        //docs/docs/more/a.md:words
       help: write enough of the name for one of them to be meant
     ");
 }
@@ -260,7 +264,9 @@ fn names_that_are_taken_away_are_names_too() {
     insta::assert_snapshot!(bench.run(&["build", "//docs/...", "-//docs/docs/c.md:words"]).all(), @"
     exit 2
     error[E_NO_TARGET] //docs/docs/c.md:words: no target matches //docs/docs/c.md:words
-      could be: //docs/docs/a.md:words, //docs/docs/b.md:words
+      could be:
+        //docs/docs/a.md:words
+        //docs/docs/b.md:words
       help: did you mean //docs/docs/a.md:words?
     ");
     let nothing = bench.run(&["build", "//docs/...", "-//docs/*z:words", "--output", "json"]);

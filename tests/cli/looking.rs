@@ -193,7 +193,10 @@ fn outlines_of_several_symbols() {
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
       found: NodeStroe
-      could be: MemoTree.Core.NodeStore, MemoTree.Core.NodeTree, MemoTree.Core.INodeStore
+      could be:
+        MemoTree.Core.NodeStore
+        MemoTree.Core.NodeTree
+        MemoTree.Core.INodeStore
       help: did you mean MemoTree.Core.NodeStore?
     ");
 }
@@ -226,14 +229,18 @@ fn usages_of_types_and_members() {
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore.Gte
-      could be: MemoTree.Core.NodeStore#Get(NodeId), MemoTree.Core.IRepository`2#Get(TKey)
+      could be:
+        MemoTree.Core.NodeStore#Get(NodeId)
+        MemoTree.Core.IRepository`2#Get(TKey)
       help: did you mean MemoTree.Core.NodeStore#Get(NodeId)?
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore#Gte(System.Int32)"]).all(), @"
     exit 2
     error[SymbolNotFound]: no type or member of this name is known
       found: NodeStore#Gte(System.Int32)
-      could be: MemoTree.Core.NodeStore#Get(NodeId), MemoTree.Core.IRepository`2#Get(TKey)
+      could be:
+        MemoTree.Core.NodeStore#Get(NodeId)
+        MemoTree.Core.IRepository`2#Get(TKey)
       help: did you mean MemoTree.Core.NodeStore#Get(NodeId)?
     ");
     insta::assert_snapshot!(bench.run(&["usages", "NodeStore.Qqqqqqqqqqqq"]).all(), @"

@@ -11,6 +11,7 @@ mod edit;
 mod errors;
 mod foretold;
 mod gone;
+mod hierarchy;
 mod journey;
 mod live;
 mod live_sessions;

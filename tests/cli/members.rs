@@ -48,13 +48,17 @@ fn a_member_is_a_target_of_its_own() {
     insta::assert_snapshot!(bench.run(&["show", "//types/Shelf#Get:code"]).all(), @"
     exit 2
     error[E_AMBIGUOUS] //types/N.Shelf#Get:code: 'Get' means 2 targets
-      could be: //types/N.Shelf#Get(int):code, //types/N.Shelf#Get(int%3F,string):code
+      could be:
+        //types/N.Shelf#Get(int):code
+        //types/N.Shelf#Get(int%3F,string):code
       help: write enough of the name for one of them to be meant
     ");
     insta::assert_snapshot!(bench.run(&["show", "//types/Shelf#Gte(int):code"]).all(), @"
     exit 2
     error[E_NO_TARGET] //types/Shelf#Gte(int):code: no target matches //types/Shelf#Gte(int):code
-      could be: //types/N.Shelf#Get(int):code, //types/N.Shelf#Get(int%3F,string):code
+      could be:
+        //types/N.Shelf#Get(int):code
+        //types/N.Shelf#Get(int%3F,string):code
       help: did you mean //types/N.Shelf#Get(int):code?
     ");
     insta::assert_snapshot!(bench.run(&["show", "//types/Shlf#Size:code"]).all(), @"
@@ -534,6 +538,9 @@ fn a_limit_of_none_lists_none_and_counts_all() {
         ("search", "Node", "hits"),
         ("rdeps", "NodeTree", "types"),
         ("usages", "NodeStore.Get", "certain"),
+        ("implementations", "INodeExporter", "implementations"),
+        ("callers", "NodeStore.Get", "places"),
+        ("callees", "NodeStore.Render", "places"),
     ] {
         let answer = bench.run(&[method, symbol, "--limit", "0", "--json"]).json();
         let (listed, total) = (answer[list].as_array().map(Vec::len), answer["total"].as_u64());

@@ -1,7 +1,7 @@
 //! Short names: which item of a set a text on the command line means.
 //!
 //! An item is meant by itself, or by any ending of it that starts after a separator (`.`, `+`, `/`), without its arity mark (`` `2 ``) or project
-//! mark (`@Name`) if one likes; upper and lower case count only when they are needed to decide. A text with several meanings is an
+//! mark (`@Name`) if one likes, and never by an ending of the project mark alone; upper and lower case count only when they are needed to decide. A text with several meanings is an
 //! error that lists them, never a guess.
 
 use crate::values::fold::{same, strip_end};
@@ -82,7 +82,9 @@ pub fn resolve_inner<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
 
 fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
     let unplaced = without_project(item);
-    let forms = [Some(item), unplaced, plain(unplaced.unwrap_or(item))];
+    // A project's name is no name of what it compiles.
+    let whole = Some(item).filter(|_| unplaced.is_none() || wanted.contains('@'));
+    let forms = [whole, unplaced, plain(unplaced.unwrap_or(item))];
     forms.into_iter().flatten().any(|form| is_ending(form, wanted, exact))
 }
 
@@ -187,7 +189,8 @@ mod tests {
         assert_eq!(resolve("Q@Some.Cli", &items), Resolution::One("P.Q@Some.Cli"));
         assert_eq!(resolve("Only", &items), Resolution::One("P.Only`1@Some.Cli"));
         assert_eq!(resolve("Only`1", &items), Resolution::One("P.Only`1@Some.Cli"));
-        assert_eq!(resolve("a", &items), Resolution::None);
-        assert_eq!(resolve("a/b", &items), Resolution::None);
+        for nothing in ["a", "a/b", "Cli", "Core.csproj", "Some.Core.csproj"] {
+            assert_eq!(resolve(nothing, &items), Resolution::None, "{nothing}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Which words of a declaration name a type: not the name that is declared, nor those of parameters; and what stands before a nested type's name.
 
-use super::lexer::{Kind, Token};
+use super::lexer::{Kind, Token, lex};
 use super::types::symbol_of;
 use std::ops::Range;
 
@@ -117,10 +117,24 @@ impl<'t> Words<'t> {
     }
 }
 
+/// Where in the text of a declaration the name stands that it declares, or else where its first token does.
+pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usize> {
+    let tokens = lex(text).tokens;
+    let words = Words { text, tokens: &tokens };
+    let header = words.header_of_member(0..tokens.len());
+    let is_last_of_several = |at: &usize| words.word(*at) == name && matches!(words.at(*at + 1), "," | "=" | ";");
+    let found = match is_type {
+        true => words.declared_by_type(header.clone(), name),
+        false => None,
+    };
+    let found = found.or_else(|| words.declared_by_member(header, name));
+    let found = found.or_else(|| (0..tokens.len()).find(is_last_of_several));
+    tokens.get(found.unwrap_or(0)).map(|token| token.start as usize)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csharp::lexer::lex;
 
     /// The header of a member with marks: `^` before a word that names the type `Foo`.
     fn marked(text: &str) -> String {

@@ -11,11 +11,12 @@ pub mod code;
 pub mod complete;
 mod condition;
 pub mod conflicts;
-mod declared_names;
+pub mod declared_names;
 pub mod defines;
 pub mod dependencies;
 pub mod deps;
 pub mod doc_bases;
+mod duplicates;
 #[cfg(test)]
 mod edit_tests;
 mod escapes;

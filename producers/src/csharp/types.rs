@@ -4,6 +4,7 @@
 //! has a row `Symbol@Scope`, so that neither hides the other; a note says so. It looks at declarations only: neither bodies nor
 //! documentation reach this table.
 
+use super::duplicates::{self, Duplicate, Kind};
 use super::hashes::Access;
 use super::ids::{TYPE_FORM, kind_word, type_hash};
 use super::layout::Layout;
@@ -157,37 +158,35 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
     };
     let mut keys = Vec::with_capacity(found.len());
     let mut hashes = Vec::with_capacity(found.len());
-    let mut twice: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut duplicates: Vec<Duplicate<'_>> = Vec::new();
     for ((symbol, scope), part) in found {
         if times[symbol.as_str()] > 1 {
             let name = scope_name(*scope);
             hashes.push(type_hash(symbol, part.kind, part.arity, Some(&name)));
             let key = format!("{symbol}@{name}");
-            twice.entry(symbol).or_default().push(key.clone());
+            apart(&mut duplicates, symbol, &key, *scope, part);
             keys.push(key);
         } else {
             hashes.push(type_hash(symbol, part.kind, part.arity, None));
             keys.push(symbol.clone());
         }
     }
-    for (symbol, keys) in twice {
-        let message = format!("{symbol} is declared {} times, in different projects or files", keys.len());
-        diagnostics.push(Diagnostic::new(Severity::Note, "CS-SAME-SYMBOL", message).candidates(keys));
-    }
     for ((symbol, scope), part) in found.iter().filter(|(_, part)| part.parts > 1 && !part.partial) {
-        let severity = if matches!(scope, Scope::Loose) {
-            Severity::Note
-        } else {
-            Severity::Warning
-        };
-        let message = format!(
-            "{symbol} is declared {} times in {} without 'partial'; its parts were merged",
-            part.parts,
-            scope_name(*scope)
-        );
-        let files = part.files.iter().cloned().collect();
-        diagnostics.push(Diagnostic::new(severity, "CS-DECLARED-TWICE", message).candidates(files));
+        let is_loose = matches!(scope, Scope::Loose);
+        duplicates.push(Duplicate {
+            kind: if is_loose { Kind::MergedLoose } else { Kind::Merged },
+            symbol,
+            candidates: part.files.iter().cloned().collect(),
+            message: format!(
+                "{symbol} is declared {} times in {} without 'partial'; its parts were merged",
+                part.parts,
+                scope_name(*scope)
+            ),
+            files: part.files.iter().map(String::as_str).collect(),
+            is_loose,
+        });
     }
+    diagnostics.extend(duplicates::summaries(&duplicates));
     let ids = TYPE_FORM.assign(&hashes);
     let widened = ids.iter().filter(|id| id.widened).count();
     if widened > 0 {
@@ -218,6 +217,33 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
             (key, json(&row))
         })
         .collect()
+}
+
+/// Notes one of several declarations of a symbol that are types of their own; those of one symbol follow each other.
+fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, scope: Scope<'_>, part: &'a Found) {
+    if duplicates.last().is_none_or(|last| last.symbol != symbol) {
+        duplicates.push(Duplicate {
+            kind: Kind::Apart,
+            symbol,
+            candidates: Vec::new(),
+            message: String::new(),
+            files: BTreeSet::new(),
+            is_loose: false,
+        });
+    }
+    if let Some(all) = duplicates.last_mut() {
+        all.candidates.push(key.to_owned());
+        all.message = format!(
+            "{symbol} is declared {} times, in different projects or files",
+            all.candidates.len()
+        );
+        // Beside what none compiles, which comes first, what a project does is no copy.
+        let is_loose = matches!(scope, Scope::Loose);
+        all.is_loose |= is_loose;
+        if is_loose || !all.is_loose {
+            all.files.extend(part.files.iter().map(String::as_str));
+        }
+    }
 }
 
 /// JSON bytes of a value of ours.

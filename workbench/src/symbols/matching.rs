@@ -67,8 +67,9 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
     (how, preferred(symbols, names, scope, found))
 }
 
-/// Of several types that names mean, those that a project compiles go before those that none does, and, of names without type arguments, types
-/// without type parameters before those with some. Another is meant by its mark: `@loose`, `` `1 ``.
+/// Of several types that names mean, those that a project compiles go before those that none does, those whose names begin in a namespace before
+/// those that stand in a type which is not named, and, of names without type arguments, types without type parameters before those with some.
+/// Another is meant by its mark (`@loose`, `` `1 ``) or its outer type.
 fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut found: Vec<usize>) -> Vec<usize> {
     let mut prefer = |is_preferred: &dyn Fn(&usize) -> bool| {
         if found.len() > 1 && found.iter().any(is_preferred) {
@@ -78,6 +79,7 @@ fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut foun
     if scope.is_none() {
         prefer(&|&at| symbols.row(at).is_ok_and(|row| row.project.is_some()));
     }
+    prefer(&|&at| !begins_in_type(symbol_of(symbols.key(at)), names.len()));
     if names
         .last()
         .is_some_and(|last| last.arguments.is_none() && !last.name.contains('`'))
@@ -85,6 +87,12 @@ fn preferred(symbols: &Symbols, names: &[Segment], scope: Option<&str>, mut foun
         prefer(&|&at| arity(symbols.key(at)) == 0);
     }
     found
+}
+
+/// Whether the first of the last `count` names of a symbol stands in a type.
+fn begins_in_type(symbol: &str, count: usize) -> bool {
+    let before = symbol.rmatch_indices(['.', '+']).nth(count - 1);
+    before.is_some_and(|(_, separator)| separator == "+")
 }
 
 /// Of what has keys of types that which names mean best: in the case as written before others, as a whole before an end, with as many type

@@ -73,6 +73,11 @@ impl Candidate {
         engine::values::label::halves(&self.path).map(|(_, member)| member)
     }
 
+    /// Name of the member, without arity and parameters.
+    pub fn member_name(&self) -> Option<&str> {
+        self.member().map(name_in)
+    }
+
     /// The label of a target of it: `outline` and `code` of a member, `outline`, `structure` … of a type.
     pub fn label(&self, target: &str) -> String {
         match self.member() {
@@ -80,6 +85,14 @@ impl Candidate {
             None => type_label(self.key(), target),
         }
     }
+}
+
+/// A member's name in its key, without arity and parameters.
+fn name_in(member: &str) -> &str {
+    let name = engine::planning::symbol::name_of(member);
+    name.rsplit_once('`')
+        .filter(|(_, count)| count.bytes().all(|byte| byte.is_ascii_digit()))
+        .map_or(name, |(name, _)| name)
 }
 
 /// The one symbol that is meant.
@@ -134,6 +147,25 @@ impl Resolution {
         Ok(self.meant()?.label(target))
     }
 
+    /// All overloads of one name in one type, when they are what is meant.
+    pub fn overloads(&self) -> Option<&[Candidate]> {
+        let first = self.candidates.first()?;
+        let is_meant = self.how.is_some_and(|how| how != How::Fuzzy) && self.candidates.len() == self.total && self.total > 1;
+        let is_same = |one: &Candidate| one.key() == first.key() && one.member_name() == first.member_name();
+        (is_meant && first.member().is_some() && self.candidates.iter().all(is_same)).then_some(&self.candidates)
+    }
+
+    /// The candidate that is meant, or all overloads of one name.
+    ///
+    /// # Errors
+    /// As [`Resolution::meant`].
+    pub fn meant_with_overloads(&self) -> Result<&[Candidate], SymbolError> {
+        match self.overloads() {
+            Some(all) => Ok(all),
+            None => self.meant().map(std::slice::from_ref),
+        }
+    }
+
     /// The candidate that is meant.
     ///
     /// # Errors
@@ -158,13 +190,41 @@ impl Resolution {
             return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint).candidates(shown)));
         }
         let why = Diagnostic::error("AmbiguousSymbol", format!("{} types or members have this name", self.total));
-        let hint = match self.total > shown.len() {
-            true => format!(
-                "write enough of the name for one of them to be meant; these are the first {}",
-                shown.len()
-            ),
-            false => "write enough of the name for one of them to be meant".to_owned(),
-        };
+        let mut hint = "write one of these names".to_owned();
+        if self.total > shown.len() {
+            hint.push_str(&format!(" (the first {} of {})", shown.len(), self.total));
+        }
+        if shown.iter().any(|path| path.contains('@')) {
+            hint.push_str("; behind @ stands the project that compiles the type, or the file that has it to itself; @loose: none");
+        }
         Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::{Options, resolve};
+    use super::super::samples::Sample;
+
+    #[test]
+    fn overloads_of_one_name_are_meant_together() {
+        let text = "class A { void Go() { } void Go(int a) { } void Go<T>(T a) { } } class B { void Go() { } }";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let meant = |sample: &mut Sample, text: &str| {
+            let symbols = sample.names();
+            let found = resolve(&symbols, sample, text, &Options::default()).expect("a resolution");
+            let all = found.meant_with_overloads().map_err(|error| error.diagnostic.code);
+            all.map(|all| all.iter().map(|one| one.path.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            meant(&mut sample, "A.Go"),
+            Ok(vec!["A#Go()".to_owned(), "A#Go(int)".to_owned(), "A#Go`1(T)".to_owned()])
+        );
+        assert_eq!(meant(&mut sample, "A.Go(int)"), Ok(vec!["A#Go(int)".to_owned()]));
+        assert_eq!(meant(&mut sample, "Go"), Err("AmbiguousSymbol".to_owned()));
+        assert_eq!(
+            meant(&mut sample, "A.G*"),
+            Ok(vec!["A#Go()".to_owned(), "A#Go(int)".to_owned(), "A#Go`1(T)".to_owned()])
+        );
     }
 }

@@ -1,10 +1,12 @@
 //! Symbols: what names mean, and what is known of the types and members behind them. Pure over outputs of targets: nothing here builds, prints
 //! or remembers. Answers are values; what cannot be answered is a [`outputs::SymbolError`] with a diagnostic.
 
+pub mod call_graph;
 pub mod calls;
 pub mod distance;
 pub mod file;
 pub mod fitting;
+pub mod hierarchy;
 pub mod humps;
 pub mod index;
 pub mod matching;
@@ -14,6 +16,7 @@ mod numbers;
 pub mod outputs;
 pub mod overloads;
 pub mod path;
+pub mod places;
 pub mod relations;
 pub mod resolve;
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub struct Overload {
     pub files: Vec<String>,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
+    /// Whether it overrides a base's.
+    pub is_override: bool,
     /// Whether it is called without a value.
     pub is_static: bool,
     /// Whether `[OverloadResolutionPriority]` has a say in when it is meant.
@@ -75,9 +77,13 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
             let mut members = Vec::with_capacity(table.len());
             for (key, row) in table.rows() {
                 let row: MemberRow = serde_json::from_slice(row).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-                let mut modifiers = row.signature.split(' ').take_while(|word| !word.contains('('));
+                let has = |modifier| {
+                    let mut modifiers = row.signature.split(' ').take_while(|word| !word.contains('('));
+                    modifiers.any(|word| word == modifier)
+                };
                 members.push(Overload {
-                    is_static: modifiers.any(|word| word == "static"),
+                    is_override: has("override"),
+                    is_static: has("static"),
                     has_priority: row.attributes.iter().any(|one| one.contains("OverloadResolutionPriority")),
                     key: key.to_owned(),
                     name: row.name,

@@ -581,6 +581,10 @@ fn a_type_that_a_project_compiles_goes_before_one_that_none_does() {
             "namespace N; public class Node { } namespace Docs; public class Page { }",
         ),
         ("docs/Other.cs", "namespace Other { public class Node { } }"),
+        (
+            "src/A/Tree.cs",
+            "namespace N; class Tree { class Node { } class Leaf { } } class Leaf<T> { }",
+        ),
     ]);
     for (text, expected) in [
         ("N.Node", "exact! N.Node@A"),
@@ -588,6 +592,8 @@ fn a_type_that_a_project_compiles_goes_before_one_that_none_does() {
         ("Node<int>", "suffix! N.Node`1"),
         ("Node@loose", "suffix! N.Node@loose"),
         ("Other.Node", "exact! Other.Node"),
+        ("Tree.Node", "suffix! N.Tree+Node"),
+        ("Leaf", "suffix! N.Leaf`1"),
     ] {
         assert_eq!(told(&mut sample, text), expected, "{text}");
     }

@@ -12,6 +12,7 @@ use producers::csharp::ids::member_key;
 use producers::csharp::model::{Span, Syntax};
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
+use producers::csharp::usages::Place;
 use producers::text::{encoding, written};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -92,6 +93,12 @@ impl Source {
 /// When the outputs cannot be read or are not of our making.
 pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize) -> Result<Vec<Source>, O::Error> {
     let files: BTreeSet<&String> = symbols.iter().flat_map(|symbol| &symbol.files).collect();
+    let known = files_of(outputs, &files)?;
+    Ok(symbols.iter().map(|symbol| source(symbol, &known, most)).collect())
+}
+
+/// The files that can be read.
+fn files_of<'f, O: Outputs>(outputs: &mut O, files: &BTreeSet<&'f String>) -> Result<BTreeMap<&'f str, File>, O::Error> {
     let labels: Vec<String> = files
         .iter()
         .flat_map(|file| ["bytes", "syntax"].map(|target| file_label(file, target)))
@@ -103,7 +110,7 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
         }
     }
     let mut known = BTreeMap::new();
-    for file in files {
+    for &file in files {
         let (Some(bytes), Some(tree)) = (read.get(&file_label(file, "bytes")), read.get(&file_label(file, "syntax"))) else {
             continue;
         };
@@ -111,7 +118,50 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
         let tree = syntax::decode(tree).map_err(damaged)?;
         known.insert(file.as_str(), File::read(tree, bytes));
     }
-    Ok(symbols.iter().map(|symbol| source(symbol, &known, most)).collect())
+    Ok(known)
+}
+
+/// What stands around a place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enclosing {
+    /// Namespace and path of the innermost type.
+    pub symbol: String,
+    /// Key of its member, where the place is in one.
+    pub member: Option<String>,
+}
+
+/// What stands around places, in their order; nothing where a file cannot be read.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<Option<Enclosing>>, O::Error> {
+    let files: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
+    let known = files_of(outputs, &files)?;
+    let mut found: Vec<Option<Enclosing>> = vec![None; places.len()];
+    for (file, known) in known {
+        let lines: Vec<&str> = lines(&known.text).collect();
+        for (found, place) in found.iter_mut().zip(places).filter(|(_, place)| place.file == file) {
+            *found = around(&known.tree, &lines, place);
+        }
+    }
+    Ok(found)
+}
+
+/// The innermost type and member around a place.
+fn around(tree: &Syntax, lines: &[&str], place: &Place) -> Option<Enclosing> {
+    let line = lines.get(place.line.checked_sub(1)? as usize)?.trim_start_matches(MARK);
+    let byte = line
+        .char_indices()
+        .nth(place.column.saturating_sub(1) as usize)
+        .map_or(line.len(), |(at, _)| at);
+    let at = (place.line, u32::try_from(byte).unwrap_or(u32::MAX));
+    let holds = |span: &Span| (span.first, span.from) <= at && at < (span.last, span.to);
+    let decl = tree.types.iter().rfind(|decl| holds(&decl.span))?;
+    let member = decl.members.iter().find(|member| holds(&member.span));
+    Some(Enclosing {
+        symbol: decl.symbol(),
+        member: member.map(member_key),
+    })
 }
 
 /// A file and what it declares.

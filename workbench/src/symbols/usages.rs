@@ -48,21 +48,11 @@ impl Subject {
     /// # Errors
     /// As [`Resolution::meant`].
     pub fn of(found: &Resolution) -> Result<Self, SymbolError> {
-        let name = |one: &Candidate| one.member().map(name_in).map(str::to_owned);
-        let all = &found.candidates;
-        let is_group = found.how.is_some_and(|how| how != super::meaning::How::Fuzzy) && all.len() == found.total && all.len() > 1;
-        let first = match all.first() {
-            Some(first)
-                if is_group && name(first).is_some() && all.iter().all(|one| one.key() == first.key() && name(one) == name(first)) =>
-            {
-                first
-            }
-            _ => {
-                let one = found.meant()?;
-                return Ok(Self::new(one, one.path.clone(), one.member().map(str::to_owned)));
-            }
+        let Some([first, ..]) = found.overloads() else {
+            let one = found.meant()?;
+            return Ok(Self::new(one, one.path.clone(), one.member().map(str::to_owned)));
         };
-        let path = format!("{}#{}", first.key(), name(first).unwrap_or_default());
+        let path = format!("{}#{}", first.key(), first.member_name().unwrap_or_default());
         Ok(Self {
             member_id: None,
             ..Self::new(first, path, None)
@@ -70,7 +60,7 @@ impl Subject {
     }
 
     fn new(one: &Candidate, path: String, overload: Option<String>) -> Self {
-        let name = one.member().map(|member| (name_in(member).to_owned(), one.kind.clone()));
+        let name = one.member_name().map(|name| (name.to_owned(), one.kind.clone()));
         Self {
             path,
             type_id: one.type_id.clone(),
@@ -81,14 +71,6 @@ impl Subject {
             inherited_from: one.inherited_by.as_ref().map(|_| one.key().to_owned()),
         }
     }
-}
-
-/// A member's name in its key, without arity and parameters.
-fn name_in(member: &str) -> &str {
-    let name = engine::planning::symbol::name_of(member);
-    name.rsplit_once('`')
-        .filter(|(_, count)| count.bytes().all(|byte| byte.is_ascii_digit()))
-        .map_or(name, |(name, _)| name)
 }
 
 /// Why a place may be a use and may not.
@@ -128,10 +110,20 @@ pub struct Usages {
     pub certain: BTreeSet<Place>,
     /// Places that may use it, and why it is not certain.
     pub possible: BTreeMap<Place, Why>,
+    /// Those of the places that call it.
+    pub called: BTreeSet<Place>,
     /// Labels of the targets that could not be made: what they would tell is missing.
     pub unread: Vec<String>,
     /// What was not looked at, each one sentence.
     pub unseen: Vec<String>,
+}
+
+impl Usages {
+    fn note_call(&mut self, place: &Place) {
+        if place.call.is_some() {
+            self.called.insert(bare(place.clone()));
+        }
+    }
 }
 
 /// Finds the places that use a subject.
@@ -305,6 +297,7 @@ impl<'s> Search<'s> {
         }
         if self.is_named {
             for place in places(&format!("{}#{}", self.subject.key, self.word))? {
+                found.note_call(&place);
                 match self.judged(&place) {
                     Some(Ok(())) => _ = found.certain.insert(bare(place)),
                     Some(Err(why)) => _ = found.possible.entry(bare(place)).or_insert(why),
@@ -315,6 +308,7 @@ impl<'s> Search<'s> {
         for (other, related) in &self.related {
             for place in places(&format!("{other}#{}", self.word))? {
                 if self.may_be_through(&place, related.same.as_deref(), false) || self.passes(&place, related) {
+                    found.note_call(&place);
                     let why = Why::Through(format!("{other}#{}", self.word));
                     found.possible.entry(bare(place)).or_insert(why);
                 }
@@ -324,6 +318,7 @@ impl<'s> Search<'s> {
             let own = self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), true);
             let through = |related: &Related| self.may_be_through(&place, related.same.as_deref(), true);
             if own || self.related.values().any(through) {
+                found.note_call(&place);
                 found.possible.entry(bare(place)).or_insert(Why::UnknownValue);
             }
         }
@@ -648,7 +643,7 @@ int Run2 = 1;
                 "SymbolNotFound",
                 "`cortex search --namespace Box.Deep` lists what is in it",
             ),
-            ("Store", "AmbiguousSymbol", "write enough of the name for one of them to be meant"),
+            ("Store", "AmbiguousSymbol", "write one of these names"),
         ] {
             let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
             let error = Subject::of(&found).expect_err("no symbol");

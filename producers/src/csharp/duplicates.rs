@@ -1,0 +1,167 @@
+//! What `//index:types` says of types that are declared more than once: one message for all of a kind, with the folder that most copies lie in
+//! and what leaves it out.
+
+use engine::values::diagnostic::{Diagnostic, Severity};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a type is declared more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// In several projects or files, each with a type of its own.
+    Apart,
+    /// Several times in one project, without `partial`.
+    Merged,
+    /// Several times in files that no project compiles, without `partial`.
+    MergedLoose,
+}
+
+/// A type that is declared more than once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate<'a> {
+    /// How.
+    pub kind: Kind,
+    /// Its namespace and path.
+    pub symbol: &'a str,
+    /// Its keys, or the files of its parts.
+    pub candidates: Vec<String>,
+    /// What is said of it when it is the only one of its kind.
+    pub message: String,
+    /// Files that may be copies.
+    pub files: BTreeSet<&'a str>,
+    /// Whether its declarations may all be left out: no project compiles any.
+    pub is_loose: bool,
+}
+
+/// One message for each kind of duplicates.
+pub fn summaries(duplicates: &[Duplicate<'_>]) -> Vec<Diagnostic> {
+    let mut by_kind: BTreeMap<Kind, Vec<&Duplicate<'_>>> = BTreeMap::new();
+    for duplicate in duplicates {
+        by_kind.entry(duplicate.kind).or_default().push(duplicate);
+    }
+    by_kind.into_iter().map(|(kind, all)| summary(kind, &all)).collect()
+}
+
+fn summary(kind: Kind, all: &[&Duplicate<'_>]) -> Diagnostic {
+    let (code, severity) = match kind {
+        Kind::Apart => ("CS-SAME-SYMBOL", Severity::Note),
+        Kind::Merged => ("CS-DECLARED-TWICE", Severity::Warning),
+        Kind::MergedLoose => ("CS-DECLARED-TWICE", Severity::Note),
+    };
+    if let [one] = all {
+        return Diagnostic::new(severity, code, one.message.clone()).candidates(one.candidates.clone());
+    }
+    let count = all.len();
+    let mut message = match kind {
+        Kind::Apart => {
+            format!("{count} types are declared in several projects or files; each is written with @ and its project, or @loose")
+        }
+        Kind::Merged => format!("{count} types are declared several times in one project without 'partial'; their parts were merged"),
+        Kind::MergedLoose => {
+            format!("{count} types are declared several times in files that no project compiles; their parts were merged")
+        }
+    };
+    message.push_str(&format!(" (the first is {})", all[0].symbol));
+    match folder(all) {
+        Some((folder, held)) => {
+            message.push_str(&format!("; {held} of them are in {folder}"));
+            let hint = format!(
+                "if these are copies, add \"{}/**\" to exclude under [sources.csharp]",
+                escaped(folder)
+            );
+            Diagnostic::new(severity, code, message).hint(hint)
+        }
+        None => Diagnostic::new(severity, code, message),
+    }
+}
+
+/// The folder to leave out: the deepest that holds half of the duplicates, or else the one that holds most; never one that holds all that there is
+/// of a type which a project compiles.
+fn folder<'a>(all: &[&Duplicate<'a>]) -> Option<(&'a str, usize)> {
+    let mut held: BTreeMap<&str, usize> = BTreeMap::new();
+    for duplicate in all {
+        let mut own: BTreeMap<&str, usize> = BTreeMap::new();
+        for file in &duplicate.files {
+            for (at, _) in file.match_indices('/') {
+                *own.entry(&file[..at]).or_default() += 1;
+            }
+        }
+        let leaves_one = |files: usize| duplicate.is_loose || files < duplicate.files.len();
+        own.into_iter()
+            .filter(|(_, files)| leaves_one(*files))
+            .for_each(|(folder, _)| *held.entry(folder).or_default() += 1);
+    }
+    let depth = |folder: &str| folder.matches('/').count();
+    let most = |(folder, held): &(&str, usize)| (2 * held >= all.len(), if 2 * held >= all.len() { depth(folder) } else { 0 }, *held);
+    // Of equals the first by name.
+    held.into_iter().rev().max_by_key(most)
+}
+
+/// A path as a glob that means nothing but it.
+fn escaped(folder: &str) -> String {
+    let mut glob = String::with_capacity(folder.len());
+    for c in folder.chars() {
+        match c {
+            '*' | '?' | '[' | ']' | '{' | '}' => glob.extend(['[', c, ']']),
+            _ => glob.push(c),
+        }
+    }
+    glob
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn duplicate<'a>(symbol: &'a str, files: &[&'a str], is_loose: bool) -> Duplicate<'a> {
+        Duplicate {
+            kind: Kind::Apart,
+            symbol,
+            candidates: vec![format!("{symbol}@A"), format!("{symbol}@loose")],
+            message: format!("{symbol} is declared 2 times"),
+            files: files.iter().copied().collect(),
+            is_loose,
+        }
+    }
+
+    #[test]
+    fn one_duplicate_is_told_as_such_and_many_are_one_message() {
+        let one = duplicate("N.A", &["src/A.cs", "old/A.cs"], false);
+        let said = summaries(std::slice::from_ref(&one));
+        assert_eq!((said.len(), said[0].message.as_str()), (1, "N.A is declared 2 times"));
+        assert_eq!(said[0].candidates, ["N.A@A", "N.A@loose"]);
+        let others = ["N.B", "N.C"].map(|symbol| duplicate(symbol, &["src/B.cs", "old/deep/B.cs"], false));
+        let merged = Duplicate {
+            kind: Kind::Merged,
+            ..one.clone()
+        };
+        let said = summaries(&[vec![one, merged], others.to_vec()].concat());
+        assert_eq!(said.len(), 2);
+        assert!(
+            said[0].message.starts_with("3 types are declared in several projects"),
+            "{}",
+            said[0].message
+        );
+        assert!(said[0].message.ends_with("; 2 of them are in old/deep"), "{}", said[0].message);
+        assert_eq!(
+            said[0].hint.as_deref(),
+            Some("if these are copies, add \"old/deep/**\" to exclude under [sources.csharp]")
+        );
+        assert_eq!(
+            (said[1].severity, said[1].message.as_str()),
+            (Severity::Warning, "N.A is declared 2 times")
+        );
+    }
+
+    #[test]
+    fn a_folder_never_takes_all_of_a_type_that_a_project_compiles() {
+        let all = [
+            duplicate("A", &["x/a/A.cs", "x/b/A.cs"], false),
+            duplicate("B", &["x/a/B.cs", "x/b/B.cs"], false),
+        ];
+        assert_eq!(folder(&all.iter().collect::<Vec<_>>()), Some(("x/a", 2)));
+        let loose = [duplicate("A", &["x/A.cs"], true), duplicate("B", &["x/b/B.cs"], true)];
+        assert_eq!(folder(&loose.iter().collect::<Vec<_>>()), Some(("x/b", 1)));
+        let none = [duplicate("A", &["A.cs", "B.cs"], false), duplicate("B", &["A.cs", "B.cs"], false)];
+        assert_eq!(folder(&none.iter().collect::<Vec<_>>()), None);
+    }
+}

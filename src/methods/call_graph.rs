@@ -1,0 +1,191 @@
+//! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
+
+use super::symbols::{MOST, meant_with_overloads, notes, page, resolution, told};
+use super::{AsTool, Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::call_graph::{Edge, Relation, Walk, callees, callers};
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+use workbench::symbols::usages::Subject;
+
+/// List the members that use a member, and the places where they do.
+///
+/// With --depth 2 also what uses these members, and so on: what is certain is followed. A row that is not certain says why. Calls through an
+/// interface or a base are uses of that member: ask for its callers, too.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Callers {
+    #[command(flatten)]
+    #[serde(flatten)]
+    of: Of,
+}
+
+/// List the members that a member uses, and the places where it does.
+///
+/// With --depth 2 also what these members use, and so on: what is certain is followed. A row that is not certain says why. Members of the workspace
+/// are listed alone; of an interface's member `implementations` lists what may run.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Callees {
+    #[command(flatten)]
+    #[serde(flatten)]
+    of: Of,
+}
+
+/// Of which member, and how far.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Of {
+    /// A member, by any unambiguous name; of a method's name all its overloads.
+    #[serde(alias = "path", alias = "id")]
+    symbol: String,
+    /// Steps to go.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    depth: u32,
+    /// Places at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    limit: usize,
+    /// Places to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    offset: usize,
+}
+
+/// The list that comes page by page.
+const PAGES: &[&str] = &["places"];
+
+/// Places unless told.
+const USUAL: usize = 200;
+
+fn one() -> u32 {
+    1
+}
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// The places.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Calls {
+    resolved: Resolved,
+    /// Places where one member uses another.
+    places: Vec<Edge>,
+    /// How many there are in all.
+    total: usize,
+    state: State,
+}
+
+impl Of {
+    fn answer(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
+        if self.depth == 0 {
+            let why = Diagnostic::error("E_PARAM", "a depth is at least 1");
+            return Err(Failed::new(Code::Usage, why));
+        }
+        let names = desk.names()?;
+        let (meant, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        if first.member().is_none() {
+            let why = Diagnostic::error("E_PARAM", "this is a type; members call members").found(self.symbol.clone());
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("`usages` lists the places that use a type, `deps` and `rdeps` its neighbours"),
+            ));
+        }
+        let walk = match walks_up {
+            true => {
+                let meaning = resolution(desk, &names, &self.symbol, MOST)?;
+                let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
+                callers(desk, &names.symbols, subject, self.depth)?
+            }
+            false => callees(desk, &names.symbols, &meant, self.depth)?,
+        };
+        let Walk { edges, unread, unseen } = walk;
+        let total = edges.len();
+        let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
+        let state = match walks_up {
+            true => State::default().of_workspace(&names.flaws),
+            false => names.state(meant.iter().flat_map(|one| &one.files)),
+        };
+        let unread: Vec<String> = unread.into_iter().collect();
+        let unseen: Vec<String> = unseen.into_iter().collect();
+        let mut state = state.unread(&unread).lacking(&unseen).renamed(former.as_deref(), &first.path);
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        Ok(Calls {
+            resolved: Resolved {
+                path: first.path.clone(),
+                type_id: first.type_id.clone(),
+                member_id: first.member_id.clone(),
+            },
+            state: page(state, (self.offset, places.len()), total),
+            places,
+            total,
+        })
+    }
+}
+
+/// A row for each place: where it is, then step, relation and what is certain of it.
+fn text(answer: &Calls) -> String {
+    let mut text = String::new();
+    for edge in &answer.places {
+        let relation = match edge.relation {
+            Relation::Calls => "calls",
+            Relation::Uses => "uses",
+        };
+        let (file, line, column) = (&edge.file, edge.line, edge.column);
+        text.push_str(&format!("{file}:{line}:{column}: {} {relation} {}", edge.from, edge.to));
+        if edge.distance > 1 {
+            text.push_str(&format!(", {} steps", edge.distance));
+        }
+        if let Some(why) = &edge.why {
+            text.push_str(&format!(", possible: {why}"));
+        }
+        text.push('\n');
+    }
+    printable(&format!("{text}{}", notes(&answer.state)))
+}
+
+impl Method for Callers {
+    const NAME: &'static str = "callers";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::None;
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = PAGES;
+    type Answer = Calls;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
+        self.of.answer(desk, true)
+    }
+
+    fn text(answer: &Calls) -> String {
+        text(answer)
+    }
+}
+
+impl Method for Callees {
+    const NAME: &'static str = "callees";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::None;
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = PAGES;
+    type Answer = Calls;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Calls, Failed> {
+        self.of.answer(desk, false)
+    }
+
+    fn text(answer: &Calls) -> String {
+        text(answer)
+    }
+}

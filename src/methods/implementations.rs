@@ -1,0 +1,111 @@
+//! `implementations`: what implements, derives from or overrides a type or a member.
+
+use super::symbols::{meant_with_overloads, notes, page};
+use super::{AsTool, Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::printable;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::hierarchy::{Implementation, implementations, locate};
+use workbench::symbols::resolve::Resolved;
+use workbench::symbols::state::{Empty, State};
+
+/// List the types that implement or derive from a type, or the members that implement or override a member.
+///
+/// Direct ones, or with --all those of heirs of heirs, too. An interface's member may be implemented by one that a class inherits: "through" names
+/// the class then.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImplementationsOf {
+    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    #[serde(alias = "path", alias = "id")]
+    symbol: String,
+    /// Not direct ones alone: whatever the number of steps.
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+    /// Rows at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    limit: usize,
+    /// Rows to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    offset: usize,
+}
+
+/// Rows unless told.
+const USUAL: usize = 200;
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// The types or members.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Implementations {
+    resolved: Resolved,
+    /// Those that carry it on.
+    implementations: Vec<Implementation>,
+    /// How many there are in all.
+    total: usize,
+    state: State,
+}
+
+impl Method for ImplementationsOf {
+    const NAME: &'static str = "implementations";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::None;
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["implementations"];
+    type Answer = Implementations;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Implementations, Failed> {
+        let names = desk.names()?;
+        let (meant, former) = meant_with_overloads(desk, &names, &self.symbol)?;
+        let mut found: Vec<Implementation> = Vec::new();
+        for one in &meant {
+            found.extend(implementations(desk, &names.symbols, one, self.all)?);
+        }
+        found.sort();
+        found.dedup();
+        let total = found.len();
+        let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
+        locate(desk, &names.symbols, &mut found)?;
+        let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        // A file that could not be read may declare more.
+        let mut state = State::default().of_workspace(&names.flaws).renamed(former.as_deref(), &first.path);
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        Ok(Implementations {
+            resolved: Resolved {
+                path: first.path.clone(),
+                type_id: first.type_id.clone(),
+                member_id: first.member_id.clone(),
+            },
+            state: page(state, (self.offset, found.len()), total),
+            implementations: found,
+            total,
+        })
+    }
+
+    fn text(answer: &Implementations) -> String {
+        let mut text = String::new();
+        for one in &answer.implementations {
+            if let Some(place) = &one.place {
+                text.push_str(&format!("{place}: "));
+            }
+            text.push_str(&format!("{} {}", one.relation.word(), one.path));
+            if let Some(heir) = &one.through {
+                text.push_str(&format!(", through {heir}"));
+            }
+            if one.distance > 1 {
+                text.push_str(&format!(", {} steps", one.distance));
+            }
+            text.push('\n');
+        }
+        printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}

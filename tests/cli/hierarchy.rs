@@ -1,0 +1,35 @@
+//! `implementations`, `callers` and `callees` on the fixture.
+
+use crate::bench::Bench;
+
+#[test]
+fn implementations_callers_and_callees() {
+    let bench = Bench::memotree();
+    let types = bench.run(&["implementations", "INodeExporter"]);
+    assert_eq!(
+        types.out,
+        "src/MemoTree.Core/Exchange/JsonExporter.cs:6:21: implements MemoTree.Core.Exchange.JsonExporter
+src/MemoTree.Core/Exchange/MarkdownExporter.cs:6:21: implements MemoTree.Core.Exchange.MarkdownExporter\n",
+        "{types:?}"
+    );
+    let members = bench.run(&["implementations", "INodeExporter.Extension"]);
+    let explicit = "src/MemoTree.Core/Exchange/MarkdownExporter.cs:8:38: implements MemoTree.Core.Exchange.MarkdownExporter#";
+    assert!(members.code == 0 && members.out.contains(explicit), "{members:?}");
+    let callers = bench.run(&["callers", "NodeStore.Get"]);
+    let caller =
+        "src/MemoTree.Core/NodeStore.cs:172:70: MemoTree.Core.NodeStore#Render(NodeId) calls MemoTree.Core.NodeStore#Get(NodeId)\n";
+    assert!(callers.code == 0 && callers.out.contains(caller), "{callers:?}");
+    let callees = bench.run(&["callees", "NodeStore.Render", "--depth", "2", "--json"]).json();
+    let places = callees["places"].as_array().expect("places");
+    let has = |from: &str, distance: u64| {
+        places
+            .iter()
+            .any(|edge| edge["from"] == from && edge["distance"] == distance && edge["line"].as_u64() > Some(0))
+    };
+    assert!(
+        has("MemoTree.Core.NodeStore#Render(NodeId)", 1) && has("MemoTree.Core.NodeStore#Get(NodeId)", 2),
+        "{callees}"
+    );
+    let of_type = bench.run(&["callers", "NodeStore"]);
+    assert!(of_type.code == 2 && of_type.err.contains("members call members"), "{of_type:?}");
+}

@@ -1,0 +1,357 @@
+//! Who calls a member, and what a member calls, over several steps.
+//!
+//! Callers are the members that the places of [`super::usages`] stand in; callees are what the `:usages` of a type say of the places in a member.
+//! Only what is certain is followed further.
+
+use super::calls::possible;
+use super::index::Symbols;
+use super::outputs::{Outputs, SymbolError, read_one, type_label};
+use super::overloads::{self, Overload};
+use super::resolve::Candidate;
+use super::source::{Enclosing, enclosing};
+use super::usages::{Subject, usages};
+use engine::values::label::halves;
+use engine::values::table::Table;
+use producers::csharp::usages::Place;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Members that are followed; what more there are is said.
+const MOST_FOLLOWED: usize = 100;
+
+/// How a member uses another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// It calls it.
+    Calls,
+    /// It reads, writes or names it.
+    Uses,
+}
+
+/// A place where one member uses another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Edge {
+    /// Steps from the member that was asked for.
+    pub distance: u32,
+    /// The member that uses, or the type where it is no member's code.
+    pub from: String,
+    /// The member that is used; `?#Name` of a value whose type is not known.
+    pub to: String,
+    /// How.
+    pub relation: Relation,
+    /// Path of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// The line without the white space around it.
+    pub text: String,
+    /// Why it is not certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// The edges of a walk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Walk {
+    /// The edges: nearest first, certain ones before others, then in the order of places.
+    pub edges: Vec<Edge>,
+    /// Labels of the targets that could not be made.
+    pub unread: BTreeSet<String>,
+    /// What was not looked at, each one sentence.
+    pub unseen: BTreeSet<String>,
+}
+
+impl Walk {
+    fn sort(&mut self) {
+        self.edges.sort_by(|a, b| {
+            let key = |edge: &Edge| (edge.distance, edge.why.is_some(), edge.file.clone(), edge.line, edge.column);
+            key(a).cmp(&key(b)).then_with(|| a.cmp(b))
+        });
+        self.edges.dedup();
+    }
+
+    fn add(&mut self, distance: u32, (from, to): (String, String), relation: Relation, place: Place, why: Option<String>) {
+        self.edges.push(Edge {
+            distance,
+            from,
+            to,
+            relation,
+            file: place.file,
+            line: place.line,
+            column: place.column,
+            text: place.text,
+            why,
+        });
+    }
+
+    /// Takes from a level of members those that are followed.
+    fn follow(&mut self, level: BTreeSet<String>, followed: &mut usize) -> Vec<String> {
+        let room = MOST_FOLLOWED.saturating_sub(*followed);
+        if level.len() > room {
+            let left = level.len() - room;
+            self.unseen
+                .insert(format!("{left} members are not followed further: {MOST_FOLLOWED} are at most"));
+        }
+        *followed += level.len().min(room);
+        level.into_iter().take(room).collect()
+    }
+}
+
+/// The members that use a member, in at most `depth` steps.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn callers<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: Subject, depth: u32) -> Result<Walk, O::Error> {
+    let mut walk = Walk::default();
+    let mut seen = BTreeSet::from([subject.path.clone()]);
+    let (mut here, mut followed) = (vec![subject], 0);
+    for distance in 1..=depth {
+        let mut next = BTreeSet::new();
+        for subject in here {
+            let found = usages(outputs, symbols, &subject)?;
+            walk.unread.extend(found.unread);
+            walk.unseen.extend(found.unseen);
+            let certain = found.certain.into_iter().map(|place| (place, None));
+            let possible = found.possible.into_iter().map(|(place, why)| (place, Some(why.to_string())));
+            let all: Vec<(Place, Option<String>)> = certain.chain(possible).collect();
+            let places: Vec<&Place> = all.iter().map(|(place, _)| place).collect();
+            let around = enclosing(outputs, &places)?;
+            for ((place, why), around) in all.into_iter().zip(around) {
+                let from = path_of(symbols, &place.file, around);
+                if why.is_none() && halves(&from).is_some() && !seen.contains(&from) {
+                    next.insert(from.clone());
+                }
+                let relation = match found.called.contains(&place) {
+                    true => Relation::Calls,
+                    false => Relation::Uses,
+                };
+                walk.add(distance, (from, subject.path.clone()), relation, place, why);
+            }
+        }
+        seen.extend(next.iter().cloned());
+        if distance == depth {
+            break;
+        }
+        here = Vec::new();
+        for path in walk.follow(next, &mut followed) {
+            here.extend(subject_of(outputs, symbols, &path)?);
+        }
+    }
+    walk.sort();
+    Ok(walk)
+}
+
+/// The members that members use, in at most `depth` steps.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate], depth: u32) -> Result<Walk, O::Error> {
+    let mut walk = Walk::default();
+    let mut seen: BTreeSet<String> = of.iter().map(|one| one.path.clone()).collect();
+    let mut here: Vec<String> = seen.iter().cloned().collect();
+    let mut followed = 0;
+    for distance in 1..=depth {
+        let mut next = BTreeSet::new();
+        for from in here {
+            for (to, place, why) in uses(outputs, symbols, &from, &mut walk)? {
+                if why.is_none() && !seen.contains(&to) {
+                    next.insert(to.clone());
+                }
+                let relation = if place.call.is_some() { Relation::Calls } else { Relation::Uses };
+                walk.add(distance, (from.clone(), to), relation, place, why);
+            }
+        }
+        seen.extend(next.iter().cloned());
+        if distance == depth {
+            break;
+        }
+        here = walk.follow(next, &mut followed);
+    }
+    walk.sort();
+    Ok(walk)
+}
+
+/// What a member uses, where, and why that is not certain.
+fn uses<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    path: &str,
+    walk: &mut Walk,
+) -> Result<Vec<(String, Place, Option<String>)>, O::Error> {
+    let Some((key, _)) = halves(path) else { return Ok(Vec::new()) };
+    let label = type_label(key, "usages");
+    let Some(bytes) = read_one(outputs, label.clone())? else {
+        walk.unread.insert(label);
+        return Ok(Vec::new());
+    };
+    let table = Table::open(&bytes).ok_or_else(SymbolError::damaged)?;
+    let mut all: Vec<(&str, &str, Place)> = Vec::new();
+    for (row, places) in table.rows() {
+        let Some((owner, name)) = halves(row) else { continue };
+        let places: Vec<Place> = serde_json::from_slice(places).map_err(|_| SymbolError::damaged().at_label(&label))?;
+        all.extend(places.into_iter().map(|place| (owner, name, place)));
+    }
+    let around = enclosing(outputs, &all.iter().map(|(_, _, place)| place).collect::<Vec<_>>())?;
+    let inside = all.into_iter().zip(around);
+    let own: Vec<(&str, &str, Place)> = inside
+        .filter(|((_, _, place), around)| path_of(symbols, &place.file, around.clone()) == path)
+        .map(|(one, _)| one)
+        .collect();
+    let owners: BTreeSet<&str> = own.iter().map(|(owner, _, _)| *owner).filter(|owner| *owner != "?").collect();
+    let owners: Vec<&str> = owners.into_iter().collect();
+    let members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::of(outputs, &owners)?).collect();
+    let mut found = Vec::with_capacity(own.len());
+    for (owner, name, place) in own {
+        let Some(rows) = members.get(owner) else {
+            let why = "on a value whose type is not known".to_owned();
+            found.push((format!("?#{name}"), place, Some(why)));
+            continue;
+        };
+        let rows: Vec<Overload> = rows.iter().filter(|one| one.name == name).cloned().collect();
+        let left: Vec<&Overload> = match &place.call {
+            Some(call) if rows.len() > 1 => possible(&rows, call),
+            _ => rows.iter().collect(),
+        };
+        let (to, why) = match left.as_slice() {
+            [one] => (format!("{owner}#{}", one.key), None),
+            [] => (
+                format!("{owner}#{name}"),
+                Some("the arguments fit no overload that is known".to_owned()),
+            ),
+            several => {
+                let keys: Vec<&str> = several.iter().map(|one| one.key.as_str()).collect();
+                (format!("{owner}#{name}"), Some(format!("one of {}", keys.join(" and "))))
+            }
+        };
+        let why = why.or_else(|| {
+            place
+                .elsewhere
+                .then(|| "the arguments leave an overload of another type, too".to_owned())
+        });
+        found.push((to, place, why));
+    }
+    Ok(found)
+}
+
+/// The path of the type or member around a place of a file.
+fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
+    let Some(around) = around else { return file.to_owned() };
+    let is_of_file = |at: &usize| symbols.row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
+    let key = match symbols.find(&around.symbol) {
+        Some(_) => around.symbol.clone(),
+        None => {
+            let marked = symbols.containing(&format!("{}@", around.symbol));
+            let found = marked
+                .into_iter()
+                .filter(|at| symbols.key(*at).starts_with(&format!("{}@", around.symbol)))
+                .find(is_of_file);
+            found.map_or_else(|| around.symbol.clone(), |at| symbols.key(at).to_owned())
+        }
+    };
+    match around.member {
+        Some(member) => format!("{key}#{member}"),
+        None => key,
+    }
+}
+
+/// A member as what is looked for.
+fn subject_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<Option<Subject>, O::Error> {
+    let found = super::resolve::resolve(symbols, outputs, path, &super::resolve::Options::default())?;
+    Ok(Subject::of(&found).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::{Options, resolve};
+    use super::super::samples::Sample;
+    use super::*;
+
+    const TEXT: &str = "class A {
+public int Count;
+public void One() { Two(); Count = 1; }
+public void Two() { Three(1); } public void Größe() { Three(2); }
+public void Three(int x) { One(); }
+public void Three(string x) { }
+}
+class B {
+[System.Obsolete] int n = new A().Count;
+void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two; }
+}
+";
+
+    fn told(walk: &Walk) -> Vec<String> {
+        let line = |edge: &Edge| {
+            let why = edge.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+            let relation = if edge.relation == Relation::Calls { "calls" } else { "uses" };
+            format!(
+                "{} {} {relation} {} {}:{}{why}",
+                edge.distance, edge.from, edge.to, edge.line, edge.column
+            )
+        };
+        walk.edges.iter().map(line).collect()
+    }
+
+    fn callers_of(symbol: &str, depth: u32) -> Vec<String> {
+        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let symbols = sample.names();
+        let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        told(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth).expect("a walk"))
+    }
+
+    fn callees_of(symbol: &str, depth: u32) -> Vec<String> {
+        let mut sample = Sample::of(&[("a.cs", TEXT)]);
+        let symbols = sample.names();
+        let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        let of = found.meant_with_overloads().expect("one").to_vec();
+        told(&callees(&mut sample, &symbols, &of, depth).expect("a walk"))
+    }
+
+    #[test]
+    fn callers_to_a_depth() {
+        let unknown = "(on a value whose type is not known)";
+        assert_eq!(
+            callers_of("A.Two", 1),
+            [
+                "1 A#One() calls A#Two() 3:21".to_owned(),
+                "1 B#Go(A,dynamic) uses A#Two() 10:77".to_owned(),
+                format!("1 B#Go(A,dynamic) calls A#Two() 10:38 {unknown}")
+            ]
+        );
+        let deep = callers_of("A#Three(int)", 3);
+        assert!(deep.contains(&"1 A#Größe() calls A#Three(int) 4:55".to_owned()), "{deep:?}");
+        assert!(deep.contains(&"2 A#One() calls A#Two() 3:21".to_owned()), "{deep:?}");
+        assert!(deep.contains(&"3 A#Three(int) calls A#One() 5:28".to_owned()), "{deep:?}");
+        // What was met before is not gone through again.
+        assert_eq!(callers_of("A#Three(int)", 3), callers_of("A#Three(int)", 9));
+        assert_eq!(callers_of("A.Count", 1), ["1 A#One() uses A#Count 3:28", "1 B#n uses A#Count 9:35"]);
+    }
+
+    #[test]
+    fn callees_to_a_depth() {
+        assert_eq!(
+            callees_of("A.One", 1),
+            ["1 A#One() calls A#Two() 3:21", "1 A#One() uses A#Count 3:28"]
+        );
+        assert_eq!(
+            callees_of("A.One", 9),
+            [
+                "1 A#One() calls A#Two() 3:21",
+                "1 A#One() uses A#Count 3:28",
+                "2 A#Two() calls A#Three(int) 4:21",
+                "3 A#Three(int) calls A#One() 5:28"
+            ]
+        );
+        let of_go = callees_of("B.Go", 1);
+        assert!(
+            of_go.contains(&"1 B#Go(A,dynamic) calls ?#Two 10:38 (on a value whose type is not known)".to_owned()),
+            "{of_go:?}"
+        );
+        let left = "1 B#Go(A,dynamic) calls A#Three 10:47 (one of Three(int) and Three(string))".to_owned();
+        assert!(of_go.contains(&left), "{of_go:?}");
+    }
+}

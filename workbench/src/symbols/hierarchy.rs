@@ -1,0 +1,376 @@
+//! What implements, derives from or overrides a type or a member.
+//!
+//! Heirs of a type come from the bases in `//index:declarations`. A member is implemented by the members of heirs of its name and parameters: of
+//! an interface by explicit ones first, then public ones, then those that the heir inherits; of a class by those that say `override`.
+
+use super::calls::counterparts;
+use super::index::{Symbols, simple_name};
+use super::outputs::{Outputs, SymbolError};
+use super::overloads::{self, Overload, short_of};
+use super::places::{Place, places};
+use super::resolve::Candidate;
+use producers::csharp::deps::world::{Lookups, TableRows, World};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How one symbol carries on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// A class or struct implements an interface, or a member one of an interface.
+    Implements,
+    /// A class has another, or an interface another, among its bases.
+    Derives,
+    /// A member overrides one of a base class.
+    Overrides,
+}
+
+impl Relation {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Implements => "implements",
+            Self::Derives => "derives",
+            Self::Overrides => "overrides",
+        }
+    }
+}
+
+/// A type or member that carries on another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Implementation {
+    /// Steps of inheritance to it.
+    pub distance: u32,
+    /// Its path.
+    pub path: String,
+    /// How.
+    pub relation: Relation,
+    /// The type that implements the interface by this member, which it inherits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub through: Option<String>,
+    /// Where it is declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// The heirs of all types.
+struct Heirs<'w> {
+    world: World<'w>,
+    direct: BTreeMap<String, BTreeSet<&'w str>>,
+}
+
+impl<'w> Heirs<'w> {
+    fn read(symbols: &'w Symbols, lookups: &'w Lookups<'w>) -> Self {
+        let world = World::new(lookups);
+        let mut direct: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for key in symbols.keys() {
+            let bases = world.type_line(key).map(|line| line.bases.clone());
+            for base in bases.iter().flat_map(|bases| bases.iter()).filter_map(|base| base.key()) {
+                direct.entry(base.to_owned()).or_default().insert(key);
+            }
+        }
+        Self { world, direct }
+    }
+
+    fn of(&self, key: &str) -> impl Iterator<Item = &'w str> {
+        self.direct.get(key).into_iter().flatten().copied()
+    }
+
+    fn is_interface(&self, key: &str) -> bool {
+        self.world.kind(key) == 'i'
+    }
+}
+
+/// What carries on a symbol, nearest first, then by path; direct ones alone unless `all`. Places are not told yet.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn implementations<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &Candidate, all: bool) -> Result<Vec<Implementation>, O::Error> {
+    let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
+    let lookups = Lookups::new(&rows);
+    let heirs = Heirs::read(symbols, &lookups);
+    match of.member() {
+        None => Ok(types(&heirs, of.key(), all)),
+        Some(member) => members(outputs, symbols, &heirs, (of.key(), member), all),
+    }
+}
+
+/// Tells where they are declared.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, found: &mut [Implementation]) -> Result<(), O::Error> {
+    let mut candidates = Vec::with_capacity(found.len());
+    for one in found.iter() {
+        let key = Candidate::of(&one.path, &[]).key().to_owned();
+        let files = match symbols.find(&key) {
+            Some(at) => symbols.row(at)?.files,
+            None => Vec::new(),
+        };
+        candidates.push(Candidate::of(&one.path, &files));
+    }
+    let places = places(outputs, &candidates.iter().collect::<Vec<_>>())?;
+    for (one, place) in found.iter_mut().zip(places) {
+        one.place = place;
+    }
+    Ok(())
+}
+
+fn types(heirs: &Heirs<'_>, key: &str, all: bool) -> Vec<Implementation> {
+    let mut seen = BTreeSet::from([key]);
+    let (mut found, mut here, mut distance) = (Vec::new(), vec![key], 1);
+    while !here.is_empty() {
+        let level: BTreeSet<&str> = here.iter().flat_map(|base| heirs.of(base)).collect();
+        here = level.into_iter().filter(|heir| seen.insert(*heir)).collect();
+        found.extend(here.iter().map(|heir| Implementation {
+            distance,
+            path: (*heir).to_owned(),
+            relation: match heirs.is_interface(key) && !heirs.is_interface(heir) {
+                true => Relation::Implements,
+                false => Relation::Derives,
+            },
+            through: None,
+            place: None,
+        }));
+        if !all {
+            break;
+        }
+        distance += 1;
+    }
+    found.sort();
+    found
+}
+
+fn members<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    heirs: &Heirs<'_>,
+    (key, member): (&str, &str),
+    all: bool,
+) -> Result<Vec<Implementation>, O::Error> {
+    let own = overloads::of(outputs, &[key])?.pop().unwrap_or_default();
+    let Some(wanted) = own.into_iter().find(|one| one.key == member) else {
+        return Ok(Vec::new());
+    };
+    let mut search = Search {
+        symbols,
+        of_interface: heirs.is_interface(key),
+        contract: simple_name(key),
+        known: BTreeMap::new(),
+        wanted,
+    };
+    let mut seen = BTreeSet::from([key]);
+    let mut found = BTreeMap::new();
+    let (mut here, mut distance) = (vec![key], 1);
+    while !here.is_empty() {
+        let steps: BTreeSet<(&str, bool)> = here
+            .iter()
+            .flat_map(|base| heirs.of(base).map(|heir| (heir, heirs.is_interface(base))))
+            .filter(|(heir, _)| !seen.contains(heir))
+            .collect();
+        let keys: Vec<&str> = steps.iter().map(|(heir, _)| *heir).collect();
+        search.open(outputs, &keys)?;
+        here = Vec::new();
+        for (heir, from_interface) in steps.into_iter().rev() {
+            // What has the interface among its own bases implements it anew.
+            if !seen.insert(heir) {
+                continue;
+            }
+            let met = search.met(outputs, heir, from_interface && search.of_interface, heirs.is_interface(heir))?;
+            let is_met = met.is_some();
+            if let Some((path, relation, through)) = met {
+                found.entry(path.clone()).or_insert(Implementation {
+                    distance,
+                    path,
+                    relation,
+                    through,
+                    place: None,
+                });
+            }
+            if all || !is_met {
+                here.push(heir);
+            }
+        }
+        distance += 1;
+    }
+    let mut found: Vec<Implementation> = found.into_values().collect();
+    found.sort();
+    Ok(found)
+}
+
+/// A member whose implementations are looked for.
+struct Search<'s> {
+    symbols: &'s Symbols,
+    wanted: Overload,
+    of_interface: bool,
+    /// Simple name of the type that declares it.
+    contract: &'s str,
+    known: BTreeMap<String, Vec<Overload>>,
+}
+
+impl Search<'_> {
+    fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
+        let new: Vec<&str> = keys.iter().copied().filter(|key| !self.known.contains_key(*key)).collect();
+        let rows = overloads::of(outputs, &new)?;
+        self.known.extend(new.into_iter().map(str::to_owned).zip(rows));
+        Ok(())
+    }
+
+    /// The member of a type that stands for the wanted one.
+    fn own(&self, key: &str, fits: impl Fn(&Overload) -> bool) -> Option<String> {
+        let rows: Vec<Overload> = self.known.get(key)?.iter().filter(|one| fits(one)).cloned().collect();
+        counterparts(&self.wanted, &rows).first().map(|one| format!("{key}#{}", one.key))
+    }
+
+    /// What an heir answers for the wanted member, and how; and the heir, when a base of it has the member.
+    fn met<O: Outputs>(
+        &mut self,
+        outputs: &mut O,
+        heir: &str,
+        implements: bool,
+        is_interface: bool,
+    ) -> Result<Option<(String, Relation, Option<String>)>, O::Error> {
+        let name = self.wanted.name.clone();
+        let of_class = |one: &Overload| one.name == name && one.is_override;
+        if !implements && !is_interface {
+            return Ok(self.own(heir, of_class).map(|path| (path, Relation::Overrides, None)));
+        }
+        let explicit = |one: &Overload| short_of(&one.name) == Some(name.as_str()) && explicit_interface(&one.name) == self.contract;
+        if let Some(path) = self.own(heir, explicit) {
+            return Ok(Some((path, Relation::Implements, None)));
+        }
+        if is_interface {
+            return Ok(None);
+        }
+        let public = |one: &Overload| one.name == name && one.accessibility == "public";
+        if let Some(path) = self.own(heir, public) {
+            return Ok(Some((path, Relation::Implements, None)));
+        }
+        for base in self.symbols.bases(heir) {
+            if !self.symbols.declares(&base, &name) {
+                continue;
+            }
+            self.open(outputs, &[&base])?;
+            let is_class = self
+                .symbols
+                .find(&base)
+                .is_some_and(|at| self.symbols.glance(at).kind != "interface");
+            if let Some(path) = self.own(&base, public).filter(|_| is_class) {
+                return Ok(Some((path, Relation::Implements, Some(heir.to_owned()))));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Simple name of the interface that an explicit implementation names.
+fn explicit_interface(name: &str) -> &str {
+    let Some(short) = short_of(name) else { return "" };
+    let before = &name[..name.len() - short.len() - 1];
+    let plain = before.split('<').next().unwrap_or(before);
+    plain.rsplit(['.', ':']).next().unwrap_or(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::{Options, resolve};
+    use super::super::samples::Sample;
+    use super::*;
+
+    fn told(sample: &mut Sample, symbol: &str, all: bool) -> Vec<String> {
+        let symbols = sample.names();
+        let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
+        let of = found.meant().expect("one").clone();
+        let mut found = implementations(sample, &symbols, &of, all).expect("an answer");
+        locate(sample, &symbols, &mut found).expect("places");
+        let line = |one: &Implementation| {
+            let through = one.through.as_ref().map(|by| format!(" through {by}")).unwrap_or_default();
+            let place = one.place.as_ref().map_or_else(String::new, ToString::to_string);
+            format!("{} {} {}{through} {place}", one.distance, one.relation.word(), one.path)
+        };
+        found.iter().map(line).collect()
+    }
+
+    #[test]
+    fn types_that_implement_and_derive() {
+        let text = "interface I { }\ninterface J : I { }\nclass A : J { }\nclass B : A { }\nstruct S : I { }\n[System.Obsolete]\npublic sealed class C<T> : I { }\n";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(
+            told(&mut sample, "I", false),
+            ["1 implements C`1 a.cs:7:21", "1 derives J a.cs:2:11", "1 implements S a.cs:5:8"]
+        );
+        assert_eq!(
+            told(&mut sample, "I", true),
+            [
+                "1 implements C`1 a.cs:7:21",
+                "1 derives J a.cs:2:11",
+                "1 implements S a.cs:5:8",
+                "2 implements A a.cs:3:7",
+                "3 implements B a.cs:4:7"
+            ]
+        );
+        assert_eq!(told(&mut sample, "A", true), ["1 derives B a.cs:4:7"]);
+        assert_eq!(told(&mut sample, "S", true), [""; 0]);
+    }
+
+    #[test]
+    fn members_that_implement_and_override() {
+        let text = "interface I { void Go(int x); void Go(string x); }
+interface J { void Go(int x); }
+class A : I, J {
+public virtual void Go(int x) { }
+void I.Go(string x) { }
+void J.Go(int x) { }
+public void Go(string x) { } }
+class B : A { public override void Go(int x) { } }
+class C : B {
+/// <summary>Go.</summary>
+[System.Obsolete]
+public sealed override void Go(int x) { } }
+class D : A { public new void Go(int x) { } }
+class P { public void Go(int x) { } }
+class Q : P, J { }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(told(&mut sample, "I#Go(int)", false), ["1 implements A#Go(int) a.cs:4:21"]);
+        assert_eq!(
+            told(&mut sample, "I#Go(int)", true),
+            [
+                "1 implements A#Go(int) a.cs:4:21",
+                "2 overrides B#Go(int) a.cs:8:36",
+                "3 overrides C#Go(int) a.cs:12:29"
+            ]
+        );
+        assert_eq!(told(&mut sample, "I#Go(string)", false), ["1 implements A#I.Go(string) a.cs:5:8"]);
+        assert_eq!(
+            told(&mut sample, "J.Go", false),
+            ["1 implements A#J.Go(int) a.cs:6:8", "1 implements P#Go(int) through Q a.cs:14:23"]
+        );
+        assert_eq!(told(&mut sample, "A#Go(int)", false), ["1 overrides B#Go(int) a.cs:8:36"]);
+        assert_eq!(told(&mut sample, "D.Go", true), [""; 0]);
+    }
+
+    #[test]
+    fn parameters_of_a_generic_contract() {
+        let text = "interface I<T> { T Get(T x); int Count { get; } }
+class A : I<int> { public int Get(int x) => x; public int Count => 1; }
+class B : I<string> { string I<string>.Get(string x) => x; int I<string>.Count => 2; }
+abstract class R : I<int> { public abstract int Get(int x); public abstract int Count { get; } }
+class S : R { public override int Get(int x) => x; public override int Count => 3; }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        assert_eq!(
+            told(&mut sample, "I.Count", true),
+            [
+                "1 implements A#Count a.cs:2:59",
+                "1 implements B#I<string>.Count a.cs:3:74",
+                "1 implements R#Count a.cs:4:81",
+                "2 overrides S#Count a.cs:5:72"
+            ]
+        );
+        let get = told(&mut sample, "I.Get", false);
+        assert_eq!(get.len(), 3, "{get:?}");
+    }
+}

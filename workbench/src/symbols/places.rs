@@ -1,0 +1,59 @@
+//! Where types and members are declared: file, line and column of the name.
+
+use super::index::simple_name;
+use super::outputs::Outputs;
+use super::overloads::short_of;
+use super::resolve::Candidate;
+use super::source::{Part, sources};
+use producers::csharp::declared_names::name_in_declaration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+pub struct Place {
+    /// Path of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// Where symbols are declared, in their order: their first declaration each; none of what no file declares as it stands now.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn places<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<Place>>, O::Error> {
+    let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
+    Ok(found
+        .map(|(source, symbol)| source.parts.first().map(|part| place(part, symbol)))
+        .collect())
+}
+
+fn place(part: &Part, symbol: &Candidate) -> Place {
+    let text = part.text.trim_start_matches('\u{feff}');
+    let start = text.char_indices().nth(part.start_column as usize - 1).map_or(0, |(byte, _)| byte);
+    let name = match symbol.member_name() {
+        None => simple_name(symbol.key()),
+        Some(".ctor" | ".cctor") => simple_name(symbol.key()),
+        Some("this[]") => "this",
+        Some(name) => short_of(name).unwrap_or(name),
+    };
+    let at = start + name_in_declaration(&text[start..], name, symbol.member().is_none()).unwrap_or(0);
+    let before = &text[..at];
+    let breaks = before.matches('\n').count() + before.replace("\r\n", "\n").matches('\r').count();
+    let line = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    Place {
+        file: part.file.clone(),
+        line: part.start.saturating_add(small(breaks)),
+        column: small(before[line..].chars().count()).saturating_add(1),
+    }
+}
