@@ -54,7 +54,7 @@ mod tests {
     fn bytes_stay_where_they_are() {
         for (text, expected) in [
             (r"class \u0041bc { }", r"class Abc      { }"),
-            (r"int a\U00000062c = \u0069nt;", r"int abc         = @int    ;"),
+            (r"int a\U00000062c = \u0069nt;", r"int abc          = @int    ;"),
             (r#"var s = "\u0041"; // \u0041"#, r#"var s = "\u0041"; // \u0041"#),
             (r"\uD800x", r"\uD800x"),
         ] {

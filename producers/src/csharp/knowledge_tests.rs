@@ -404,17 +404,17 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@5 115ad061ca7b
-    csharp/symbols@4 31a6d808117c
+    csharp/symbols@5 31a6d808117c
     csharp/complete@5 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@5 e4dfdc986cd3
-    csharp/mentions@5 b54c27ff710a
+    csharp/mentions@6 e4dfdc986cd3
+    csharp/mentions@6 b54c27ff710a
     csharp/api-deps@3 0ce448befa57
     csharp/deps@6 a9655e293004
-    csharp/facts@3 94462f69b368
-    csharp/signatures@5 8531c2d4a344
+    csharp/facts@4 b4b07caf2d54
+    csharp/signatures@6 8531c2d4a344
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@4 37fa68445632
@@ -511,7 +511,7 @@ internal class FileSource : INodeSource { public FileSource(string path) { } }
     - Instead of `Get` follow its own advice: "Use Find instead".
     - Check arguments for null before calling: null is refused (see EDGE_CASES).
 
-    {"ambiguous":[],"body":["Memo.Core.FileSource"],"doc_bases":[],"evidence":{"Memo.Core.FileSource":["body"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
+    {"ambiguous":[],"body":["Memo.Core.FileSource"],"doc_bases":[],"evidence":{"Memo.Core.FileSource":["body","inferred"],"Memo.Core.INodeSource":["signature"],"Memo.Core.INodeStore":["base"],"Memo.Core.Node":["signature","inferred"],"Memo.Core.NodeId":["signature","inferred"]},"external":["System.ArgumentNullException","System.ArgumentOutOfRangeException","System.Collections.Generic.Dictionary`2","System.EventHandler`1","System.IDisposable","System.NotSupportedException","System.ObsoleteAttribute"],"ids":{"Memo.Core.FileSource":"T_bpif35e7","Memo.Core.INodeSource":"T_zmikzza9","Memo.Core.INodeStore":"T_8jh38u89","Memo.Core.Node":"T_9t5vzmbc","Memo.Core.NodeId":"T_3sr7zfjk"},"structure":["Memo.Core.INodeSource","Memo.Core.INodeStore","Memo.Core.Node","Memo.Core.NodeId"],"type":"Memo.Core.NodeStore"}
     "#);
 }
 

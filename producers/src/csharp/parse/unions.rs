@@ -14,7 +14,8 @@ pub(crate) fn unions(tokens: &Tokens<'_>, edits: &mut Vec<Edit>) {
         {
             edits.push(Edit {
                 bytes: tokens.bytes(&(at..at + 1)),
-                with: "struct",
+                // One byte longer than the word: without the blank it would join the name behind it.
+                with: "struct ",
             });
             edits.push(Edit {
                 bytes: tokens.bytes(&(cases.start - 1..cases.end + 1)),

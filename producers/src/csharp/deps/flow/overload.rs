@@ -7,6 +7,44 @@ use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 impl<'a> Flow<'_, 'a> {
+    /// How well the name of methods of the type, or of one around it, suits a parameter.
+    pub(super) fn suits_group(&self, parameter: &Shape, value: &Expression) -> i64 {
+        let Expression::Name(name) = value else { return 0 };
+        if !parameter.is_known() || self.find_local(&name.word.text).is_some() {
+            return 0;
+        }
+        let groups = self.around.iter().map(|own| self.world.lookup(own, &name.word.text));
+        let Some(group) = groups.into_iter().find(|group| !group.is_empty()) else {
+            return 0;
+        };
+        let Some((wanted, _)) = self.world.delegate(parameter) else {
+            return 0;
+        };
+        let suits = |method: &Candidate<'_>| {
+            let own = method.parameters();
+            let mut bindings = vec![Shape::Unknown; method.line.arity as usize];
+            own.len() == wanted.len()
+                && own
+                    .iter()
+                    .zip(&wanted)
+                    .all(|((_, own), given)| self.fits(own, given, &mut bindings).is_some())
+        };
+        match group.iter().all(Candidate::is_method) {
+            true if group.iter().any(suits) => 2,
+            true => -100,
+            false => 0,
+        }
+    }
+
+    /// The type of an extension property on a value of that type.
+    pub(super) fn extended(&self, property: &Candidate<'a>, on: &Shape) -> Shape {
+        let mut bindings = vec![Shape::Unknown; property.line.arity as usize];
+        if let Some((_, receiver)) = property.parameters().first() {
+            self.fits(receiver, on, &mut bindings);
+        }
+        property.result().substitute(&[], &bindings).bounded()
+    }
+
     /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
     pub(super) fn others(
         &self,
