@@ -30,14 +30,14 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
     // The opening brackets around, by token.
     let mut around: Vec<usize> = Vec::new();
     let mut found = Vec::new();
-    for at in 0..laid.tokens.len() {
+    for (at, is_decided) in decided.iter().enumerate() {
         let word = text(at);
         match word {
             "(" | "[" | "{" => around.push(at),
             ")" | "]" | "}" => _ = around.pop(),
             _ => {}
         }
-        let Some(there) = laid.of_file[at].filter(|_| at >= first && !decided[at] && is_word(at) && !is_reserved(word)) else {
+        let Some(there) = laid.of_file[at].filter(|_| at >= first && !is_decided && is_word(at) && !is_reserved(word)) else {
             continue;
         };
         let name = word.strip_prefix('@').unwrap_or(word);

@@ -176,17 +176,14 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// A simple name that is not called.
     pub(super) fn simple(&mut self, name: &Name) -> Stand {
         let text = name.word.text.as_str();
-        if name.args.is_empty() {
-            match self.find_local(text) {
-                Some(local) => {
-                    self.passed(name.word.place);
-                    return Stand::Value(match local {
-                        Local::Value(shape) => shape,
-                        Local::Function(_) => Shape::Unknown,
-                    });
-                }
-                None => {}
-            }
+        if name.args.is_empty()
+            && let Some(local) = self.find_local(text)
+        {
+            self.passed(name.word.place);
+            return Stand::Value(match local {
+                Local::Value(shape) => shape,
+                Local::Function(_) => Shape::Unknown,
+            });
         }
         for at in 0..self.around.len() {
             let own = self.around[at].clone();
