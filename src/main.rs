@@ -26,10 +26,6 @@ use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-/// Producers allocate many small strings on all cores at once; the C library's allocator spends a quarter of a cold build on that.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     if let Some(code) = sandbox::enter(std::env::args_os()) {
         return code.into();
