@@ -267,53 +267,57 @@ fn pages() {
     Usage: cortex [OPTIONS] <COMMAND>
 
     Commands:
-      init           Write a manifest for this folder
-      build          Build targets
-      show           Print the output of a target, building it first
-      resolve        Say which types or members a name means. Builds nothing but the index of names
-      search         Find types and members by a part of their names: whole, beginning, humps (NS for
-                     NodeStore), middle, pattern; what is spelled alike if nothing else
-      outline        Print the outlines of types and members, building them first
-      source         Print the source of types, members and files, exactly, with line numbers
-      usages         List the places that use a type or a member
-      deps           List the types that a type depends on; with --reverse those that depend on it
-      rdeps          List the types that depend on a type
-      semantic       Print the summary of a type: its role, life cycle, edge cases, limitations
-      investigate    Answer a question about the code from outlines and summaries
-      operation      Say how an operation goes that was begun in the background
-      context        Show what belongs to a task, or how one document stands
-      pack           Bundle what is known of chosen types in one text
-      window         Keep the text that a model is shown of this checkout
-      edit           Edit a text file of the workspace: exactly, undoably, all or nothing
-      overlay        Try edits beside the workspace: build with them, compare, merge or drop them
-      status         Show how the workspace stands: sources, targets, summaries, store, service. Runs
-                     nothing
-      work           Answer as the language model: take prompts, hand in summaries
-      query          Ask the graph. Runs nothing
-      explain        Say why a target stands as it does, or what two builds differ in. Makes nothing
-      log            List the builds of this checkout: what each did, took and cost
-      history        List the versions of a target: when each came to be, of what, and what it cost
-      diff           Show what two versions of a target, and their inputs, differ in
-      prompt         Print what a model would be asked for a target. Nothing is sent
-      regenerate     Ask for a new answer although one is filed
-      edit-output    Correct an output of a model by hand
-      cost           Sum up what models cost this checkout, and what filed answers saved
-      watch          Say what moves in the sources as it happens, and build after each batch
-      serve          Answer methods by JSON-RPC 2.0, and keep what was answered at hand
-      mcp            Serve the methods to language models by the Model Context Protocol
-      gc             Collect what no checkout of the store needs any more, and make its file shorter
-      report         Write one page of HTML about this checkout: builds, graph, versions, targets. Runs
-                     nothing
-      store          Verify, count, hand on and migrate the store
-      warm           Build targets and fill the remote cache with them, for other machines
-      remote         Ask the remote cache that cortex.toml names
-      pin-version    Keep a version of a target: History does not trim it, gc does not take it
-      trust          Let this workspace run programs and send keys, after a look (`--list`)
-      unpin-version  Keep a version no longer
-      rules          List or print the built-in rulesets
-      completions    Print the completions for a shell
-      man            Print the manual page (roff), of cortex or of one of its commands
-      help           Print this message or the help of the given subcommand(s)
+      init             Write a manifest for this folder
+      build            Build targets
+      show             Print the output of a target, building it first
+      resolve          Say which types or members a name means. Builds nothing but the index of names
+      search           Find types and members by a part of their names: whole, beginning, humps (NS for
+                       NodeStore), middle, pattern; what is spelled alike if nothing else
+      outline          Print the outlines of types and members, building them first
+      source           Print the source of types, members and files, exactly, with line numbers
+      usages           List the places that use a type or a member
+      implementations  List the types that implement or derive from a type, or the members that
+                       implement or override a member
+      callers          List the members that use a member, and the places where they do
+      callees          List the members that a member uses, and the places where it does
+      deps             List the types that a type depends on; with --reverse those that depend on it
+      rdeps            List the types that depend on a type
+      semantic         Print the summary of a type: its role, life cycle, edge cases, limitations
+      investigate      Answer a question about the code from outlines and summaries
+      operation        Say how an operation goes that was begun in the background
+      context          Show what belongs to a task, or how one document stands
+      pack             Bundle what is known of chosen types in one text
+      window           Keep the text that a model is shown of this checkout
+      edit             Edit a text file of the workspace: exactly, undoably, all or nothing
+      overlay          Try edits beside the workspace: build with them, compare, merge or drop them
+      status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
+                       nothing
+      work             Answer as the language model: take prompts, hand in summaries
+      query            Ask the graph. Runs nothing
+      explain          Say why a target stands as it does, or what two builds differ in. Makes nothing
+      log              List the builds of this checkout: what each did, took and cost
+      history          List the versions of a target: when each came to be, of what, and what it cost
+      diff             Show what two versions of a target, and their inputs, differ in
+      prompt           Print what a model would be asked for a target. Nothing is sent
+      regenerate       Ask for a new answer although one is filed
+      edit-output      Correct an output of a model by hand
+      cost             Sum up what models cost this checkout, and what filed answers saved
+      watch            Say what moves in the sources as it happens, and build after each batch
+      serve            Answer methods by JSON-RPC 2.0, and keep what was answered at hand
+      mcp              Serve the methods to language models by the Model Context Protocol
+      gc               Collect what no checkout of the store needs any more, and make its file shorter
+      report           Write one page of HTML about this checkout: builds, graph, versions, targets.
+                       Runs nothing
+      store            Verify, count, hand on and migrate the store
+      warm             Build targets and fill the remote cache with them, for other machines
+      remote           Ask the remote cache that cortex.toml names
+      pin-version      Keep a version of a target: History does not trim it, gc does not take it
+      trust            Let this workspace run programs and send keys, after a look (`--list`)
+      unpin-version    Keep a version no longer
+      rules            List or print the built-in rulesets
+      completions      Print the completions for a shell
+      man              Print the manual page (roff), of cortex or of one of its commands
+      help             Print this message or the help of the given subcommand(s)
 
     Options:
       -C <DIR>
@@ -431,7 +435,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     bench.write(path, &text.replace("Nodes cannot be moved yet", "Moving is for later"));
     insta::assert_snapshot!(bench.run(&["build", "--dry-run", "//..."]).all(), @"
     exit 0
-    1,475 targets: 2 will run, 1,159 more may run (TIME)
+    1,476 targets: 2 will run, 1,160 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
       may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else
