@@ -29,6 +29,9 @@ impl Bound {
     }
 }
 
+/// The type and the member that a place uses, and whether another type may be meant.
+type FoundUse = (String, String, bool);
+
 fn fixtures() -> BTreeMap<String, (PathBuf, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/csharp");
     let golden = std::fs::read_dir(root.join("uses")).expect("golden files");
@@ -51,7 +54,7 @@ fn no_use_of_a_member_is_lost() {
         let golden = std::fs::read_to_string(&golden).expect("text");
         let bound: Vec<Bound> = golden.lines().map(|line| serde_json::from_str(line).expect("JSON lines")).collect();
         let world = World::of_texts(&[("a.cs", text.as_str())]);
-        let mut places: BTreeMap<(u32, u32), BTreeSet<(String, String, bool)>> = BTreeMap::new();
+        let mut places: BTreeMap<(u32, u32), BTreeSet<FoundUse>> = BTreeMap::new();
         for key in world.keys() {
             let table = world.output("usages", &key).bytes;
             let table = Table::open(&table).expect("a table");
@@ -73,8 +76,8 @@ fn no_use_of_a_member_is_lost() {
             all += 1;
             let (owner, member) = use_.member();
             let at = places.get(&(use_.line, use_.column));
-            let is = |(found, name, elsewhere): &&(String, String, bool)| name == member && found == owner && !elsewhere;
-            let may = |(found, name, elsewhere): &&(String, String, bool)| name == member && (found == "?" || *elsewhere || found == owner);
+            let is = |(found, name, elsewhere): &&FoundUse| name == member && found == owner && !elsewhere;
+            let may = |(found, name, elsewhere): &&FoundUse| name == member && (found == "?" || *elsewhere || found == owner);
             let place = format!("{name}:{}:{} {}", use_.line, use_.column, use_.to);
             match at {
                 Some(at) if at.iter().any(|found| is(&found)) => certain += 1,

@@ -176,13 +176,11 @@ pub fn callees<O: Outputs>(outputs: &mut O, symbols: &Symbols, of: &[Candidate],
     Ok(walk)
 }
 
+/// A member that is used, the place, and why that is not certain.
+type UsedMember = (String, Place, Option<String>);
+
 /// What a member uses, where, and why that is not certain.
-fn uses<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    path: &str,
-    walk: &mut Walk,
-) -> Result<Vec<(String, Place, Option<String>)>, O::Error> {
+fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut Walk) -> Result<Vec<UsedMember>, O::Error> {
     let Some((key, _)) = halves(path) else { return Ok(Vec::new()) };
     let label = type_label(key, "usages");
     let Some(bytes) = read_one(outputs, label.clone())? else {

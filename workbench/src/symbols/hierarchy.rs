@@ -210,6 +210,9 @@ struct Search<'s> {
     known: BTreeMap<String, Vec<Overload>>,
 }
 
+/// A member that answers for the wanted one, how, and the heir that has it from a base.
+type Answering = (String, Relation, Option<String>);
+
 impl Search<'_> {
     fn open<O: Outputs>(&mut self, outputs: &mut O, keys: &[&str]) -> Result<(), O::Error> {
         let new: Vec<&str> = keys.iter().copied().filter(|key| !self.known.contains_key(*key)).collect();
@@ -231,7 +234,7 @@ impl Search<'_> {
         heir: &str,
         implements: bool,
         is_interface: bool,
-    ) -> Result<Option<(String, Relation, Option<String>)>, O::Error> {
+    ) -> Result<Option<Answering>, O::Error> {
         let name = self.wanted.name.clone();
         let of_class = |one: &Overload| one.name == name && one.is_override;
         if !implements && !is_interface {

@@ -29,3 +29,5 @@ mod search_tests;
 pub mod source;
 pub mod state;
 pub mod usages;
+#[cfg(test)]
+mod usages_tests;

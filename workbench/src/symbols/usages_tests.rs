@@ -1,0 +1,283 @@
+//! Which places use a symbol of small workspaces, certainly or possibly, and what is said not to be seen.
+
+use super::resolve::{Options, resolve};
+use super::samples::Sample;
+use super::usages::{Subject, Usages, usages};
+use producers::csharp::usages::Place;
+
+fn asked(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
+    let symbols = sample.names();
+    let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
+    let subject = Subject::of(&found).expect("a subject");
+    let found = usages(sample, &symbols, &subject).expect("places");
+    (subject, found)
+}
+
+fn certain(found: &Usages) -> Vec<String> {
+    found.certain.iter().map(|place| format!("{}:{}", place.line, place.text)).collect()
+}
+
+fn possible(found: &Usages) -> Vec<String> {
+    found
+        .possible
+        .iter()
+        .map(|(place, why)| format!("{}:{} {why}", place.line, place.text))
+        .collect()
+}
+
+#[test]
+fn certain_and_possible() {
+    let mut sample = Sample::of(&[(
+        "a.cs",
+        "interface I { void Go(); }\nclass A : I { public void Go() { } }\nclass B : A { }\nclass C {\nvoid M(A a, I i, B b, dynamic d) {\na.Go();\ni.Go();\nb.Go();\nd.Go();\nd.Go(1);\n} }\n",
+    )]);
+    let (subject, found) = asked(&mut sample, "A.Go");
+    assert_eq!(
+        (subject.path.as_str(), certain(&found)),
+        ("A#Go()", vec!["6:a.Go();".to_owned(), "8:b.Go();".to_owned()])
+    );
+    assert!(subject.member_id.is_some_and(|id| id.starts_with(&subject.type_id)));
+    assert_eq!(
+        possible(&found),
+        ["7:i.Go(); through I#Go", "9:d.Go(); on a value whose type is not known"]
+    );
+    let (_, of_type) = asked(&mut sample, "B");
+    assert_eq!(certain(&of_type), ["5:void M(A a, I i, B b, dynamic d) {"]);
+    // The base that declares it, and the interface that it implements, are what an heir's calls may mean.
+    let (subject, inherited) = asked(&mut sample, "B.Go");
+    assert_eq!(
+        (subject.path.as_str(), inherited.certain.len(), inherited.possible.len()),
+        ("A#Go()", 0, 4)
+    );
+    assert_eq!((found.unread, found.unseen), (Vec::<String>::new(), Vec::<String>::new()));
+}
+
+#[test]
+fn overloads_are_told_apart_by_arguments() {
+    let text = "class A {
+public void Get(int x) { }
+public void Get(string x, int y = 3) { }
+public void Get(string[] all) { }
+public int Count; }
+class B : A { public void Get(bool deep) { } }
+static class E { public static void Put(this A a, int x) { } public static void Put(this A a, int x, int y) { } }
+class C {
+void M(A a, B b, object o) {
+a.Get(1);
+a.Get(\"s\");
+a.Get(o);
+a.Get(y: 2, x: null);
+System.Action<int> f = a.Get;
+a.Put(1);
+E.Put(a, 1, 2);
+b.Get(true);
+b.Get(2);
+a.Count = 1;
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let told = |sample: &mut Sample, symbol: &str| {
+        let (_, found) = asked(sample, symbol);
+        (certain(&found), possible(&found))
+    };
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
+    let named = "14:System.Action<int> f = a.Get; named without a call, by all overloads' name";
+    let (sure, maybe) = told(&mut sample, "A#Get(int)");
+    assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
+    assert_eq!(
+        maybe,
+        lines(&["12:a.Get(o); the arguments leave Get(string,int) and Get(string[]), too", named])
+    );
+    let (sure, maybe) = told(&mut sample, "A#Get(string,int)");
+    assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
+    assert_eq!(
+        maybe,
+        lines(&["12:a.Get(o); the arguments leave Get(int) and Get(string[]), too", named])
+    );
+    // Of the name alone all of them are uses.
+    let (subject, all) = asked(&mut sample, "A.Get");
+    assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));
+    assert_eq!(possible(&all), ["17:b.Get(true); through B#Get"]);
+    assert_eq!(told(&mut sample, "E#Put(A,int)"), (lines(&["15:a.Put(1);"]), Vec::new()));
+    assert_eq!(told(&mut sample, "E#Put(A,int,int)"), (lines(&["16:E.Put(a, 1, 2);"]), Vec::new()));
+    assert_eq!(told(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
+    assert_eq!(told(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
+}
+
+#[test]
+fn a_call_that_fits_no_overload_of_the_heir_may_mean_the_base() {
+    let text = "class P { public void Go(string s, int n = 3) { } }
+class Q : P { public void Go(int x) { } public void Go(params string[] all) { } }
+class C { void M(Q q) {
+q.Go(\"a\", n: 5);
+q.Go(s: \"a\");
+q.Go(1);
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let (_, found) = asked(&mut sample, "P#Go(string,int)");
+    assert_eq!(
+        possible(&found),
+        ["4:q.Go(\"a\", n: 5); through Q#Go", "5:q.Go(s: \"a\"); through Q#Go"]
+    );
+    assert_eq!(certain(&found), [""; 0]);
+}
+
+#[test]
+fn literals_decide_among_numbers() {
+    let text = "class A { public void F(int x) { } public void F(long x) { } public void F(double x) { } }
+class C { void M(A a) {
+a.F(1);
+a.F(-0x7fff_ffff);
+a.F('c');
+a.F(1L);
+a.F(3000000000);
+a.F(1u);
+a.F(1.0);
+a.F(-1e3f);
+a.F(a.GetHashCode());
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut lines = |symbol: &str| {
+        let (_, found) = asked(&mut sample, symbol);
+        let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+        let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
+        (certain, possible)
+    };
+    // Of a value the type is not as certain as of a literal.
+    assert_eq!(lines("A#F(int)"), (vec![3, 4, 5], vec![11]));
+    assert_eq!(lines("A#F(long)"), (vec![6, 7, 8], vec![11]));
+    assert_eq!(lines("A#F(double)"), (vec![9, 10], vec![11]));
+}
+
+#[test]
+fn members_that_share_a_line_use_each_what_stands_in_them() {
+    let text = "class A { public void F() { } }\nclass B { void G(A a) { a.F(); } void H(A a) { a.F(); } [Tag] int x; [Tag] int y; }\nclass TagAttribute : System.Attribute { }\n";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut columns = |symbol: &str| {
+        let (_, found) = asked(&mut sample, symbol);
+        found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>()
+    };
+    assert_eq!(columns("A.F"), [(2, 27), (2, 50)]);
+    assert_eq!(columns("TagAttribute"), [(2, 58), (2, 71)]);
+    assert_eq!(columns("A"), [(2, 18), (2, 41)]);
+}
+
+#[test]
+fn attributes_name_a_type_once() {
+    let text = "static class K { public const string Name = \"\"; }\nclass TagAttribute : System.Attribute { public TagAttribute(string name) { } }\n[Tag(K.Name)]\nclass A {\n[Tag(nameof(K.Name))]\npublic int One;\n}\n";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let columns = |found: &Usages| found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>();
+    assert_eq!(columns(&asked(&mut sample, "K").1), [(3, 6), (5, 13)]);
+    assert_eq!(columns(&asked(&mut sample, "K.Name").1), [(3, 8), (5, 15)]);
+    assert_eq!(columns(&asked(&mut sample, "TagAttribute").1), [(3, 2), (5, 2)]);
+}
+
+#[test]
+fn constructors_are_used_by_new_base_this_and_attributes() {
+    let text = "class A {
+public A(int x) { }
+public A(string s) : this(s.Length) { }
+}
+class B : A {
+public B() : base(1) { }
+public B(int x) : base(\"\") { }
+}
+class C(int y) : A(y) {
+A one = new(2);
+A two = new A(3);
+static A Make(A a) => a;
+object o = Make(new(\"x\"));
+}
+class TagAttribute : System.Attribute { public TagAttribute() { } }
+[Tag] class D { [Tag()] int x; }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut places = |symbol: &str| {
+        let (_, found) = asked(&mut sample, symbol);
+        let of = |place: &Place| (place.line, place.column);
+        let certain: Vec<(u32, u32)> = found.certain.iter().map(of).collect();
+        let possible: Vec<(u32, u32)> = found.possible.keys().map(of).collect();
+        (certain, possible)
+    };
+    let in_header = (9, 18);
+    assert_eq!(places("A#.ctor(int)"), (vec![(3, 22), (6, 14), (10, 9), (11, 13)], vec![in_header]));
+    assert_eq!(places("A#.ctor(string)"), (vec![(7, 19), (13, 17)], vec![in_header]));
+    assert_eq!(places("TagAttribute#.ctor()"), (vec![(16, 2), (16, 18)], Vec::new()));
+}
+
+#[test]
+fn what_is_not_known_is_possible() {
+    let text = "using Lost; class A { public int Go; public void Run() { } public static int One; }
+class B : Gone<A> {
+void M(dynamic d, Nowhere n) {
+d.Go();
+Item.Go = 1;
+n.Find().Go = 2;
+Run();
+n.Go();
+new A { Go = One };
+var t = (Go: 1, 2); t.Go.ToString(); new { Go = 1 }.Go.ToString();
+int Run2 = 1;
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut lines = |symbol: &str| {
+        let (_, found) = asked(&mut sample, symbol);
+        let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+        let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
+        (certain, possible)
+    };
+    assert_eq!(lines("A.Go"), (vec![9], vec![4, 5, 6]));
+    assert_eq!(lines("A.Run"), (vec![], vec![7]));
+    assert_eq!(lines("A.One"), (vec![], vec![9]));
+}
+
+#[test]
+fn what_is_not_looked_at_is_told() {
+    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\n}\n";
+    let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
+    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+    let mut unseen = |symbol: &str| asked(&mut sample, symbol).1.unseen;
+    assert_eq!(
+        unseen("A.Go"),
+        ["b.cs names Go where #if leaves code out; what is not compiled was not looked at"]
+    );
+    assert_eq!(
+        unseen("A.Dispose"),
+        ["calls through System.IDisposable, which declares it too, are not looked for"]
+    );
+    assert_eq!(
+        unseen("A#this[int]"),
+        ["uses of a member of this kind (indexer) bear no name and are not looked for; those of its type are"]
+    );
+    assert_eq!(unseen("A#.ctor(int)"), Vec::<String>::new());
+    assert_eq!(unseen("B"), Vec::<String>::new());
+}
+
+#[test]
+fn what_means_nothing_or_several() {
+    let mut sample = Sample::default();
+    let symbols = sample.names();
+    for (symbol, code, hint) in [
+        ("Nope", "SymbolNotFound", "write Type, Namespace.Type, Type.Member or Type#Member"),
+        ("BigStroe", "SymbolNotFound", "did you mean Box.BigStore?"),
+        ("BigStore#Twcie", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
+        ("BigStroe#Twice", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
+        (
+            "Box.Deep",
+            "SymbolNotFound",
+            "`cortex search --namespace Box.Deep` lists what is in it",
+        ),
+        ("Store", "AmbiguousSymbol", "write one of these names"),
+    ] {
+        let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        let error = Subject::of(&found).expect_err("no symbol");
+        assert_eq!(
+            (error.diagnostic.code.as_str(), error.diagnostic.hint.as_deref()),
+            (code, Some(hint)),
+            "{symbol}"
+        );
+    }
+}
