@@ -451,7 +451,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     );
     let json = bench.run(&["build", "--dry-run", "//...", "--output", "json"]).json();
     let told = labels(&bench, "would_run", &["build", "--dry-run", "//..."]);
-    assert_eq!(told.len(), 1_161);
+    assert_eq!(told.len(), 1_162);
     let ran = labels(&bench, "ran", &["build", "//..."]);
     assert_eq!(ran.len(), 20);
     // Text is not kept: that of a file that did not move is made again when a reader needs its bytes.
