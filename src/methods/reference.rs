@@ -97,9 +97,9 @@ an error: -32602 for arguments, -32001 when busy, -32800 when taken back, -32603
 have ended with. What was said beside an answer is in its `diagnostics`.
 
 `ping`, `methods` (this page as JSON), `cortex.about` and `cortex.stop` are the service's own. `$/cancelRequest` takes a request back; with a `progressToken`
-`$/progress` tells how far a build has come. Methods that look or read do not wait for a build, here or in another process. Of the others, who gives a
-token waits for his turn; who gives none is told `Busy` once somebody has been building for two seconds (`progress` is 0 where another process builds: it
-is not known), and asks again. A second request of an id that is being answered is refused
+`$/progress` tells how far a build has come. Methods that look or read do not wait for a build, here or in another process. Any other request with a
+token waits for its turn. Without a token it is answered `Busy` once a build has run for two seconds (`progress` is 0 where another process builds: it
+is not known), and the client asks again. A second request of an id that is being answered is refused
 under the id `null`. `StreamOp` answers with `token`, `values` and `finished`; `$/enumerator/next` and `$/enumerator/abort` go on and end it (as
 StreamJsonRpc has it), or a `partialResultToken` has `$/progress` tell the values. Several requests in one message are refused, a message is 4 MiB long at
 most (a longer one is refused once it is), and 1,024 clients (fewer where fewer files may be open) with 1,024 requests each are served at once; who comes

@@ -72,9 +72,9 @@ impl From<StoreError> for WorkbenchError {
 pub enum Access {
     /// To look: nothing is made or written.
     Look,
-    /// To build beside whoever has the checkout: results are filed, and of the checkout nothing is written.
+    /// To read while another process builds the checkout: results are stored, rows of the checkout are not written.
     Beside,
-    /// To build if nobody has the checkout, else beside whoever has it: no process that builds is waited for.
+    /// As [`Self::Build`] if the checkout is free, else as [`Self::Beside`]: never waits for another build.
     Read,
     /// To build: no other process may write rows of the checkout meanwhile. In an overlay the same as [`Self::Beside`].
     Build,
@@ -286,7 +286,7 @@ impl Workspace {
             packs,
             manifest: OnceCell::new(),
             trust,
-            // What is not saved is nobody else's, and who reads beside a build waits for no other machine.
+            // Unsaved edits are not shared, and a reader beside a build does not wait for a remote cache.
             connect: opening.connect.filter(|_| !is_beside),
             remote: OnceCell::new(),
             root,

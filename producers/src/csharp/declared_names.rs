@@ -37,12 +37,14 @@ impl<'t> Words<'t> {
         matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
     }
 
-    /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute.
+    /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute. Of a list of attributes the
+    /// first and the last are known by their brackets.
     pub fn is_constructed(self, at: usize) -> bool {
         let before = at.checked_sub(1).map_or("", |before| self.at(before));
         match self.at(at + 1) {
             "(" => true,
-            "]" => matches!(before, "[" | ":"),
+            "]" => matches!(before, "[" | ":" | ","),
+            "," => before == "[",
             _ => false,
         }
     }
@@ -148,6 +150,17 @@ mod tests {
             marked.insert(tokens[at].start as usize, '^');
         }
         marked
+    }
+
+    #[test]
+    fn attributes_and_bases_with_arguments_call_constructors() {
+        let text = "[Foo, Foo] [x: Foo] [Foo(1)] class A(Foo[] a) : Foo(a), I<B, Foo>";
+        let tokens = lex(text).tokens;
+        let words = Words { text, tokens: &tokens };
+        let is_call = |at: &usize| words.word(*at) == "Foo" && words.is_constructed(*at);
+        let found: Vec<u32> = (0..tokens.len()).filter(is_call).map(|at| tokens[at].start).collect();
+        let expected = [1, 6, 15, 21, 48];
+        assert_eq!(found, expected);
     }
 
     #[test]

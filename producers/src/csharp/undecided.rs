@@ -1,7 +1,7 @@
-//! Names in code of which binding decided nothing: each may be a use of a member of that name.
+//! Names in code that binding left undecided: each may use a member of that name.
 //!
-//! What binding went through it says itself, also where a name is none of a member ([`Flow`](super::deps::flow::Flow) notes locals, types
-//! and members of .NET). The rest stands in code that it could not read, or behind values whose type it does not know.
+//! Binding records every name it resolves, also those that are no member ([`Flow`](super::deps::flow::Flow) records locals, types and members
+//! of .NET). The other names stand in code that it could not read, or behind values of unknown type.
 
 use super::deps::flow::Use;
 use super::keywords::{is_infix, is_predefined, is_reserved};

@@ -282,7 +282,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
 }
 ";
 
-    fn told(walk: &Walk) -> Vec<String> {
+    fn rows_of(walk: &Walk) -> Vec<String> {
         let line = |edge: &Edge| {
             let why = edge.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
             let relation = if edge.relation == Relation::Calls { "calls" } else { "uses" };
@@ -298,7 +298,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
         let mut sample = Sample::of(&[("a.cs", TEXT)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        told(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth).expect("a walk"))
+        rows_of(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth).expect("a walk"))
     }
 
     fn callees_of(symbol: &str, depth: u32) -> Vec<String> {
@@ -306,7 +306,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
         let of = found.meant_with_overloads().expect("one").to_vec();
-        told(&callees(&mut sample, &symbols, &of, depth).expect("a walk"))
+        rows_of(&callees(&mut sample, &symbols, &of, depth).expect("a walk"))
     }
 
     #[test]

@@ -5,9 +5,9 @@
 
 use super::calls::counterparts;
 use super::index::{Symbols, simple_name};
+use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
-use super::places::{Place, places};
 use super::resolve::Candidate;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ pub struct Implementation {
     pub through: Option<String>,
     /// Where it is declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 /// The heirs of all types.
@@ -111,7 +111,7 @@ pub fn locate<O: Outputs>(outputs: &mut O, symbols: &Symbols, found: &mut [Imple
         };
         candidates.push(Candidate::of(&one.path, &files));
     }
-    let places = places(outputs, &candidates.iter().collect::<Vec<_>>())?;
+    let places = declarations(outputs, &candidates.iter().collect::<Vec<_>>())?;
     for (one, place) in found.iter_mut().zip(places) {
         one.place = place;
     }
@@ -282,7 +282,7 @@ mod tests {
     use super::super::samples::Sample;
     use super::*;
 
-    fn told(sample: &mut Sample, symbol: &str, all: bool) -> Vec<String> {
+    fn rows_of(sample: &mut Sample, symbol: &str, all: bool) -> Vec<String> {
         let symbols = sample.names();
         let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
         let of = found.meant().expect("one").clone();
@@ -301,11 +301,11 @@ mod tests {
         let text = "interface I { }\ninterface J : I { }\nclass A : J { }\nclass B : A { }\nstruct S : I { }\n[System.Obsolete]\npublic sealed class C<T> : I { }\n";
         let mut sample = Sample::of(&[("a.cs", text)]);
         assert_eq!(
-            told(&mut sample, "I", false),
+            rows_of(&mut sample, "I", false),
             ["1 implements C`1 a.cs:7:21", "1 derives J a.cs:2:11", "1 implements S a.cs:5:8"]
         );
         assert_eq!(
-            told(&mut sample, "I", true),
+            rows_of(&mut sample, "I", true),
             [
                 "1 implements C`1 a.cs:7:21",
                 "1 derives J a.cs:2:11",
@@ -314,8 +314,8 @@ mod tests {
                 "3 implements B a.cs:4:7"
             ]
         );
-        assert_eq!(told(&mut sample, "A", true), ["1 derives B a.cs:4:7"]);
-        assert_eq!(told(&mut sample, "S", true), [""; 0]);
+        assert_eq!(rows_of(&mut sample, "A", true), ["1 derives B a.cs:4:7"]);
+        assert_eq!(rows_of(&mut sample, "S", true), [""; 0]);
     }
 
     #[test]
@@ -337,22 +337,25 @@ class P { public void Go(int x) { } }
 class Q : P, J { }
 ";
         let mut sample = Sample::of(&[("a.cs", text)]);
-        assert_eq!(told(&mut sample, "I#Go(int)", false), ["1 implements A#Go(int) a.cs:4:21"]);
+        assert_eq!(rows_of(&mut sample, "I#Go(int)", false), ["1 implements A#Go(int) a.cs:4:21"]);
         assert_eq!(
-            told(&mut sample, "I#Go(int)", true),
+            rows_of(&mut sample, "I#Go(int)", true),
             [
                 "1 implements A#Go(int) a.cs:4:21",
                 "2 overrides B#Go(int) a.cs:8:36",
                 "3 overrides C#Go(int) a.cs:12:29"
             ]
         );
-        assert_eq!(told(&mut sample, "I#Go(string)", false), ["1 implements A#I.Go(string) a.cs:5:8"]);
         assert_eq!(
-            told(&mut sample, "J.Go", false),
+            rows_of(&mut sample, "I#Go(string)", false),
+            ["1 implements A#I.Go(string) a.cs:5:8"]
+        );
+        assert_eq!(
+            rows_of(&mut sample, "J.Go", false),
             ["1 implements A#J.Go(int) a.cs:6:8", "1 implements P#Go(int) through Q a.cs:14:23"]
         );
-        assert_eq!(told(&mut sample, "A#Go(int)", false), ["1 overrides B#Go(int) a.cs:8:36"]);
-        assert_eq!(told(&mut sample, "D.Go", true), [""; 0]);
+        assert_eq!(rows_of(&mut sample, "A#Go(int)", false), ["1 overrides B#Go(int) a.cs:8:36"]);
+        assert_eq!(rows_of(&mut sample, "D.Go", true), [""; 0]);
     }
 
     #[test]
@@ -365,7 +368,7 @@ class S : R { public override int Get(int x) => x; public override int Count => 
 ";
         let mut sample = Sample::of(&[("a.cs", text)]);
         assert_eq!(
-            told(&mut sample, "I.Count", true),
+            rows_of(&mut sample, "I.Count", true),
             [
                 "1 implements A#Count a.cs:2:59",
                 "1 implements B#I<string>.Count a.cs:3:74",
@@ -373,7 +376,7 @@ class S : R { public override int Get(int x) => x; public override int Count => 
                 "2 overrides S#Count a.cs:5:72"
             ]
         );
-        let get = told(&mut sample, "I.Get", false);
+        let get = rows_of(&mut sample, "I.Get", false);
         assert_eq!(get.len(), 3, "{get:?}");
     }
 }

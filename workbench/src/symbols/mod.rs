@@ -9,6 +9,7 @@ pub mod fitting;
 pub mod hierarchy;
 pub mod humps;
 pub mod index;
+pub mod locations;
 pub mod matching;
 pub mod meaning;
 pub mod measure;
@@ -16,7 +17,6 @@ mod numbers;
 pub mod outputs;
 pub mod overloads;
 pub mod path;
-pub mod places;
 pub mod relations;
 pub mod resolve;
 #[cfg(test)]

@@ -137,14 +137,9 @@ pub struct Enclosing {
 pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<Option<Enclosing>>, O::Error> {
     let files: BTreeSet<&String> = places.iter().map(|place| &place.file).collect();
     let known = files_of(outputs, &files)?;
-    let mut found: Vec<Option<Enclosing>> = vec![None; places.len()];
-    for (file, known) in known {
-        let lines: Vec<&str> = lines(&known.text).collect();
-        for (found, place) in found.iter_mut().zip(places).filter(|(_, place)| place.file == file) {
-            *found = around(&known.tree, &lines, place);
-        }
-    }
-    Ok(found)
+    let lines: BTreeMap<&str, Vec<&str>> = known.iter().map(|(file, known)| (*file, lines(&known.text).collect())).collect();
+    let find = |place: &&Place| around(&known.get(place.file.as_str())?.tree, lines.get(place.file.as_str())?, place);
+    Ok(places.iter().map(find).collect())
 }
 
 /// The innermost type and member around a place.

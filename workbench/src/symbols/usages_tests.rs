@@ -5,7 +5,7 @@ use super::samples::Sample;
 use super::usages::{Subject, Usages, usages};
 use producers::csharp::usages::Place;
 
-fn asked(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
+fn find_usages(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
     let symbols = sample.names();
     let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
     let subject = Subject::of(&found).expect("a subject");
@@ -31,7 +31,7 @@ fn certain_and_possible() {
         "a.cs",
         "interface I { void Go(); }\nclass A : I { public void Go() { } }\nclass B : A { }\nclass C {\nvoid M(A a, I i, B b, dynamic d) {\na.Go();\ni.Go();\nb.Go();\nd.Go();\nd.Go(1);\n} }\n",
     )]);
-    let (subject, found) = asked(&mut sample, "A.Go");
+    let (subject, found) = find_usages(&mut sample, "A.Go");
     assert_eq!(
         (subject.path.as_str(), certain(&found)),
         ("A#Go()", vec!["6:a.Go();".to_owned(), "8:b.Go();".to_owned()])
@@ -41,10 +41,10 @@ fn certain_and_possible() {
         possible(&found),
         ["7:i.Go(); through I#Go", "9:d.Go(); on a value whose type is not known"]
     );
-    let (_, of_type) = asked(&mut sample, "B");
+    let (_, of_type) = find_usages(&mut sample, "B");
     assert_eq!(certain(&of_type), ["5:void M(A a, I i, B b, dynamic d) {"]);
     // The base that declares it, and the interface that it implements, are what an heir's calls may mean.
-    let (subject, inherited) = asked(&mut sample, "B.Go");
+    let (subject, inherited) = find_usages(&mut sample, "B.Go");
     assert_eq!(
         (subject.path.as_str(), inherited.certain.len(), inherited.possible.len()),
         ("A#Go()", 0, 4)
@@ -77,7 +77,7 @@ a.Count = 1;
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
     let told = |sample: &mut Sample, symbol: &str| {
-        let (_, found) = asked(sample, symbol);
+        let (_, found) = find_usages(sample, symbol);
         (certain(&found), possible(&found))
     };
     let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
@@ -95,7 +95,7 @@ a.Count = 1;
         lines(&["12:a.Get(o); the arguments leave Get(int) and Get(string[]), too", named])
     );
     // Of the name alone all of them are uses.
-    let (subject, all) = asked(&mut sample, "A.Get");
+    let (subject, all) = find_usages(&mut sample, "A.Get");
     assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));
     assert_eq!(possible(&all), ["17:b.Get(true); through B#Get"]);
     assert_eq!(told(&mut sample, "E#Put(A,int)"), (lines(&["15:a.Put(1);"]), Vec::new()));
@@ -115,7 +115,7 @@ q.Go(1);
 } }
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
-    let (_, found) = asked(&mut sample, "P#Go(string,int)");
+    let (_, found) = find_usages(&mut sample, "P#Go(string,int)");
     assert_eq!(
         possible(&found),
         ["4:q.Go(\"a\", n: 5); through Q#Go", "5:q.Go(s: \"a\"); through Q#Go"]
@@ -140,7 +140,7 @@ a.F(a.GetHashCode());
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
     let mut lines = |symbol: &str| {
-        let (_, found) = asked(&mut sample, symbol);
+        let (_, found) = find_usages(&mut sample, symbol);
         let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
         let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
         (certain, possible)
@@ -156,7 +156,7 @@ fn members_that_share_a_line_use_each_what_stands_in_them() {
     let text = "class A { public void F() { } }\nclass B { void G(A a) { a.F(); } void H(A a) { a.F(); } [Tag] int x; [Tag] int y; }\nclass TagAttribute : System.Attribute { }\n";
     let mut sample = Sample::of(&[("a.cs", text)]);
     let mut columns = |symbol: &str| {
-        let (_, found) = asked(&mut sample, symbol);
+        let (_, found) = find_usages(&mut sample, symbol);
         found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>()
     };
     assert_eq!(columns("A.F"), [(2, 27), (2, 50)]);
@@ -169,9 +169,9 @@ fn attributes_name_a_type_once() {
     let text = "static class K { public const string Name = \"\"; }\nclass TagAttribute : System.Attribute { public TagAttribute(string name) { } }\n[Tag(K.Name)]\nclass A {\n[Tag(nameof(K.Name))]\npublic int One;\n}\n";
     let mut sample = Sample::of(&[("a.cs", text)]);
     let columns = |found: &Usages| found.certain.iter().map(|place| (place.line, place.column)).collect::<Vec<_>>();
-    assert_eq!(columns(&asked(&mut sample, "K").1), [(3, 6), (5, 13)]);
-    assert_eq!(columns(&asked(&mut sample, "K.Name").1), [(3, 8), (5, 15)]);
-    assert_eq!(columns(&asked(&mut sample, "TagAttribute").1), [(3, 2), (5, 2)]);
+    assert_eq!(columns(&find_usages(&mut sample, "K").1), [(3, 6), (5, 13)]);
+    assert_eq!(columns(&find_usages(&mut sample, "K.Name").1), [(3, 8), (5, 15)]);
+    assert_eq!(columns(&find_usages(&mut sample, "TagAttribute").1), [(3, 2), (5, 2)]);
 }
 
 #[test]
@@ -195,7 +195,7 @@ class TagAttribute : System.Attribute { public TagAttribute() { } }
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
     let mut places = |symbol: &str| {
-        let (_, found) = asked(&mut sample, symbol);
+        let (_, found) = find_usages(&mut sample, symbol);
         let of = |place: &Place| (place.line, place.column);
         let certain: Vec<(u32, u32)> = found.certain.iter().map(of).collect();
         let possible: Vec<(u32, u32)> = found.possible.keys().map(of).collect();
@@ -224,7 +224,7 @@ int Run2 = 1;
 ";
     let mut sample = Sample::of(&[("a.cs", text)]);
     let mut lines = |symbol: &str| {
-        let (_, found) = asked(&mut sample, symbol);
+        let (_, found) = find_usages(&mut sample, symbol);
         let certain: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
         let possible: Vec<u32> = found.possible.keys().map(|place| place.line).collect();
         (certain, possible)
@@ -239,7 +239,7 @@ fn what_is_not_looked_at_is_told() {
     let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
     let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
-    let mut unseen = |symbol: &str| asked(&mut sample, symbol).1.unseen;
+    let mut unseen = |symbol: &str| find_usages(&mut sample, symbol).1.unseen;
     assert_eq!(
         unseen("A.Go"),
         ["b.cs names Go where #if leaves code out; what is not compiled was not looked at"]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// A place in a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
-pub struct Place {
+pub struct SourceLocation {
     /// Path of the file.
     pub file: String,
     /// Line, from 1.
@@ -20,7 +20,7 @@ pub struct Place {
     pub column: u32,
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
@@ -30,14 +30,15 @@ impl std::fmt::Display for Place {
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn places<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<Place>>, O::Error> {
+pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<SourceLocation>>, O::Error> {
     let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
     Ok(found
-        .map(|(source, symbol)| source.parts.first().map(|part| place(part, symbol)))
+        .map(|(source, symbol)| source.parts.first().map(|part| name_location(part, symbol)))
         .collect())
 }
 
-fn place(part: &Part, symbol: &Candidate) -> Place {
+/// Where the name of a symbol stands in one of its declarations.
+fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     let text = part.text.trim_start_matches('\u{feff}');
     let start = text.char_indices().nth(part.start_column as usize - 1).map_or(0, |(byte, _)| byte);
     let name = match symbol.member_name() {
@@ -51,7 +52,7 @@ fn place(part: &Part, symbol: &Candidate) -> Place {
     let breaks = before.matches('\n').count() + before.replace("\r\n", "\n").matches('\r').count();
     let line = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
     let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    Place {
+    SourceLocation {
         file: part.file.clone(),
         line: part.start.saturating_add(small(breaks)),
         column: small(before[line..].chars().count()).saturating_add(1),
