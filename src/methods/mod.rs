@@ -12,6 +12,7 @@ mod context_build;
 mod context_build_told;
 mod context_live;
 mod context_live_look;
+mod doctor;
 mod edit;
 mod edit_line;
 mod implementations;
@@ -228,6 +229,7 @@ pub static METHODS: &[Entry] = &[
     entry::<overlay::List>(),
     entry::<overlay::Discard>(),
     entry::<status::Status>(),
+    entry::<doctor::Doctor>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
     entry::<work_list::List>(),

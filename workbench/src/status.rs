@@ -1,5 +1,6 @@
 //! Status: how a workspace stands, in numbers. Nothing is run and nothing written.
 
+use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::outlook::Outlook;
 use engine::build::query::Standing;
@@ -66,6 +67,8 @@ pub struct Status {
     pub types: usize,
     /// Summaries.
     pub semantic: Semantic,
+    /// How its projects stand.
+    pub health: Health,
     /// What producers said of what is current, and what the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
     /// Why targets failed at their present inputs.
@@ -130,6 +133,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     }
     status.semantic.none = types.len() - summarised;
     status.types = counted(session)?;
+    status.health = Health::read(session)?;
     said(session, &ids, &standings, &mut status)?;
     Ok(status)
 }
