@@ -197,6 +197,7 @@ mod tests {
             Reason::InputMoved { label: path() },
             Reason::DefinitionChanged,
             Reason::LeftStale,
+            Reason::BuiltSince,
         ];
         let named = quoted(section().split_once("`reason` is an object").expect("the sentence").1);
         for reason in all {

@@ -2,7 +2,9 @@
 
 use super::versions::confined;
 use super::{Style, duration, moment, printable, size};
-use engine::build::explain::{Explanation, Move, Moved, Step};
+use engine::build::chain::Step;
+use engine::build::explain::Explanation;
+use engine::build::moves::{Move, Moved};
 use engine::build::query::Standing;
 use engine::planning::key::KeyField;
 use engine::values::digest::Digest;

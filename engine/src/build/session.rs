@@ -156,7 +156,8 @@ impl Session {
             {
                 Some((Some(from), Some(to))) => Reason::FileChanged { path, from, to },
                 Some((_, None)) => Reason::FileRemoved { path },
-                _ => Reason::FileAdded { path },
+                Some((None, Some(_))) => Reason::FileAdded { path },
+                None => Reason::LeftStale,
             },
             None if self.graph.node(marked.node).result.is_none() => Reason::New,
             None if self.redefined => Reason::DefinitionChanged,

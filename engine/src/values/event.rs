@@ -147,6 +147,8 @@ pub enum Reason {
     DefinitionChanged,
     /// An earlier build left it as it was.
     LeftStale,
+    /// An earlier build made it again, and its inputs of before are no longer in the store.
+    BuiltSince,
 }
 
 impl std::fmt::Display for Reason {
@@ -170,6 +172,7 @@ impl std::fmt::Display for Reason {
             Self::InputMoved { label } => write!(f, "its input {label} may have moved"),
             Self::DefinitionChanged => write!(f, "the manifest, a ruleset or a producer's version changed"),
             Self::LeftStale => write!(f, "an earlier build did not ask for it"),
+            Self::BuiltSince => write!(f, "it was built since, and the store no longer has what it was made of before"),
         }
     }
 }

@@ -513,7 +513,8 @@ impl<'a> Run<'a> {
         &mut self.slots[id.index()]
     }
 
-    fn output(&self, id: NodeId) -> Option<Digest> {
+    /// The output of a settled node.
+    pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { .. } | Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,
