@@ -412,7 +412,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@6 e4dfdc986cd3
     csharp/mentions@6 b54c27ff710a
     csharp/api-deps@4 0ce448befa57
-    csharp/deps@6 a9655e293004
+    csharp/deps@7 a9655e293004
     csharp/facts@4 b4b07caf2d54
     csharp/signatures@6 8531c2d4a344
     csharp/outline-info@3 4f6387dba515

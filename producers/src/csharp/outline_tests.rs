@@ -200,7 +200,16 @@ class Base : IStore { public virtual int Get(int key) => 1; public virtual void 
  public override void Nowhere() {{ }} /// <inheritdoc/>\n protected override void Own() {{ }} }}
 class Round : Other {{ /// <inheritdoc/>\n public void Get() {{ }} }} class Other : Round {{ }}"
     ));
-    insta::assert_snapshot!(api_of(&text, "Last"), @"");
+    insta::assert_snapshot!(api_of(&text, "Last"), @r#"
+    Public API:
+      + public class Last : Step8
+      + public override int Get(int key)  — Gets.
+      + public override void Nowhere()
+      + protected override void Own()  — Of the base.
+
+    Implements: none
+    DependsOn: Step8
+    "#);
     assert!(api_of(&text, "Round").contains("+ public void Get()\n"));
 }
 
