@@ -382,10 +382,18 @@ fn a_second_project_with_the_same_name_asks_nothing_of_the_first() {
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
     bench.write("Two/Two.csproj", project);
     bench.write("Two/T.cs", "namespace N;\npublic class T { public int Put() { return 2; } }\n");
-    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1), "that of the second project");
+    assert_eq!(
+        (bench.run(&["build", ALL]).code, calls(&bench)),
+        (0, 1),
+        "that of the second project"
+    );
     // Its kind and its place change nothing that was paid for twice.
     bench.write("One/T.cs", "namespace N;\npublic struct T { public int Get() { return 1; } }\n");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
     let history = bench.run(&["node", "history", "//types/N.T@One:semantic", "--json"]);
-    assert_eq!(history.json()["document"]["versions"].as_array().expect("a list").len(), 2, "{history:?}");
+    assert_eq!(
+        history.json()["document"]["versions"].as_array().expect("a list").len(),
+        2,
+        "{history:?}"
+    );
 }
