@@ -72,6 +72,7 @@ pub(crate) fn file(types: Vec<TypeDecl>) -> Syntax {
         types,
         top_level: false,
         is_app: false,
+        is_generated: false,
     }
 }
 

@@ -24,6 +24,7 @@ mod escapes;
 pub(crate) mod fixture;
 #[cfg(test)]
 mod fold_tests;
+mod generated;
 pub mod graph;
 pub mod groups;
 pub mod hashes;

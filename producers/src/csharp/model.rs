@@ -311,4 +311,7 @@ pub struct Syntax {
     /// Whether it is a file-based app, compiled alone: a `#!` line begins it, or it has `#:` lines.
     #[n(4)]
     pub is_app: bool,
+    /// Whether the file is marked as generated code.
+    #[n(5)]
+    pub is_generated: bool,
 }

@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
 /// Raised whenever the same syntax may give other [`Names`].
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// One type declaration as an index sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
@@ -60,6 +60,9 @@ pub struct Names {
     /// Whether the file is compiled alone unless a project compiles it.
     #[n(4)]
     pub is_app: bool,
+    /// Whether the file is marked as generated code.
+    #[n(5)]
+    pub is_generated: bool,
 }
 
 /// The projection.
@@ -108,6 +111,7 @@ pub fn names(syntax: &Syntax) -> Names {
         namespaces: namespaces.into_iter().collect(),
         top_level: syntax.top_level,
         is_app: syntax.is_app,
+        is_generated: syntax.is_generated,
     }
 }
 

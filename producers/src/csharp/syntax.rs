@@ -9,7 +9,7 @@ use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Adds the producer.
 pub fn register(registry: &mut Registry) {

@@ -24,6 +24,7 @@ mod types;
 mod unions;
 mod walk;
 
+use super::generated::is_generated;
 use super::model::{Syntax, Tier};
 use super::preprocess::Active;
 use super::{escapes, lexer, preprocess};
@@ -110,6 +111,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         },
     );
     syntax.is_app = is_app(text, &tokens);
+    syntax.is_generated = is_generated(file, text);
     if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
         syntax.tier = Tier::Partial;
         message = "code with too many open '<' was left out";
@@ -257,6 +259,7 @@ pub fn nothing(tier: Tier) -> Syntax {
         types: Vec::new(),
         top_level: false,
         is_app: false,
+        is_generated: false,
     }
 }
 

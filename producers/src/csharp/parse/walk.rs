@@ -414,6 +414,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             types,
             top_level,
             is_app: false,
+            is_generated: false,
         }
     }
 
