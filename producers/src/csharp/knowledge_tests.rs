@@ -246,6 +246,19 @@ fn one_symbol_in_two_projects_and_file_types() {
 }
 
 #[test]
+fn a_type_that_only_another_project_compiles_is_its() {
+    let mut other = decl("", "T");
+    other.of = Some("B/B.csproj".to_owned());
+    let files = [("A/a.cs", file(vec![decl("", "S"), other]))];
+    let world = World::new(&files, &[("A/A.csproj", "{}"), ("B/B.csproj", r#"{"assembly":"Acme.B"}"#)]);
+    assert_eq!(world.keys(), ["S", "T"]);
+    assert_eq!(
+        (world.row("S").assembly.as_str(), world.row("T").assembly.as_str()),
+        ("A", "Acme.B")
+    );
+}
+
+#[test]
 fn outline_in_the_seeds_format() {
     let world = World::new(&[("src/a.cs", store())], &[("src/Tree.csproj", "{}")]);
     let outline = String::from_utf8(world.output("outline", "Tree.Store").bytes).expect("text");
@@ -403,18 +416,18 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
-    csharp/types@6 115ad061ca7b
-    csharp/symbols@5 31a6d808117c
+    csharp/types@7 115ad061ca7b
+    csharp/symbols@7 31a6d808117c
     csharp/complete@5 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@6 e4dfdc986cd3
-    csharp/mentions@6 b54c27ff710a
+    csharp/mentions@7 e4dfdc986cd3
+    csharp/mentions@7 b54c27ff710a
     csharp/api-deps@3 0ce448befa57
-    csharp/deps@6 a9655e293004
-    csharp/facts@4 b4b07caf2d54
-    csharp/signatures@6 8531c2d4a344
+    csharp/deps@7 a9655e293004
+    csharp/facts@5 22f0b26c68b3
+    csharp/signatures@7 8531c2d4a344
     csharp/outline-info@2 eefa424cb835
     csharp/outline@2 43d9f50f9da8
     semantic@5 37fa68445632

@@ -78,7 +78,7 @@ struct Found {
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 6)
+        ProducerId::new("csharp/types", 7)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -122,6 +122,8 @@ fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(Strin
             let outermost = named.path.split('+').next().unwrap_or(&named.path);
             let scope = if of_file.contains(&(named.namespace.as_str(), outermost)) {
                 Scope::File(file)
+            } else if named.of.is_some() {
+                layout.compiler(named.of.as_deref(), file).map_or(owner, Scope::Project)
             } else {
                 owner
             };

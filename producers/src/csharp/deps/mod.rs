@@ -104,7 +104,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 6)
+        ProducerId::new("csharp/deps", 7)
     }
 
     fn sees(&self, _: &Params) -> Sees {

@@ -415,6 +415,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             top_level,
             is_app: false,
             is_generated: false,
+            friends: Vec::new(),
         }
     }
 
@@ -441,6 +442,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             attributed: String::new(),
         };
         TypeDecl {
+            of: None,
             namespace: String::new(),
             path: "Program".to_owned(),
             name: "Program".to_owned(),
