@@ -16,7 +16,7 @@ fn told(page: &Page) -> Vec<String> {
 
 #[test]
 fn generated_code_is_found_when_asked_for() {
-    let mut sample = Sample::of(&[
+    let sample = Sample::of(&[
         ("src/Texts.Designer.cs", "namespace Box; class Texts { public string Hello; }"),
         (
             "src/Readers.cs",
