@@ -5,7 +5,7 @@
 mod toys;
 
 use engine::build::explain::Explanation;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
@@ -144,7 +144,7 @@ proptest! {
         // Each file is undone once at most.
         for _ in 0..FILES.len() {
             let explanation = explain(&bench, &label);
-            if explanation.standing == Standing::Current {
+            if explanation.standing == NodeState::Current {
                 break;
             }
             let Some(Reason::FileChanged { path, from, to }) = reason(&explanation) else {
@@ -155,7 +155,7 @@ proptest! {
             bench.put(path, &contents[from]);
         }
         let explanation = explain(&bench, &label);
-        prop_assert_eq!(explanation.standing, Standing::Current, "{:#?}", explanation.chain);
+        prop_assert_eq!(explanation.standing, NodeState::Current, "{:#?}", explanation.chain);
     }
 }
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use workbench::status::{Counts, Semantic};
+use workbench::status::Counts;
 
 /// Show how the workspace stands: sources, targets, summaries, store, service. Runs nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -47,7 +47,7 @@ pub struct Standing {
     pub outlook: Outlook,
     /// Types by the state of their summary.
     #[schemars(with = "Value")]
-    pub semantic: Semantic,
+    pub semantic: Counts,
     /// Why targets failed at their present inputs.
     pub failures: Vec<Value>,
     /// What producers said of what is current.

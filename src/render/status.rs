@@ -78,14 +78,15 @@ pub fn text(status: &Standing, style: Style) -> String {
         text.push_str(&format!("  {} {numbers}\n", style.dim("to build ")));
     }
     let semantic = &status.semantic;
-    if semantic.none + semantic.pending + semantic.cached + semantic.stale > 0 {
-        let states = [
-            ("cached", semantic.cached),
-            ("stale", semantic.stale),
-            ("generating", semantic.generating),
-            ("pending", semantic.pending),
-            ("none", semantic.none),
-        ];
+    let states = [
+        ("current", semantic.current),
+        ("stale", semantic.stale),
+        ("maybe stale", semantic.maybe_stale),
+        ("generating", semantic.generating),
+        ("pending", semantic.pending),
+        ("none", semantic.none),
+    ];
+    if states.iter().any(|(_, number)| *number > 0) {
         let states: Vec<String> = states
             .iter()
             .filter(|(_, number)| *number > 0)
@@ -127,15 +128,15 @@ pub fn text(status: &Standing, style: Style) -> String {
 
 fn table(status: &Standing, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
-    let failed = status.targets.values().any(|counts| counts.failed > 0);
+    let failed = status.targets.values().any(|counts| counts.pending > 0);
     let mut table = style.dim(&format!(
         "    {:<width$} {:>9} {:>9} {:>9} {:>9}{}",
         "",
         "current",
         "stale",
-        "open",
+        "maybe",
         "not made",
-        if failed { format!(" {:>9}", "failed") } else { String::new() }
+        if failed { format!(" {:>9}", "pending") } else { String::new() }
     ));
     table.push('\n');
     for (name, counts) in &status.targets {
@@ -144,17 +145,19 @@ fn table(status: &Standing, style: Style) -> String {
         table.push_str(&format!(
             "    {name:<width$} {:>9} {stale} {:>9} {:>9}",
             count(counts.current as u64),
-            count(counts.open as u64),
+            count(counts.maybe_stale as u64),
             count(counts.none as u64)
         ));
         if failed {
-            let number = format!(" {:>9}", count(counts.failed as u64));
-            table.push_str(&if counts.failed > 0 { style.red(&number) } else { number });
+            let number = format!(" {:>9}", count(counts.pending as u64));
+            table.push_str(&if counts.pending > 0 { style.red(&number) } else { number });
         }
         table.push('\n');
     }
-    if status.targets.values().any(|counts| counts.open > 0) {
-        table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));
+    if status.targets.values().any(|counts| counts.maybe_stale > 0) {
+        table.push_str(
+            &style.dim("    maybe: stale only if something that they read, and that has to be built first, comes out different\n"),
+        );
     }
     table
 }

@@ -24,6 +24,7 @@ mod members;
 mod misbehaving;
 mod models;
 mod money;
+mod node;
 mod overlay;
 mod overloads;
 mod packs;

@@ -4,7 +4,7 @@ use super::chain::Step;
 use super::engine::EngineError;
 use super::moves::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
-use super::query::{Reach, Standing, failure_now, standing};
+use super::query::{NodeState, Reach, node_state};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::Remark;
 use super::run::look::Known;
@@ -46,7 +46,7 @@ pub struct Explanation {
     /// Its label.
     pub label: Arc<str>,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: NodeState,
     /// Whether its present key is filed, although the node itself was last made under another.
     pub filed: bool,
     /// Whether it is a source file or set: a fact, not made by a producer.
@@ -148,7 +148,7 @@ impl Session {
             explanation.last_chain = super::way::back(self, &mut explanation.last_moves, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
             // Where an input moved too, the definition may have changed before that.
-            if explanation.last_moves.is_empty() && explanation.standing == Standing::Current && !before.redefined {
+            if explanation.last_moves.is_empty() && explanation.standing == NodeState::Current && !before.redefined {
                 explanation.last_redefined = self.last_redefined(&explanation.label)?;
             }
         }
@@ -258,22 +258,19 @@ impl Finder<'_, '_> {
                 })
                 .collect();
         }
-        let mut standing = standing(self.run, id, made.is_some());
-        let mut failure = failure_now(self.run, id, standing, self.remarks)?;
-        if failure.is_some() {
-            standing = Standing::Failed;
-        } else if standing != Standing::Current {
+        let (standing, mut failure) = node_state(self.run, id, made.is_some(), self.remarks)?;
+        if failure.is_none() && standing != NodeState::Current {
             let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
             failure = failed.map(|failed| failed.why.clone());
         }
         let last = self.last(id)?;
         let mut moves = self.moves(&last)?;
         // A result that is filed under the present key was found there: what moved is said against the key of before.
-        if how != Some(How::Cached) && standing == Standing::Current {
+        if how != Some(How::Cached) && standing == NodeState::Current {
             moves.clear();
         }
-        let moved =
-            matches!(standing, Standing::Stale | Standing::Open | Standing::Failed) || (leaf && self.before.reasons.contains_key(&id));
+        let moved = matches!(standing, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
+            || (leaf && self.before.reasons.contains_key(&id));
         let chain = if moved { self.chain(last)? } else { Vec::new() };
         Ok(Explanation {
             failure,

@@ -13,6 +13,7 @@ pub mod correct;
 pub mod engine;
 pub mod explain;
 mod folded;
+mod invalidated;
 mod jobs;
 pub mod layout;
 mod left_out;

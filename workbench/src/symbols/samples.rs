@@ -112,6 +112,7 @@ impl Sample {
             registry: Arc::new(registry),
             view: ViewId(0),
             finish: Arc::new(Plain),
+            priority: Arc::new(engine::seams::priority::Unweighted),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };

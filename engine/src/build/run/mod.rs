@@ -37,6 +37,7 @@ use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
 use crate::seams::paid::Spent;
+use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
@@ -47,6 +48,7 @@ use crate::values::event::{Event, Observer};
 use crate::values::pages::RowReader;
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -132,6 +134,9 @@ pub(super) enum SameKey {
 pub struct Run<'a> {
     pub(super) rules: &'a RuleIndex,
     pub(super) registry: &'a Registry,
+    pub(super) priority: &'a dyn Priority,
+    /// The output that the weights were read from, and these.
+    pub(super) weights: (Option<Digest>, HashMap<String, f64>),
     pub(super) graph: &'a mut Graph,
     pub(super) links: &'a Links,
     pub(super) leaves: &'a dyn Leaves,
@@ -212,6 +217,8 @@ pub struct Setup<'a> {
     pub rules: &'a RuleIndex,
     /// The producers.
     pub registry: &'a Registry,
+    /// What comes first of what costs money.
+    pub priority: &'a dyn Priority,
     /// The graph.
     pub graph: &'a mut Graph,
     /// Its edges before the run.
@@ -282,6 +289,8 @@ impl<'a> Run<'a> {
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
             registry: setup.registry,
+            priority: setup.priority,
+            weights: Default::default(),
             graph: setup.graph,
             links: setup.links,
             leaves: setup.leaves,
