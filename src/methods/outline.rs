@@ -19,7 +19,7 @@ use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
 use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
 use workbench::symbols::state::{Freshness, State};
 
-/// Print the outlines of types and members, building them first; or list what is in a file, folder, namespace or project.
+/// Outline types, members, files, folders, namespaces or projects: what they offer, or what is in them.
 ///
 /// A name means a type or member before a namespace, a namespace before a folder, and a folder before a project. What holds a `/` or ends with
 /// `.cs` or `.csproj` is a path, and `.` the whole workspace.
@@ -52,10 +52,12 @@ pub struct Outline {
     /// Lines at most of what is in a file, folder, namespace or project; all are counted.
     #[arg(long, value_name = "N", default_value_t = FEW)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub offset: usize,
 }
 

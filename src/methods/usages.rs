@@ -35,6 +35,7 @@ pub struct UsagesOf {
     /// Possible places at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
     #[serde(default = "usual_possible")]
+    #[schemars(extend("x-tool" = false))]
     pub possible: usize,
 }
 
@@ -139,13 +140,19 @@ impl Method for UsagesOf {
         let room = (self.limit - certain.len()).min(self.possible);
         let possible = ordered.into_iter().skip(behind).take(room);
         let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
+        let shown = certain.len() + possible.len();
+        let more = format!("raise --possible, or go on with the offset {}", self.offset + shown);
+        let state = match shown > 0 && possible.len() == self.possible {
+            true => state.page(self.offset, shown, total, &more),
+            false => page(state, (self.offset, shown), total),
+        };
         Ok(Spots {
             resolved: Resolved {
                 type_id: subject.type_id,
                 path: subject.path,
                 member_id: subject.member_id,
             },
-            state: page(state, (self.offset, certain.len() + possible.len()), total),
+            state,
             certain,
             possible,
             reasons,

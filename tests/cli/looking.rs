@@ -273,7 +273,8 @@ fn pages() {
       resolve          Say which types or members a name means. Builds nothing but the index of names
       search           Find types and members by a part of their names: whole, beginning, humps (NS for
                        NodeStore), middle, pattern; what is spelled alike if nothing else
-      outline          Print the outlines of types and members, building them first
+      outline          Outline types, members, files, folders, namespaces or projects: what they offer,
+                       or what is in them
       source           Print the source of types, members and files, exactly, with line numbers
       usages           List the places that use a type or a member
       implementations  List the types that implement or derive from a type, or the members that
@@ -292,6 +293,9 @@ fn pages() {
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
       status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
                        nothing
+      doctor           Say what may be wrong with the workspace, and what mends it: projects and their
+                       references, what was not evaluated, loose files, duplicates, names that lead
+                       nowhere, watch limits, store, trust, remote cache. Mends nothing
       work             Answer as the language model: take prompts, hand in summaries
       query            Ask the graph. Runs nothing
       explain          Say why a target stands as it does, or what two builds differ in. Makes nothing
@@ -438,7 +442,7 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     1,476 targets: 2 will run, 1,160 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
-      may run  783 of the others only if //files/src/MemoTree.Core/NodeStore.cs:names gives something else
+      may run  1,155 of the others only if //files/src/MemoTree.Core/NodeStore.cs:syntax gives something else
     ");
     let status = bench.run(&["status"]);
     assert!(status.out.contains("2 to run, 1,160 more may run"), "{}", status.out);

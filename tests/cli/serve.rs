@@ -206,7 +206,7 @@ fn messages_that_are_none_are_answered_and_the_service_goes_on() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":{"pth":"x"}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":{"path":7}}"#, -32602),
         (
-            r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":["a",true,false,1]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"GetOutline","params":["a",true,false,1,0,1]}"#,
             -32602,
         ),
     ];

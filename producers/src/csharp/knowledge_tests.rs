@@ -412,7 +412,7 @@ fn golden_outputs_belong_to_versions() {
         lines.push(format!("{id} {}", world.digest(name, "Tree.Store").short()));
     }
     assert!(Table::open(&world.types).is_some_and(|table| table.len() == 3));
-    insta::assert_snapshot!(lines.join("\n"), @r#"
+    insta::assert_snapshot!(lines.join("\n"), @"
     csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
@@ -432,7 +432,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632
     semantic/role@1 989b18270614
-    "#);
+    ");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn outline(world: &World, key: &str, params: &str) -> String {
 
 #[test]
 fn every_kind_of_member() {
-    insta::assert_snapshot!(outline(&world(), "N.All`1", "{}"), @r#"
+    insta::assert_snapshot!(outline(&world(), "N.All`1", "{}"), @"
     XMLDOC: Everything there is.
 
     Public API:
@@ -105,7 +105,7 @@ fn every_kind_of_member() {
 
     Implements: IAll
     DependsOn: N.Base, N.IAll
-    "#);
+    ");
     let of = |key: &str| {
         let text = outline(&world(), key, "{}");
         let lines = text.lines().filter(|line| line.starts_with("  +"));
@@ -200,7 +200,7 @@ class Base : IStore { public virtual int Get(int key) => 1; public virtual void 
  public override void Nowhere() {{ }} /// <inheritdoc/>\n protected override void Own() {{ }} }}
 class Round : Other {{ /// <inheritdoc/>\n public void Get() {{ }} }} class Other : Round {{ }}"
     ));
-    insta::assert_snapshot!(api_of(&text, "Last"), @r#"
+    insta::assert_snapshot!(api_of(&text, "Last"), @"
     Public API:
       + public class Last : Step8
       + public override int Get(int key)  — Gets.
@@ -209,7 +209,7 @@ class Round : Other {{ /// <inheritdoc/>\n public void Get() {{ }} }} class Othe
 
     Implements: none
     DependsOn: Step8
-    "#);
+    ");
     assert!(api_of(&text, "Round").contains("+ public void Get()\n"));
 }
 
@@ -278,7 +278,7 @@ class Store
     /// <summary>For itself.</summary>
     void Shrink() { }
 }"#;
-    insta::assert_snapshot!(api_of(text, "Store"), @r#"
+    insta::assert_snapshot!(api_of(text, "Store"), @"
     Public API:
       + internal class Store
       - private sealed class Page
@@ -289,7 +289,7 @@ class Store
 
     Implements: none
     DependsOn: none
-    "#);
+    ");
 }
 
 #[test]

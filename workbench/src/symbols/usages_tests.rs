@@ -314,3 +314,40 @@ fn what_means_nothing_or_several() {
         );
     }
 }
+
+#[test]
+fn code_that_cannot_see_a_member_does_not_use_it() {
+    let project = |items: &str| {
+        let properties = "<PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup>";
+        format!("<Project Sdk=\"Microsoft.NET.Sdk\">{properties}<ItemGroup>{items}</ItemGroup></Project>")
+    };
+    let declared = "public class T { public void Go() { } private void Own() { } void U(dynamic d) { d.Own(); }
+class In { void V(dynamic d) { d.Own(); } } }";
+    let mut sample = Sample::of(&[
+        ("A/A.csproj", &project("")),
+        ("A/a.cs", declared),
+        ("B/B.csproj", &project("<ProjectReference Include=\"../A/A.csproj\" />")),
+        ("B/b.cs", "class C { void M(dynamic d) { d.Go(); d.Own(); } }"),
+        ("C/C.csproj", &project("")),
+        ("C/c.cs", "class D { void M(dynamic d) { d.Go(); } }"),
+        ("loose.cs", "class L { void M(dynamic d) { d.Go(); } }"),
+    ]);
+    let symbols = sample.names();
+    let mut found = |symbol: &str, gaps: &[&str]| {
+        let meaning = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+        let subject = Subject::of(&meaning).expect("a subject");
+        let gaps: BTreeSet<String> = gaps.iter().map(|gap| (*gap).to_owned()).collect();
+        let found = usages(&mut sample, &symbols, &subject, &gaps).expect("places");
+        let files: Vec<String> = found
+            .possible
+            .keys()
+            .map(|place| format!("{}:{}", place.file, place.line))
+            .collect();
+        (files, found.impossible)
+    };
+    let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
+    assert_eq!(found("T.Go", &[]), (lines(&["B/b.cs:1", "loose.cs:1"]), 1));
+    assert_eq!(found("T.Own", &[]), (lines(&["A/a.cs:1", "A/a.cs:2"]), 1));
+    // Of a project that lost references it is not known what it sees.
+    assert_eq!(found("T.Go", &["C/C.csproj"]), (lines(&["B/b.cs:1", "C/c.cs:1", "loose.cs:1"]), 0));
+}
