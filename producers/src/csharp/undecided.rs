@@ -14,6 +14,7 @@ use rustc_hash::FxHashSet;
 pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
     let text = |at: usize| laid.tokens.get(at).map_or("", |token| token.text(laid.body));
     let is_word = |at: usize| laid.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
+    let places: FxHashSet<u32> = uses.iter().map(|used| used.place).collect();
     let mut decided = vec![false; laid.tokens.len()];
     for used in uses {
         let mut at = laid.token_at(used.place);
@@ -38,7 +39,11 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
             _ => {}
         }
         if let Some(there) = laid.of_file[at].filter(|_| at >= first && laid.tokens[at].kind == Kind::Text) {
-            found.extend(in_text(word, laid.tokens[at].start, uses, locals).map(|(name, by)| (name, there.start + by)));
+            found.extend(
+                in_text(word, laid.tokens[at].start, &places, locals)
+                    .into_iter()
+                    .map(|(name, by)| (name, there.start + by)),
+            );
             continue;
         }
         let Some(there) = laid.of_file[at].filter(|_| at >= first && !is_decided && is_word(at) && !is_reserved(word)) else {
@@ -71,7 +76,7 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
 }
 
 /// The names in the values of an interpolated text that stands at `start`, which no use tells of, each with its byte in the text.
-fn in_text<'t>(text: &'t str, start: u32, uses: &'t [Use], locals: &'t FxHashSet<String>) -> impl Iterator<Item = (&'t str, u32)> {
+fn in_text<'t>(text: &'t str, start: u32, places: &FxHashSet<u32>, locals: &FxHashSet<String>) -> Vec<(&'t str, u32)> {
     let is_interpolated = text.trim_start_matches('@').starts_with('$');
     let (mut depth, mut at, mut found) = (0_usize, 0, Vec::new());
     while is_interpolated && at < text.len() {
@@ -84,7 +89,7 @@ fn in_text<'t>(text: &'t str, start: u32, uses: &'t [Use], locals: &'t FxHashSet
             _ if depth > 0 && (c.is_alphabetic() || c == '_') => {
                 let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
                 let (word, before) = (&rest[..length], text[..at].trim_end().chars().next_back().unwrap_or(' '));
-                let is_decided = uses.iter().any(|used| used.place == start + at as u32);
+                let is_decided = places.contains(&(start + at as u32));
                 // Behind a colon stands a form, behind a quote a text.
                 let is_value =
                     before == '.' || !(locals.contains(word) || is_contextual(word) || matches!(before, ':' | '"' | '\'' | '\\'));
@@ -98,7 +103,7 @@ fn in_text<'t>(text: &'t str, start: u32, uses: &'t [Use], locals: &'t FxHashSet
         }
         at += c.len_utf8();
     }
-    found.into_iter()
+    found
 }
 
 /// Words that mean something where they stand, which no member is called by in code that cannot be read.
