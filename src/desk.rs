@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
 use workbench::context::shelf::Known;
+use workbench::health::Health;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
@@ -217,6 +218,11 @@ impl<'c> Desk<'c> {
             self.flaws = Some(Arc::new(found));
         }
         Ok(self.flaws.clone().expect("invariant: they were just found"))
+    }
+
+    /// How the projects of the workspace stand, as far as they were built.
+    pub fn health(&mut self) -> Result<Health, Failed> {
+        Ok(Health::read(self.open()?.1)?)
     }
 
     /// Who remembers what is known of the workspace, if that is asked about: of an overlay nothing is remembered.

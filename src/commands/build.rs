@@ -23,6 +23,7 @@ use engine::values::pattern::PatternSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 use workbench::generating::Generating;
+use workbench::health::Health;
 use workbench::workspace::Workspace;
 
 /// Whether nothing but the outcome is asked for.
@@ -101,6 +102,14 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         }
         show::written(writeln!(context.stdout(), "{document}"))?;
     } else if report.refused.is_empty() {
+        if let Some(line) = Health::read(&session)?.line() {
+            note_line!(
+                "{}",
+                context
+                    .err
+                    .yellow(&format!("{line}: answers across them may lack something; `cortex doctor` explains"))
+            );
+        }
         conclude(context, &report, targets, args.dry_run, start);
         if let Some(line) = used.as_ref().and_then(|used| used.line(context.err)) {
             note_line!("{line}");

@@ -12,6 +12,7 @@ mod context_build;
 mod context_build_told;
 mod context_live;
 mod context_live_look;
+mod doctor;
 mod edit;
 mod edit_line;
 mod implementations;
@@ -236,6 +237,7 @@ pub static METHODS: &[Entry] = &[
     entry::<node::Cost>(),
     entry::<node::Invalidate>(),
     entry::<status::Status>(),
+    entry::<doctor::Doctor>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
     entry::<work_list::List>(),

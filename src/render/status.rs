@@ -107,15 +107,20 @@ pub fn text(status: &Standing, style: Style) -> String {
             text.push_str(&format!("            {}\n", style.yellow(&printable(alarm))));
         }
     }
+    if let Some(health) = &status.health {
+        let health = style.yellow(&format!("{health}; `cortex doctor` explains"));
+        text.push_str(&format!("  {} {health}\n", style.dim("projects ")));
+    }
+    let most = if status.notes { usize::MAX } else { SHOWN };
     for list in [&status.failures, &status.diagnostics] {
         let list: Vec<_> = list.iter().map(super::diagnostic::from_json).collect();
         let texts = super::diagnostic::texts(&list, style);
-        for told in texts.iter().take(SHOWN) {
+        for told in texts.iter().take(most) {
             text.push_str(told);
             text.push('\n');
         }
-        if texts.len() > SHOWN {
-            text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", texts.len())));
+        if texts.len() > most {
+            text.push_str(&style.dim(&format!("… {} in all, `cortex status --notes` prints them\n", texts.len())));
         }
     }
     text

@@ -4,6 +4,7 @@
 
 mod bench;
 mod care;
+mod contents;
 mod context;
 mod crash;
 mod crowded;

@@ -1,6 +1,7 @@
 //! Status: how a workspace stands, in numbers. Nothing is run and nothing written.
 
 use crate::generating;
+use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::outlook::Outlook;
 use engine::build::query::NodeState;
@@ -76,6 +77,8 @@ pub struct Status {
     pub types: usize,
     /// Types by the state of their summary (seed 000 §3.2).
     pub semantic: Counts,
+    /// How its projects stand.
+    pub health: Health,
     /// What producers said of what is current, and what the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
     /// Why targets failed at their present inputs.
@@ -140,6 +143,7 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
     status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
     status.semantic.none += types.len() - summarised;
     status.types = counted(session)?;
+    status.health = Health::read(session)?;
     said(session, &ids, &states, &mut status)?;
     Ok(status)
 }
