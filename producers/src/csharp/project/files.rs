@@ -15,8 +15,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileRow {
-    /// Other projects that compile it, sorted.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Other projects that compile it, sorted; rules take it as a set, so it is always there.
     pub also: Vec<String>,
     /// Why no project has it: `removed` (the project around it leaves it out) or `outside` (there is no project around it).
     #[serde(skip_serializing_if = "Option::is_none")]

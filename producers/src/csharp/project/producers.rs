@@ -332,7 +332,7 @@ struct FileIndex;
 
 impl Producer for FileIndex {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/files", 1)
+        ProducerId::new("csharp/files", 2)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
