@@ -469,7 +469,7 @@ fn a_store_is_counted() {
         "{text}"
     );
     let migrated = bench.run(&["store", "migrate"]);
-    assert!(migrated.code == 0 && migrated.out.contains("format 1"), "{migrated:?}");
+    assert!(migrated.code == 0 && migrated.out.contains("format 2"), "{migrated:?}");
 }
 
 /// Documents of noise come and go; the store is collected once, and then not again within the hour.

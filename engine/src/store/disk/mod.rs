@@ -3,6 +3,7 @@
 //! Invariants: a read gives the bytes that were written, or nothing and a note ([`Store::damage`]); what a commit acknowledged is there
 //! after a kill; redb's panics do not get out; one process at a time has the folder.
 
+mod block;
 mod census;
 mod claim;
 pub mod compact;
@@ -17,6 +18,7 @@ mod salvage;
 mod schema;
 mod session;
 pub mod sweep;
+mod sweep_blocks;
 mod sweep_fence;
 mod sweep_versions;
 pub mod verify;
@@ -118,6 +120,8 @@ pub struct DiskStore {
     notes: Mutex<Notes>,
     /// Whether results were filed since it was opened.
     filed: AtomicBool,
+    /// Blobs that lie beside those read lately.
+    frames: block::Frames,
 }
 
 impl DiskStore {
@@ -137,6 +141,7 @@ impl DiskStore {
                 handle,
                 notes: Mutex::default(),
                 filed: AtomicBool::new(false),
+                frames: block::Frames::default(),
             },
             notices,
         ))
@@ -225,7 +230,7 @@ impl DiskStore {
 
 impl Store for DiskStore {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
-        let value = self.read(|database| read::blob(database, digest))?;
+        let value = self.read(|database| read::blob(database, digest, &self.frames))?;
         if matches!(value, Value::Damaged(_)) {
             self.notes().bad_blobs.insert(*digest);
         }
