@@ -42,7 +42,7 @@ use redb::ReadableDatabase;
 use session::{Handle, Medium};
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use sweep_fence::Collecting;
@@ -120,6 +120,8 @@ pub struct DiskStore {
     notes: Mutex<Notes>,
     /// Whether results were filed since it was opened.
     filed: AtomicBool,
+    /// How many, since that was asked last.
+    fresh: AtomicU64,
     /// Blobs that lie beside those read lately.
     frames: block::Frames,
 }
@@ -141,6 +143,7 @@ impl DiskStore {
                 handle,
                 notes: Mutex::default(),
                 filed: AtomicBool::new(false),
+                fresh: AtomicU64::new(0),
                 frames: block::Frames::default(),
             },
             notices,
@@ -165,6 +168,11 @@ impl DiskStore {
     /// Whether results were filed by this handle: then the file may have grown.
     pub fn has_filed(&self) -> bool {
         self.filed.load(Relaxed)
+    }
+
+    /// How many results were filed by this handle since this was asked last.
+    pub fn take_filed(&self) -> u64 {
+        self.fresh.swap(0, Relaxed)
     }
 
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that
@@ -288,6 +296,7 @@ impl Store for DiskStore {
         })?;
         if !commit.results.is_empty() {
             self.filed.store(true, Relaxed);
+            self.fresh.fetch_add(commit.results.len() as u64, Relaxed);
         }
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();
