@@ -1,7 +1,7 @@
 //! The desk that a method works at: one request's view of the workspace, opened when it is first needed and brought up to date first.
 
 use crate::cli::AskingArgs;
-use crate::commands::outputs::outputs;
+use crate::commands::outputs::{free, outputs};
 use crate::commands::show::{self, Shown};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
 use workbench::context::shelf::Known;
+use workbench::health::Health;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
@@ -194,6 +195,13 @@ impl<'c> Desk<'c> {
         Ok(report)
     }
 
+    /// Makes what costs nothing of what a label is made of, so that its state is known.
+    pub fn settle_free(&mut self, label: &str) -> Result<(), Failed> {
+        let (context, method) = (self.context, self.method);
+        let (_, session) = self.open()?;
+        free(context, session, method, label)
+    }
+
     /// The output of one label, made if need be. That it cannot be laid out is said, and makes the request's code worse.
     pub fn output(&mut self, label: &str) -> Result<Shown, Failed> {
         let context = self.context;
@@ -210,6 +218,11 @@ impl<'c> Desk<'c> {
             self.flaws = Some(Arc::new(found));
         }
         Ok(self.flaws.clone().expect("invariant: they were just found"))
+    }
+
+    /// How the projects of the workspace stand, as far as they were built.
+    pub fn health(&mut self) -> Result<Health, Failed> {
+        Ok(Health::read(self.open()?.1)?)
     }
 
     /// Who remembers what is known of the workspace, if that is asked about: of an overlay nothing is remembered.

@@ -186,6 +186,7 @@ fn the_disk_is_touched_in_few_places() {
         "src/commands/report.rs",
         "src/commands/unpack.rs",
         "src/mcp/token.rs",
+        "src/methods/doctor.rs",
         "src/render/events.rs",
         "src/render/trace.rs",
         "src/service/figures.rs",

@@ -4,10 +4,11 @@
 mod toys;
 
 use engine::build::explain::Explanation;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
     let told = explained(&bench, "//index:names");
     assert_eq!(
         (told.standing, told.failure.map(|why| why.message)),
-        (Standing::Failed, Some("an input says FAIL".into()))
+        (NodeState::Pending, Some("an input says FAIL".into()))
     );
     assert!(told.output.is_some(), "the last good output is still there");
     // Tried again, although nothing moved.
@@ -105,11 +106,11 @@ fn a_failure_is_told_until_it_is_mended_and_tried_by_every_build() {
     // Other inputs: the failure is of the past, and nobody knows of these.
     bench.put("docs/a", "FAIL again");
     let told = explained(&bench, "//index:names");
-    assert_eq!((told.standing, told.failure.is_some()), (Standing::Stale, true));
+    assert_eq!((told.standing, told.failure.is_some()), (NodeState::Stale, true));
     // Back to inputs that were made: current, whatever happened in between.
     bench.put("docs/a", "a");
     let told = explained(&bench, "//index:names");
-    assert_eq!((told.standing, told.failure), (Standing::Current, None));
+    assert_eq!((told.standing, told.failure), (NodeState::Current, None));
     bench.build(&["//index:names"]);
     assert_eq!(bench.session().remarks().expect("a store"), BTreeMap::new());
 }
@@ -217,4 +218,24 @@ inputs = { own = "//name/one:row" }
     );
     bench.put("names.txt", "@one\n");
     assert!(bench.build(ALL).report.failures.is_empty());
+}
+
+#[test]
+fn what_was_invalidated_runs_once_more_and_stops_at_equal_bytes() {
+    let bench = bench(SETS);
+    bench.put("docs/a", "a");
+    bench.build(ALL);
+    let mut session = bench.session();
+    let patterns = PatternSet::from(Pattern::parse("//index:names").expect("a label"));
+    let node = session.graph.find("//index:names").expect("a node");
+    assert_eq!(session.invalidate(&patterns, &[node]).expect("a store"), ["//index:names"]);
+    drop(session);
+    let explanation = explained(&bench, "//index:names");
+    assert_eq!(explanation.standing, NodeState::Stale);
+    assert_eq!(explanation.chain[0].reason, Some(Reason::Invalidated));
+    // Another request leaves it.
+    assert_eq!(bench.build(&["//doc/...:text"]).ran(), [""; 0]);
+    assert_eq!(bench.build(ALL).ran(), ["//index:names"]);
+    assert_eq!(bench.build(ALL).ran(), [""; 0]);
+    assert!(bench.known(ALL).is_some());
 }

@@ -3,7 +3,8 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
-use engine::build::layout::{Finish, NodeState};
+use engine::build::layout::Finish;
+use engine::build::query::NodeStatus;
 use engine::seams::producer::Cancel;
 use engine::seams::world::{ExportOutcome, Exports, RowEdits, Rows, SetDef, Sources, Watched, World, WorldError};
 use engine::values::digest::Digest;
@@ -183,7 +184,7 @@ impl Finish for Shown {
         &["//doc/docs/d1.txt:clean"]
     }
 
-    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
         assert!(!self.dies, "killed after the commit");
         let state = states(&["//doc/docs/d0.txt:deps".to_owned()]);
         Some([blob, format!("{state:?}").as_bytes()].concat())

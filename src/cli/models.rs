@@ -143,7 +143,11 @@ impl Since {
         }
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// How it is written.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let day = humantime::parse_rfc3339_weak(&format!("{text} 00:00:00"));
         let at = day.ok().and_then(|day| day.duration_since(UNIX_EPOCH).ok());
         if let Some(at) = at {

@@ -5,6 +5,7 @@ use super::show;
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
+use crate::render::Style;
 use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
 use crate::render::summary;
@@ -21,6 +22,8 @@ use engine::values::event::{Observer, Phase};
 use engine::values::pattern::PatternSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
+use workbench::generating::Generating;
+use workbench::health::Health;
 use workbench::workspace::Workspace;
 
 /// Whether nothing but the outcome is asked for.
@@ -99,6 +102,14 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         }
         show::written(writeln!(context.stdout(), "{document}"))?;
     } else if report.refused.is_empty() {
+        if let Some(line) = Health::read(&session)?.line() {
+            note_line!(
+                "{}",
+                context
+                    .err
+                    .yellow(&format!("{line}: answers across them may lack something; `cortex doctor` explains"))
+            );
+        }
         conclude(context, &report, targets, args.dry_run, start);
         if let Some(line) = used.as_ref().and_then(|used| used.line(context.err)) {
             note_line!("{line}");
@@ -303,6 +314,27 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.unknown.iter().map(super::query::note).collect::<Vec<_>>());
 }
 
+/// What asking models for these targets would cost, in a line. What costs nothing is made.
+pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Result<String, Failed> {
+    let request = Request {
+        patterns: patterns(labels)?,
+        digest: Digest::of(format!("price\0{}", labels.join("\0")).as_bytes()),
+        options: Options {
+            jobs: default_jobs(),
+            price: true,
+            keep_going: true,
+            ..Options::default()
+        },
+        list: true,
+        outputs: false,
+    };
+    let report = build(context, session, &request)?;
+    let currency = workbench::paid::currency(session);
+    let text = summary::prices(&report.plans, 0, currency.as_deref(), Style::plain());
+    let words: Vec<&str> = text.split_whitespace().collect();
+    Ok(words.join(" "))
+}
+
 /// What is written down of a build besides its results.
 #[derive(Default)]
 struct Records {
@@ -312,8 +344,14 @@ struct Records {
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
+    // Others see in the checkout what models are asked for.
+    let generating = context
+        .root()
+        .filter(|_| !context.leaves_checkout())
+        .map(|root| Generating::new(&root));
     if let Some((cancel, observer)) = context.caller() {
-        let report = session.build(request, observer, cancel);
+        let noted = generating.as_ref().map(|noted| Both(noted, observer));
+        let report = session.build(request, noted.as_ref().map_or(observer, |both| both), cancel);
         context.built();
         let report = report?;
         settle(context, session);
@@ -327,8 +365,12 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     let (stop, restore) = (cancel.clone(), quiet.clone());
     exit::on_signal(move || stop.cancel(), move || restore.end());
     let progress = Progress::new(context.err, verbose && !context.json(), bar);
-    let (logged, traced);
+    let (noted, logged, traced);
     let mut observer: &dyn Observer = &progress;
+    if let Some(generating) = &generating {
+        noted = Both(generating, observer);
+        observer = &noted;
+    }
     if let Some(log) = &events {
         logged = Both(log, observer);
         observer = &logged;

@@ -1,11 +1,13 @@
 //! `cortex cost`: what models cost this checkout.
 
 use super::show;
-use crate::cli::CostArgs;
-use crate::context::{Context, Outcome};
+use crate::cli::{CostArgs, Since};
+use crate::context::{Context, Failed, Outcome};
 use crate::render::money::{amount, spent};
 use crate::render::{Style, count, duration, moment, printable};
+use engine::build::session::Session;
 use engine::store::ledger::Outcome as Became;
+use serde_json::Value;
 use std::io::Write;
 use workbench::spending::{Spending, Sum, spending};
 
@@ -17,19 +19,19 @@ pub fn run(context: &Context, args: &CostArgs) -> Outcome {
     let workspace = context.workspace("cost")?;
     let session = workspace.session()?;
     context.say(workspace.warnings());
-    let now = session.engine.world.now_secs();
-    let since = args.since.map_or(0, |since| since.at(now));
-    let found = spending(&session, since)?;
-    let currency = workbench::paid::currency(&session);
-    let text = if context.json() {
-        let mut document = serde_json::json!(found);
-        document["since"] = since.into();
-        document["currency"] = serde_json::json!(currency);
-        format!("{document:#}\n")
-    } else {
-        text(&found, context.out)
-    };
+    let (text, document) = pages(&session, args.since, context.out)?;
+    let text = if context.json() { format!("{document:#}\n") } else { text };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+/// What models cost since a time, for people and for programs.
+pub fn pages(session: &Session, since: Option<Since>, style: Style) -> Result<(String, Value), Failed> {
+    let since = since.map_or(0, |since| since.at(session.engine.world.now_secs()));
+    let found = spending(session, since)?;
+    let mut document = serde_json::json!(found);
+    document["since"] = since.into();
+    document["currency"] = serde_json::json!(workbench::paid::currency(session));
+    Ok((text(&found, style), document))
 }
 
 /// `0.0213 EUR and 1.50 USD and 3 without a price`; `nothing` where nobody was asked. Currencies are not added.

@@ -5,16 +5,34 @@ use crate::cli::DiffArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::versions::{self, Difference};
+use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use workbench::versions::{Version, blob, input_changes};
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
     let workspace = context.workspace("diff")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let (label, found) = history::of(context, &workspace, &mut session, &args.label)?;
+    let asked = (args.label.as_str(), args.from, args.to);
+    let text = compared(context, &workspace, &mut session, asked, |difference| match context.json() {
+        true => format!("{:#}\n", versions::difference_json(difference)),
+        false => versions::difference(difference, context.out),
+    })?;
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+/// What two versions of a target differ in, by label and numbers, as `page` writes it.
+pub fn compared<T>(
+    context: &Context,
+    workspace: &Workspace,
+    session: &mut Session,
+    (label, from, to): (&str, Option<i64>, Option<i64>),
+    page: impl FnOnce(&Difference<'_>) -> T,
+) -> Result<T, Failed> {
+    let (label, found) = history::of(context, workspace, session, label)?;
     let none = |number: i64| {
         let numbers: Vec<String> = found.iter().map(|version| version.number.to_string()).collect();
         let why = Diagnostic::error("E_NO_VERSION", format!("there is no version {number} of it")).label(&label);
@@ -26,8 +44,8 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
             .position(|version| version.number == number)
             .ok_or_else(|| none(number))
     };
-    let to = args.to.map_or(Ok(found.len() - 1), at)?;
-    let from = match args.from {
+    let to = to.map_or(Ok(found.len() - 1), at)?;
+    let from = match from {
         Some(number) => at(number)?,
         None => to.checked_sub(1).ok_or_else(|| {
             let why = Diagnostic::error("E_NO_VERSION", "there is no earlier version to compare with").label(&label);
@@ -43,22 +61,17 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
     for change in changes.iter().flatten() {
         inputs.push((
             change.clone(),
-            blob(&session, change.from.as_ref())?,
-            blob(&session, change.to.as_ref())?,
+            blob(session, change.from.as_ref())?,
+            blob(session, change.to.as_ref())?,
         ));
     }
     let difference = Difference {
         label: &label,
         from,
         to,
-        outputs: (blob(&session, Some(&from.output))?, blob(&session, Some(&to.output))?),
+        outputs: (blob(session, Some(&from.output))?, blob(session, Some(&to.output))?),
         inputs,
         known: changes.is_some(),
     };
-    let text = if context.json() {
-        format!("{:#}\n", versions::difference_json(&difference))
-    } else {
-        versions::difference(&difference, context.out)
-    };
-    show::written(write!(context.stdout(), "{text}"))
+    Ok(page(&difference))
 }

@@ -6,13 +6,15 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::builds as pages;
 use crate::render::explanation::{self, Origin};
-use engine::build::explain::{Explanation, Moved};
+use engine::build::explain::Explanation;
 use engine::build::file_path;
+use engine::build::moves::Moved;
 use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use std::io::Write;
+use workbench::aliases::Former;
 use workbench::builds::{self, FileChange, Past, Why};
 use workbench::versions::{Version, versions};
 use workbench::workspace::Workspace;
@@ -27,37 +29,59 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
         // Flags without either are refused by their parser.
         (None, label) => label.as_deref().unwrap_or_default(),
     };
-    let patterns = build::patterns(&[label.to_owned()])?;
     let workspace = context.workspace("explain")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let explained = match session.explain(&patterns)? {
-        Ok(mut explained) => {
-            let failure = explained.failure.take();
-            explained.failure = failure.and_then(|why| context.placed(&[why]).pop());
-            explained
+    let found = explained(context, &workspace, &mut session, label)?;
+    let text = match context.json() {
+        true => format!("{:#}\n", found.json()),
+        false => explanation::text(&found.explanation, &found.origin, &found.former, context.out),
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+/// An explanation with what the workspace adds to it.
+pub struct Explained {
+    /// What the engine says.
+    pub explanation: Explanation,
+    /// Where the present version comes from.
+    pub origin: Origin,
+    /// The versions under earlier names.
+    pub former: Vec<Former>,
+}
+
+impl Explained {
+    /// As one JSON document.
+    pub fn json(&self) -> serde_json::Value {
+        let mut document = explanation::json(&self.explanation, &self.origin);
+        if !self.former.is_empty() {
+            document["former"] = serde_json::json!(self.former);
         }
+        document
+    }
+}
+
+/// Explains the one target that a label means.
+pub fn explained(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Explained, Failed> {
+    let patterns = build::patterns(&[label.to_owned()])?;
+    let mut explanation = match session.explain(&patterns)? {
+        Ok(explained) => explained,
         Err(diagnostics) => {
-            last_good::remark_missing(context, &workspace, &session, None, label)?;
+            last_good::remark_missing(context, workspace, session, None, label)?;
             let code = Code::Usage;
             return Err(Failed { code, diagnostics });
         }
     };
-    let former = workbench::aliases::former(&workspace.root, &session, &explained.label)?;
-    let origin = Origin {
-        found: found(&session, &explained)?,
-        change: change(&workspace, &session, &explained)?,
-    };
-    let text = if context.json() {
-        let mut document = explanation::json(&explained, &origin);
-        if !former.is_empty() {
-            document["former"] = serde_json::json!(former);
-        }
-        format!("{document:#}\n")
-    } else {
-        explanation::text(&explained, &origin, &former, context.out)
-    };
-    show::written(write!(context.stdout(), "{text}"))
+    let failure = explanation.failure.take();
+    explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
+    Ok(Explained {
+        former: workbench::aliases::former(&workspace.root, session, &explanation.label)?,
+        origin: Origin {
+            found: found(session, &explanation)?,
+            change: change(workspace, session, &explanation)?,
+        },
+        explanation,
+    })
 }
 
 /// The present version, when it was found under its key and not made for this target at that time.

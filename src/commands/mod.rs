@@ -1,11 +1,11 @@
 //! The commands, one file each.
 
 pub mod build;
-mod cost;
+pub mod cost;
 mod dev;
-mod diff;
+pub mod diff;
 mod edit_output;
-mod explain;
+pub mod explain;
 mod facts;
 pub mod gc;
 pub mod history;
@@ -18,7 +18,7 @@ mod pages;
 mod pin;
 mod produce_shard;
 mod prompt;
-mod query;
+pub mod query;
 mod regenerate;
 mod remote_cache;
 mod replaceable;

@@ -5,13 +5,13 @@ use crate::cli::{GraphForm, OutputForm, QueryArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, graph};
+use engine::build::session::Session;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use std::io::Write;
-use workbench::query::{QueryError, answer, parse};
+use workbench::query::{Answer, QueryError, answer, parse};
 
 /// Runs it.
 pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
-    let query = parse(&args.expr).map_err(|error| Failed::new(Code::Usage, wrong(&args.expr, &error)))?;
     let form = args.format.unwrap_or(match context.global.output {
         OutputForm::Text => GraphForm::Label,
         OutputForm::Json => GraphForm::Json,
@@ -21,7 +21,14 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
     let workspace = context.workspace("query")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let answer = answer(&mut session, &query, form != GraphForm::Label)?;
+    let answer = asked(context, &mut session, &args.expr, form != GraphForm::Label)?;
+    show::written(write!(context.stdout(), "{}", graph::text(&answer, form)))
+}
+
+/// The answer to a query; what is not known of it is said. `edges`: with what reads what.
+pub fn asked(context: &Context, session: &mut Session, expr: &str, edges: bool) -> Result<Answer, Failed> {
+    let query = parse(expr).map_err(|error| Failed::new(Code::Usage, wrong(expr, &error)))?;
+    let answer = answer(session, &query, edges)?;
     if !answer.refused.is_empty() {
         return Err(Failed {
             code: Code::Usage,
@@ -45,7 +52,7 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
         let sentence = format!("the inputs of {number} {what} {are} known only as of the last build, or only in part");
         context.say(&[Diagnostic::new(Severity::Note, "N_UNSURE", sentence).hint("build them, and ask again")]);
     }
-    show::written(write!(context.stdout(), "{}", graph::text(&answer, form)))
+    Ok(answer)
 }
 
 /// A set that is not known is no error of those who only look: the answer is what is known.

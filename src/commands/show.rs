@@ -7,7 +7,7 @@ use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::diagnostic::{Diagnostic, Severity};
@@ -22,7 +22,8 @@ use workbench::builds::files_behind;
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let workspace = match args.allow_stale || args.rejected {
         true => context.workspace("show")?,
-        false => context.asking("show", &args.asking)?,
+        false if args.refresh => context.asking("show", &args.asking)?,
+        false => context.reading("show", &args.asking, true)?,
     };
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
@@ -84,7 +85,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .transpose()?
         .flatten();
     let standing = session.standing(label)?;
-    if standing == Some(Standing::Current) && !only {
+    if standing == Some(NodeState::Current) && !only {
         return Ok(None);
     }
     let (Some(last), Some(bytes)) = (last, blob) else {
@@ -94,7 +95,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         let why = Diagnostic::error("E_NO_OUTPUT", "there is no output of it yet").label(label);
         return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
     };
-    if standing != Some(Standing::Current) {
+    if standing != Some(NodeState::Current) {
         let removed = files_behind(session, label, last.filed.key)?.removed;
         let (state, hint) = match (standing, removed.first()) {
             (_, Some(file)) => (
@@ -103,8 +104,8 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
             ),
             (standing, None) => {
                 let state = match standing {
-                    Some(Standing::Open) => "may be out of date: what it is made of has to be made again first",
-                    Some(Standing::Failed) => "is out of date, and the last try to make it again failed",
+                    Some(NodeState::MaybeStale) => "may be out of date: what it is made of has to be made again first",
+                    Some(NodeState::Pending) => "is out of date, and the last try to make it again failed",
                     _ => "is out of date: what it is made of has moved",
                 };
                 let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");

@@ -214,9 +214,13 @@ impl Watching<'_> {
             return Ok(());
         }
         let stale = workbench::watch::stale_targets(&session);
-        let members = if builds { self.members(&mut session, &news)? } else { Vec::new() };
+        let edits = if builds {
+            self.edits(&mut session, &news)?
+        } else {
+            render::Edits::default()
+        };
         news.extend(taken);
-        self.print(&render::moved(self.context, &news, &members, stale, batch.head));
+        self.print(&render::moved(self.context, &news, &edits, stale, batch.head));
         if let Some(patterns) = self.patterns.clone() {
             if builds {
                 self.build(&mut session, &workspace, patterns)?;
@@ -227,12 +231,14 @@ impl Watching<'_> {
         Ok(())
     }
 
-    /// The members that the edits touched, learnt by building no more than the tables of the types in these files.
-    fn members(&mut self, session: &mut Session, news: &[Moved]) -> Result<Vec<String>, Failed> {
+    /// What the edits changed, learnt by building no more than what is free of the types in these files.
+    fn edits(&mut self, session: &mut Session, news: &[Moved]) -> Result<render::Edits, Failed> {
         let mut members = Members::of(session, news)?;
         while let Some(patterns) = members.patterns() {
             let cancel = self.running.begin(false);
-            let report = session.build(&request(patterns), &Silent, &cancel)?;
+            let mut request = request(patterns);
+            request.options.own = true;
+            let report = session.build(&request, &Silent, &cancel)?;
             if !report.cancelled {
                 self.told.built(session);
             }
@@ -241,7 +247,11 @@ impl Watching<'_> {
                 break;
             }
         }
-        Ok(members.touched(session)?)
+        Ok(render::Edits {
+            members: members.touched(session)?,
+            types: members.edited(session),
+            summaries: workbench::watch::reached(session)?,
+        })
     }
 
     fn build(&mut self, session: &mut Session, workspace: &Workspace, patterns: PatternSet) -> Result<(), Failed> {

@@ -101,11 +101,12 @@ impl Of {
                 why.hint("`usages` lists the places that use a type, `deps` and `rdeps` its neighbours"),
             ));
         }
+        let health = desk.health()?;
         let walk = match walks_up {
             true => {
                 let meaning = resolution(desk, &names, &self.symbol, MOST)?;
                 let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
-                callers(desk, &names.symbols, subject, self.depth)?
+                callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
             }
             false => callees(desk, &names.symbols, &meant, self.depth)?,
         };
@@ -113,7 +114,7 @@ impl Of {
         let total = edges.len();
         let places: Vec<Edge> = edges.into_iter().skip(self.offset).take(self.limit).collect();
         let state = match walks_up {
-            true => State::default().of_workspace(&names.flaws),
+            true => State::default().of_workspace(&names.flaws).of_projects(&health),
             false => names.state(meant.iter().flat_map(|one| &one.files)),
         };
         let unread: Vec<String> = unread.into_iter().collect();

@@ -82,6 +82,7 @@ impl FromArgMatches for Call {
 pub fn about(group: &str) -> &'static str {
     match group {
         "context" => "Show what belongs to a task, or how one document stands",
+        "node" => "Ask for any target of the graph: its output, why it is stale, its versions, what it costs",
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
         "window" => "Keep the text that a model is shown of this checkout",

@@ -130,6 +130,11 @@ impl Method for Build {
     const FROM_FILE: Option<&'static str> = Some("query");
     type Answer = Built;
 
+    /// What it remembers of a conversation is in a file with a lock of its own.
+    fn reads(&self) -> bool {
+        true
+    }
+
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
         let weights = self.checked()?;
         if let (Some(_), Some(_)) = (&self.conversation, desk.context.overlay()) {

@@ -75,7 +75,8 @@ impl Method for ImplementationsOf {
         locate(desk, &names.symbols, &mut found)?;
         let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         // A file that could not be read may declare more.
-        let mut state = State::default().of_workspace(&names.flaws).renamed(former.as_deref(), &first.path);
+        let state = State::default().of_workspace(&names.flaws).of_projects(&desk.health()?);
+        let mut state = state.renamed(former.as_deref(), &first.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }

@@ -9,7 +9,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{Style, diagnostic, money, printable};
 use engine::build::loose::Loose;
-use engine::build::query::{Reach, Standing};
+use engine::build::query::{NodeState, Reach};
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::seams::paid::Spent;
@@ -275,7 +275,7 @@ fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
     let summaries = material.roles.get("summary").into_iter().flatten();
     let nodes: Vec<NodeId> = summaries.filter_map(|summary| session.graph.find(&summary.label)).collect();
     let (standings, _) = session.standings(&nodes)?;
-    Ok(standings.iter().filter(|standing| **standing != Standing::Current).count())
+    Ok(standings.iter().filter(|standing| **standing != NodeState::Current).count())
 }
 
 /// Notes that an operation went on.

@@ -12,10 +12,12 @@ mod context_build;
 mod context_build_told;
 mod context_live;
 mod context_live_look;
+mod doctor;
 mod edit;
 mod edit_line;
 mod implementations;
 pub mod investigate;
+mod node;
 mod operation;
 mod outline;
 mod overlay;
@@ -227,7 +229,15 @@ pub static METHODS: &[Entry] = &[
     entry::<overlay_merge::Merge>(),
     entry::<overlay::List>(),
     entry::<overlay::Discard>(),
+    entry::<node::Get>(),
+    entry::<node::Why>(),
+    entry::<node::Query>(),
+    entry::<node::History>(),
+    entry::<node::Diff>(),
+    entry::<node::Cost>(),
+    entry::<node::Invalidate>(),
     entry::<status::Status>(),
+    entry::<doctor::Doctor>(),
     entry::<work_next::Next>(),
     entry::<work_submit::Submit>(),
     entry::<work_list::List>(),
@@ -307,9 +317,16 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 15] = [
+    const WITHOUT: [&str; 22] = [
         "context live",
         "edit",
+        "node get",
+        "node why",
+        "node query",
+        "node history",
+        "node diff",
+        "node cost",
+        "node invalidate",
         "operation",
         "overlay open",
         "overlay put",
@@ -334,7 +351,12 @@ mod tests {
             assert_eq!(has, !WITHOUT.contains(&entry.name), "{}", entry.name);
         }
         let page = reference::page();
-        let is_named = |name: &&str| page.contains(&format!("`{name}`")) || name.starts_with("overlay ") && page.contains("`overlay …`");
+        let is_named = |name: &&str| {
+            page.contains(&format!("`{name}`"))
+                || ["overlay", "node"]
+                    .iter()
+                    .any(|group| name.starts_with(&format!("{group} ")) && page.contains(&format!("`{group} …`")))
+        };
         assert!(WITHOUT.iter().all(is_named));
     }
 }

@@ -1,7 +1,7 @@
-//! `outline`: the outlines of types and members.
+//! `outline`: the outlines of types and members, and what is in a file, folder, namespace or project.
 
 use super::resolved::{Resolved, resolved};
-use super::symbols::found_by_name;
+use super::symbols::{Names, found_by_name, notes, page, resolution};
 use super::{Effect, Method, arguments};
 use crate::commands::build;
 use crate::commands::last_good;
@@ -15,14 +15,20 @@ use engine::values::table::to_json;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
+use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
 use workbench::symbols::state::{Freshness, State};
 
-/// Print the outlines of types and members, building them first.
+/// Print the outlines of types and members, building them first; or list what is in a file, folder, namespace or project.
+///
+/// A name means a type or member before a namespace, a namespace before a folder, and a folder before a project. What holds a `/` or ends with
+/// `.cs` or `.csproj` is a path, and `.` the whole workspace.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outline {
     /// Types, by any unambiguous name (NodeStore, Core.NodeStore; NodeStore@Project where several projects have one, @loose where none compiles
-    /// it), their members (NodeStore#Get, 'NodeStore#*'), or labels.
+    /// it), their members (NodeStore#Get, 'NodeStore#*'), or labels; a path (src/Core/, src/Core/NodeStore.cs), a namespace, or a project by its
+    /// name or path.
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(
         alias = "symbol",
@@ -43,6 +49,18 @@ pub struct Outline {
     #[arg(long)]
     #[serde(default)]
     pub last_good: bool,
+    /// Lines at most of what is in a file, folder, namespace or project; all are counted.
+    #[arg(long, value_name = "N", default_value_t = FEW)]
+    #[serde(default = "usual")]
+    pub limit: usize,
+    /// Lines to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    pub offset: usize,
+}
+
+fn usual() -> usize {
+    FEW
 }
 
 /// The outlines.
@@ -60,8 +78,14 @@ pub struct Outlines {
 #[serde(rename_all = "camelCase")]
 struct One {
     resolved: Resolved,
-    /// The outline as Markdown.
+    /// The outline as Markdown; of a file, folder, namespace or project its head.
     outline_text: String,
+    /// What is in it, a line each: of more than 100 types the parts one level down with the number of their types.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    entries: Vec<Listed>,
+    /// How many lines there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<usize>,
     /// The outline as data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
@@ -73,10 +97,12 @@ impl Method for Outline {
     const ALSO: &'static [&'static str] = &["GetOutline", "GetMemberOutline"];
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["entries"];
     type Answer = Outlines;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Outlines, Failed> {
         let mut shown: Vec<(String, Vec<u8>)> = Vec::new();
+        let mut containers: Vec<(Container, Vec<String>)> = Vec::new();
         let context = desk.context;
         if self.last_good {
             let labels: Vec<String> = self.symbols.iter().map(|symbol| label(symbol)).collect();
@@ -86,10 +112,13 @@ impl Method for Outline {
                 shown.push((found.label, found.bytes.to_vec()));
             }
         } else {
-            let labels = self.meant(desk)?;
-            let report = desk.outputs(&labels, true)?;
-            let made = report.roots.iter().zip(&report.outputs);
-            shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
+            let labels;
+            (labels, containers) = self.meant(desk)?;
+            if !labels.is_empty() {
+                let report = desk.outputs(&labels, true)?;
+                let made = report.roots.iter().zip(&report.outputs);
+                shown.extend(made.filter_map(|(root, bytes)| Some((root.label.to_string(), bytes.as_deref()?.to_vec()))));
+            }
             let (_, session) = desk.open()?;
             last_good::remark(context, session, Self::NAME, shown.iter().map(|(label, _)| label.as_str()))?;
         }
@@ -109,8 +138,13 @@ impl Method for Outline {
                 },
                 resolved,
                 data: if self.data { Some(data(desk, &label)?) } else { None },
+                entries: Vec::new(),
+                total: None,
                 outline_text: String::from_utf8(bytes).map_err(|_| binary())?,
             });
+        }
+        for (container, also) in &containers {
+            outlines.push(self.list(desk, container, also)?);
         }
         let mut outlines = outlines.into_iter();
         let Some(first) = outlines.next() else {
@@ -128,17 +162,47 @@ impl Method for Outline {
 
     fn text(answer: &Outlines) -> String {
         let all = std::iter::once(&answer.first).chain(&answer.more);
-        printable(&all.map(|one| one.outline_text.as_str()).collect::<Vec<_>>().join("\n"))
+        printable(&all.map(One::text).collect::<Vec<_>>().join("\n"))
     }
 }
 
+/// What symbols mean: labels, and what has types in it, each with what else has its name.
+type Meant = (Vec<String>, Vec<(Container, Vec<String>)>);
+
+impl One {
+    fn text(&self) -> String {
+        if self.total.is_none() {
+            return self.outline_text.clone();
+        }
+        let mut text = self.outline_text.clone();
+        for entry in &self.entries {
+            let place = entry.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+            let words = format!("{} {}", entry.accessibility, entry.kind);
+            let types = entry.types.map_or_else(String::new, |count| format!(", {}", types(count)));
+            text.push_str(&format!("{place}{} {}{types}\n", words.trim(), entry.path));
+        }
+        text + &notes(&self.state)
+    }
+}
+
+fn types(count: usize) -> String {
+    format!("{count} type{}", if count == 1 { "" } else { "s" })
+}
+
 impl Outline {
-    /// The labels that the symbols mean. What the engine does not know by such a label is looked for among all names.
-    fn meant(&self, desk: &mut Desk<'_>) -> Result<Vec<String>, Failed> {
+    /// What the symbols mean. What the engine does not know by such a label is looked for among all names.
+    fn meant(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         // Names are looked up among the types that there are.
         desk.output("//index:types")?;
         let mut labels = Vec::with_capacity(self.symbols.len());
+        let mut containers = Vec::new();
         for symbol in &self.symbols {
+            if is_path(symbol)
+                && let Some(container) = Layout::read(desk)?.path(symbol)
+            {
+                containers.push((container, Vec::new()));
+                continue;
+            }
             let label = label(symbol);
             let known = match build::patterns(std::slice::from_ref(&label)) {
                 Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
@@ -150,13 +214,65 @@ impl Outline {
                 let (workspace, session) = desk.open()?;
                 last_good::remark_missing(context, workspace, session, Some(Self::NAME), &label)?;
             }
-            match known || symbol.starts_with("//") {
-                true => labels.push(label),
-                false => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
+            if known || symbol.starts_with("//") {
+                labels.push(label);
+                continue;
+            }
+            let names = desk.names()?;
+            match container(desk, &names, symbol)? {
+                Some(found) => containers.push(found),
+                None => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
             }
         }
-        Ok(labels)
+        Ok((labels, containers))
     }
+
+    /// What is in a container.
+    fn list(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
+        let names = desk.names()?;
+        let layout = Layout::read(desk)?;
+        let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
+        let mut state = State::default().of_workspace(&names.flaws);
+        if !also.is_empty() {
+            state.notes.push(format!("of this name there is also {}", also.join(", ")));
+        }
+        Ok(One {
+            resolved: Resolved::gone(&container.name()),
+            outline_text: format!("# {} {}: {}\n", container.word(), container.name(), types(found.types)),
+            data: None,
+            state: page(state, (self.offset, found.listed.len()), found.total),
+            entries: found.listed,
+            total: Some(found.total),
+        })
+    }
+}
+
+/// Whether a text is meant as a path whatever else has that name.
+fn is_path(symbol: &str) -> bool {
+    let is_label = symbol.starts_with("//");
+    !is_label
+        && (symbol == "." || symbol.contains(['/', '\\']) || symbol.ends_with(".cs") || symbol.ends_with(".csproj"))
+        && !symbol.contains(['#', '@'])
+}
+
+/// What has types in it by that name, where no type or member has it; and what else has the name, as it is to be asked for.
+fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<(Container, Vec<String>)>, Failed> {
+    let found = resolution(desk, names, symbol, SHOWN)?;
+    let namespace = found.candidates.first().filter(|one| one.kind == NAMESPACE);
+    if namespace.is_none() && !matches!(found.how, None | Some(How::Fuzzy)) || namespace.is_some() && found.total > 1 {
+        return Ok(None);
+    }
+    let layout = Layout::read(desk)?;
+    let (folder, project) = (layout.path(symbol), layout.project(symbol));
+    let Some(namespace) = namespace else {
+        return Ok(match folder {
+            Some(folder) => Some((folder, Vec::new())),
+            None => project?.map(|project| (project, Vec::new())),
+        });
+    };
+    let others = [folder, project.ok().flatten()].into_iter().flatten();
+    let also = others.map(|other| format!("the {} {}", other.word(), other.name()));
+    Ok(Some((Container::Namespace(namespace.path.clone()), also.collect())))
 }
 
 /// The label that a symbol or label means.

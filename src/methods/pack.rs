@@ -7,7 +7,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::escape;
@@ -341,7 +341,7 @@ fn last_built<T: DeserializeOwned>(session: &mut Session, label: &str) -> Result
     let blob = session.engine.store.output(&last.filed.output)?;
     Ok(Last {
         value: blob.and_then(|bytes| serde_json::from_slice(&bytes).ok()),
-        is_stale: session.standing(label)? != Some(Standing::Current),
+        is_stale: session.standing(label)? != Some(NodeState::Current),
     })
 }
 

@@ -9,8 +9,11 @@ use crate::render::printable;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::health::Health;
+use workbench::symbols::contents::Layout;
 use workbench::symbols::relations::{Edges, Graph, Relations, Way};
-use workbench::symbols::resolve::Resolved;
+use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::state::{Empty, State};
 
 /// List the types that a type depends on; with --reverse those that depend on it.
@@ -90,6 +93,18 @@ pub struct Related {
 }
 
 impl Of {
+    /// How the projects of a type stand.
+    fn health_of(&self, desk: &mut Desk<'_>, found: &Candidate) -> Result<Health, Failed> {
+        let mut health = desk.health()?;
+        if health.line().is_some() {
+            let layout = Layout::read(desk)?;
+            let own: BTreeSet<&str> = found.files.iter().flat_map(|file| layout.projects_of(file)).collect();
+            health.lost.retain(|project| own.contains(project.as_str()));
+            health.partial.retain(|project| own.contains(project.as_str()));
+        }
+        Ok(health)
+    }
+
     fn answer(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
         // Arguments that come as JSON have passed no command line.
         if self.structure && self.body {
@@ -112,9 +127,9 @@ impl Of {
         let total = relations.types.len();
         relations.types = relations.types.into_iter().skip(self.offset).take(self.limit).collect();
         let mut state = match way {
-            Way::Deps => names.state(found.files.iter()),
+            Way::Deps => names.state(found.files.iter()).of_projects(&self.health_of(desk, &found)?),
             // What a file that could not be read uses is not known.
-            Way::Rdeps => State::default().of_workspace(&names.flaws),
+            Way::Rdeps => State::default().of_workspace(&names.flaws).of_projects(&desk.health()?),
         };
         state = state.renamed(former.as_deref(), &found.path).unread(&relations.unread);
         if total == 0 {

@@ -9,10 +9,11 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::query::{Reach, Standing};
+use engine::build::query::{NodeState, Reach};
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::status::semantic_state;
 use workbench::symbols::path::is_wild;
 use workbench::symbols::state::{Freshness, State};
 
@@ -42,7 +43,8 @@ pub struct Summary {
     /// The summary as Markdown; absent when there is none yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     semantic_text: Option<String>,
-    /// `none`, `pending`, `cached` or `stale` (seed 000 §3.2).
+    /// `none`, `pending`, `generating`, `cached`, `stale` or `maybeStale`: stale if what it reads, which a model makes, too, comes out
+    /// different (seed 000 §3.2).
     semantic_state: String,
     state: State,
 }
@@ -86,16 +88,19 @@ impl Method for SemanticOf {
         if !paid && !label.ends_with(SUMMARY) {
             return Err(no_summary(&label));
         }
-        let standing = session.standing(&label)?;
-        if paid && !self.refresh && standing != Some(Standing::Current) {
+        let mut standing = session.standing(&label)?.unwrap_or(NodeState::None);
+        if paid && !self.refresh && matches!(standing, NodeState::Stale | NodeState::MaybeStale) {
+            desk.settle_free(&label)?;
+            standing = desk.open()?.1.standing(&label)?.unwrap_or(NodeState::None);
+        }
+        let (workspace, session) = desk.open()?;
+        if workbench::generating::labels(&workspace.root).contains(&label) {
+            standing = NodeState::Generating;
+        }
+        if paid && !self.refresh && standing != NodeState::Current {
             let shown = match session.last(&label)? {
                 Some(_) => Some(show::as_it_is(context, session, &label, true)?),
                 None => None,
-            };
-            let state = match (standing, &shown) {
-                (_, None) if standing == Some(Standing::Failed) => "pending",
-                (_, None) => "none",
-                _ => "stale",
             };
             let (resolved, files) = resolved(desk, &label)?;
             let why = match workbench::work::is_answered_by_agent(desk.open()?.1, &label) {
@@ -108,7 +113,7 @@ impl Method for SemanticOf {
                 resolved,
                 state: as_it_is.as_of(Freshness::Stale, why),
                 semantic_text: shown.flatten().map(|shown| String::from_utf8_lossy(&shown.bytes).into_owned()),
-                semantic_state: state.to_owned(),
+                semantic_state: semantic_state(standing).to_owned(),
             });
         }
         let shown = desk.output(&label)?;

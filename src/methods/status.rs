@@ -10,12 +10,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use workbench::status::{Counts, Semantic};
+use workbench::status::Counts;
 
 /// Show how the workspace stands: sources, targets, summaries, store, service. Runs nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Status {}
+pub struct Status {
+    /// Print all notes and warnings of what is current, of which a build shows the first.
+    #[arg(long)]
+    #[serde(default)]
+    pub notes: bool,
+}
 
 /// How it stands.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -42,11 +47,17 @@ pub struct Standing {
     pub outlook: Outlook,
     /// Types by the state of their summary.
     #[schemars(with = "Value")]
-    pub semantic: Semantic,
+    pub semantic: Counts,
     /// Why targets failed at their present inputs.
     pub failures: Vec<Value>,
     /// What producers said of what is current.
     pub diagnostics: Vec<Value>,
+    /// Whether all of that is printed.
+    #[serde(default)]
+    pub notes: bool,
+    /// Projects that could not be evaluated as a whole, in one sentence; `doctor` explains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<String>,
     /// The service, when it is what answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<Service>,
@@ -112,6 +123,8 @@ impl Method for Status {
             targets: found.targets,
             outlook: found.outlook,
             semantic: found.semantic,
+            notes: self.notes,
+            health: found.health.line(),
             failures: context.placed(&found.failures).iter().map(diagnostic::json).collect(),
             diagnostics: found.diagnostics.iter().map(diagnostic::json).collect(),
         })

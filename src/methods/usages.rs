@@ -8,7 +8,6 @@ use crate::render::printable;
 use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Why, usages};
@@ -16,8 +15,9 @@ use workbench::symbols::usages::{Subject, Why, usages};
 /// List the places that use a type or a member.
 ///
 /// Places are FILE:LINE:COLUMN and the line. Those under "possible" say why: they reach the member through a base, an interface or an
-/// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads. A name without
-/// parameter types means all its overloads.
+/// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads; the likeliest reason
+/// stands first. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its
+/// overloads.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsagesOf {
@@ -32,6 +32,17 @@ pub struct UsagesOf {
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
     pub offset: usize,
+    /// Possible places at most; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
+    #[serde(default = "usual_possible")]
+    pub possible: usize,
+}
+
+/// Possible places unless told.
+const USUAL_POSSIBLE: usize = 100;
+
+fn usual_possible() -> usize {
+    USUAL_POSSIBLE
 }
 
 /// Overloads of a name that are taken together.
@@ -70,9 +81,22 @@ pub struct Spots {
     certain: Vec<Spot>,
     /// Places that may use it.
     possible: Vec<Spot>,
+    /// How many possible places there are for each reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Reason>,
+    /// Uses of the name that are none of it, because code there cannot see it.
+    #[serde(default)]
+    impossible: usize,
     /// How many there are in all.
     total: usize,
     state: State,
+}
+
+/// Why places are possible, and how many are for that reason.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    why: String,
+    places: usize,
 }
 
 impl Method for UsagesOf {
@@ -87,10 +111,12 @@ impl Method for UsagesOf {
         let names = desk.names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
         let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
-        let found = usages(desk, &names.symbols, &subject)?;
+        let health = desk.health()?;
+        let found = usages(desk, &names.symbols, &subject, &health.gaps())?;
         let total = found.certain.len() + found.possible.len();
         let mut state = State::default()
             .of_workspace(&names.flaws)
+            .of_projects(&health)
             .unread(&found.unread)
             .lacking(&found.unseen);
         state = state.renamed(meaning.former.as_deref(), &subject.path);
@@ -100,8 +126,19 @@ impl Method for UsagesOf {
         let behind = self.offset.saturating_sub(found.certain.len());
         let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
         let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
-        let possible = found.possible.into_iter().skip(behind).take(self.limit - certain.len());
-        let possible: Vec<Spot> = possible.map(|(place, why)| spot(place, Some(&why))).collect();
+        let mut ordered: Vec<(Why, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
+        ordered.sort();
+        let mut reasons: Vec<Reason> = Vec::new();
+        for (why, _) in &ordered {
+            let why = why.to_string();
+            match reasons.last_mut().filter(|last| last.why == why) {
+                Some(last) => last.places += 1,
+                None => reasons.push(Reason { why, places: 1 }),
+            }
+        }
+        let room = (self.limit - certain.len()).min(self.possible);
+        let possible = ordered.into_iter().skip(behind).take(room);
+        let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
         Ok(Spots {
             resolved: Resolved {
                 type_id: subject.type_id,
@@ -111,6 +148,8 @@ impl Method for UsagesOf {
             state: page(state, (self.offset, certain.len() + possible.len()), total),
             certain,
             possible,
+            reasons,
+            impossible: found.impossible,
             total,
         })
     }
@@ -120,16 +159,27 @@ impl Method for UsagesOf {
         for spot in &answer.certain {
             text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
         }
-        // Places that are possible for the same reason stand together.
-        let mut by_reason: BTreeMap<&str, Vec<&Spot>> = BTreeMap::new();
-        for spot in &answer.possible {
-            by_reason.entry(spot.why.as_deref().unwrap_or_default()).or_default().push(spot);
-        }
-        for (why, spots) in by_reason {
-            text.push_str(&format!("possible, {why}:\n"));
-            for spot in spots {
+        // Places that are possible for the same reason stand together, the likeliest reason first.
+        for reason in &answer.reasons {
+            let shown: Vec<&Spot> = answer
+                .possible
+                .iter()
+                .filter(|spot| spot.why.as_ref() == Some(&reason.why))
+                .collect();
+            let of = match reason.places - shown.len().min(reason.places) {
+                0 => String::new(),
+                _ => format!(" ({} of {} shown)", shown.len(), reason.places),
+            };
+            text.push_str(&format!("possible, {}{of}:\n", reason.why));
+            for spot in shown {
                 text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
             }
+        }
+        if answer.impossible > 0 {
+            text.push_str(&format!(
+                "{} more uses of the name are none of it: code there cannot see it\n",
+                answer.impossible
+            ));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }

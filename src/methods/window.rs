@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::methods::pack;
 use crate::render::printable;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::fold::strip_end;
 use schemars::JsonSchema;
@@ -191,7 +191,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known,
             continue;
         };
         if let Some(bytes) = session.engine.store.output(&last.filed.output)? {
-            if session.standing(&label)? != Some(Standing::Current) {
+            if session.standing(&label)? != Some(NodeState::Current) {
                 remarks.insert(label.clone(), "the summary is of an earlier version".to_owned());
             }
             summaries.insert(label, bytes);

@@ -25,25 +25,40 @@ pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
 /// Notes and warnings about code that are shown of one kind.
 const OF_A_KIND: usize = 3;
 
-/// Diagnostics as text, of notes and warnings about code the first of each kind, and how many more there are.
+/// Lines that notes and warnings about code may take in all.
+const MOST_LINES: usize = 10;
+
+/// Diagnostics as text, of notes and warnings about code the first of each kind, and in one line how many more there are of which.
 pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let is_counted = |one: &Diagnostic| one.severity != Severity::Error && one.code.starts_with("CS-");
     let mut told = HashSet::new();
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut texts = Vec::new();
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut more: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut texts, mut lines) = (Vec::new(), 0);
     for one in diagnostics {
         let text = text(one, style);
         if !told.insert(text.clone()) {
             continue;
         }
-        let count = counts.entry(&one.code).or_default();
-        *count += usize::from(is_counted(one));
-        if *count <= OF_A_KIND {
-            texts.push(text);
+        if is_counted(one) {
+            let (of_kind, taken) = (shown.entry(&one.code).or_default(), text.lines().count());
+            // Of each kind one is shown, however long it is.
+            if *of_kind >= OF_A_KIND || *of_kind > 0 && lines + taken > MOST_LINES {
+                *more.entry(&one.code).or_default() += 1;
+                continue;
+            }
+            *of_kind += 1;
+            lines += taken;
         }
+        texts.push(text);
     }
-    let more = counts.into_iter().filter(|(_, count)| *count > OF_A_KIND);
-    texts.extend(more.map(|(code, count)| style.dim(&format!("… {} more {code}, `cortex status --json` lists them", count - OF_A_KIND))));
+    if !more.is_empty() {
+        let counts: Vec<String> = more.iter().map(|(code, count)| format!("{count} {code}")).collect();
+        texts.push(style.dim(&format!(
+            "… more of these: {}; `cortex status --notes` prints all",
+            counts.join(", ")
+        )));
+    }
     texts
 }
 
@@ -238,9 +253,18 @@ mod tests {
         all.extend((1..=5).map(error));
         let texts = brief_texts(&all, Style::stdout(When::Never));
         assert_eq!((texts.len(), texts[0].as_str()), (9, "note[CS-X] a.cs:1:1: odd"));
-        assert_eq!(texts[8], "… 2 more CS-X, `cortex status --json` lists them");
+        assert_eq!(texts[8], "… more of these: 2 CS-X; `cortex status --notes` prints all");
         all.truncate(3);
         assert_eq!(brief_texts(&all, Style::stdout(When::Never)).len(), 3);
+        // Many kinds of several lines: one of each, and one line for the others.
+        let kind = |number: u32| {
+            Diagnostic::warning(format!("CS-{}", number % 7), "odd")
+                .at("a.cs", number, 1)
+                .found("x")
+        };
+        let all: Vec<Diagnostic> = (1..=70).map(kind).collect();
+        let texts = brief_texts(&all, Style::stdout(When::Never));
+        assert_eq!((texts.len(), texts.join("\n").lines().count()), (8, 15));
     }
 
     #[test]

@@ -120,7 +120,7 @@ mod tests {
             },
             Event::Requested { targets: 1 },
             Event::Marked { label, reason },
-            Event::Started { label },
+            Event::Started { label, paid: true },
             Event::Ran {
                 label,
                 output,
@@ -197,6 +197,8 @@ mod tests {
             Reason::InputMoved { label: path() },
             Reason::DefinitionChanged,
             Reason::LeftStale,
+            Reason::BuiltSince,
+            Reason::Invalidated,
         ];
         let named = quoted(section().split_once("`reason` is an object").expect("the sentence").1);
         for reason in all {

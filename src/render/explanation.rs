@@ -2,8 +2,10 @@
 
 use super::versions::confined;
 use super::{Style, duration, moment, printable, size};
-use engine::build::explain::{Explanation, Move, Moved, Step};
-use engine::build::query::Standing;
+use engine::build::chain::Step;
+use engine::build::explain::Explanation;
+use engine::build::moves::{Move, Moved};
+use engine::build::query::NodeState;
 use engine::planning::key::KeyField;
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
@@ -41,14 +43,15 @@ pub fn text(explanation: &Explanation, origin: &Origin, former: &[Former], style
     let standing = match explanation.standing {
         _ if explanation.leaf && explanation.failure.is_some() => style.red("source that is not there"),
         _ if explanation.leaf => style.green("source"),
-        Standing::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
-        Standing::Current => style.green("current"),
-        Standing::Stale => style.yellow("stale"),
-        Standing::Open if explanation.gates.is_empty() => style.yellow("may be stale, depending on what has to be built first"),
-        Standing::Open => style.yellow("may be stale, depending on what it reads"),
-        Standing::None if explanation.failure.is_some() => style.yellow("not made here: the last try failed"),
-        Standing::None => style.yellow("never made here"),
-        Standing::Failed => style.red("failed, at its present inputs"),
+        NodeState::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
+        NodeState::Current => style.green("current"),
+        NodeState::Stale => style.yellow("stale"),
+        NodeState::MaybeStale if explanation.gates.is_empty() => style.yellow("maybe stale, depending on what has to be built first"),
+        NodeState::MaybeStale => style.yellow("maybe stale, depending on what it reads"),
+        NodeState::None if explanation.failure.is_some() => style.yellow("not made here: the last try failed"),
+        NodeState::None => style.yellow("never made here"),
+        NodeState::Pending => style.red("pending: the last try at its present inputs failed"),
+        NodeState::Generating => style.yellow("generating"),
     };
     page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
     let stale = explanation.chain.iter().any(|step| step.reason.is_some());
@@ -82,7 +85,7 @@ impl Page {
         let removed = |step: &Step| matches!(step.reason, Some(Reason::FileRemoved { .. }));
         let told = explanation.leaf && explanation.chain.iter().any(removed);
         if let Some(failure) = explanation.failure.as_ref().filter(|_| !told) {
-            let past = if explanation.standing == Standing::Failed {
+            let past = if explanation.standing == NodeState::Pending {
                 ""
             } else {
                 ", at other inputs than now"
@@ -94,7 +97,7 @@ impl Page {
                 self.line("", &printable(found));
             }
         }
-        if explanation.standing == Standing::Current && !explanation.leaf {
+        if explanation.standing == NodeState::Current && !explanation.leaf {
             return;
         }
         self.moves("moved", &explanation.moves);
@@ -118,7 +121,7 @@ impl Page {
             };
             self.line(name, &super::summary::gate(gate, self.style));
         }
-        if !matches!(explanation.standing, Standing::None | Standing::Failed) && explanation.record.is_none() {
+        if !matches!(explanation.standing, NodeState::None | NodeState::Pending) && explanation.record.is_none() {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
         }
         self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));
@@ -337,7 +340,7 @@ fn settings(fields: &[KeyField]) -> Vec<(&'static str, String)> {
 
 /// Where the present result comes from, if there is one: this node's last run, or one of another node, checkout or time that had the same key.
 fn result_from(explanation: &Explanation) -> Option<&'static str> {
-    let current = explanation.standing == Standing::Current && !explanation.leaf;
+    let current = explanation.standing == NodeState::Current && !explanation.leaf;
     current.then_some(if explanation.filed { "same_key" } else { "last_run" })
 }
 

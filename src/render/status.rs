@@ -78,14 +78,15 @@ pub fn text(status: &Standing, style: Style) -> String {
         text.push_str(&format!("  {} {numbers}\n", style.dim("to build ")));
     }
     let semantic = &status.semantic;
-    if semantic.none + semantic.pending + semantic.cached + semantic.stale > 0 {
-        let states = [
-            ("cached", semantic.cached),
-            ("stale", semantic.stale),
-            ("generating", semantic.generating),
-            ("pending", semantic.pending),
-            ("none", semantic.none),
-        ];
+    let states = [
+        ("current", semantic.current),
+        ("stale", semantic.stale),
+        ("maybe stale", semantic.maybe_stale),
+        ("generating", semantic.generating),
+        ("pending", semantic.pending),
+        ("none", semantic.none),
+    ];
+    if states.iter().any(|(_, number)| *number > 0) {
         let states: Vec<String> = states
             .iter()
             .filter(|(_, number)| *number > 0)
@@ -106,15 +107,20 @@ pub fn text(status: &Standing, style: Style) -> String {
             text.push_str(&format!("            {}\n", style.yellow(&printable(alarm))));
         }
     }
+    if let Some(health) = &status.health {
+        let health = style.yellow(&format!("{health}; `cortex doctor` explains"));
+        text.push_str(&format!("  {} {health}\n", style.dim("projects ")));
+    }
+    let most = if status.notes { usize::MAX } else { SHOWN };
     for list in [&status.failures, &status.diagnostics] {
         let list: Vec<_> = list.iter().map(super::diagnostic::from_json).collect();
         let texts = super::diagnostic::texts(&list, style);
-        for told in texts.iter().take(SHOWN) {
+        for told in texts.iter().take(most) {
             text.push_str(told);
             text.push('\n');
         }
-        if texts.len() > SHOWN {
-            text.push_str(&style.dim(&format!("… {} in all, --output json lists them\n", texts.len())));
+        if texts.len() > most {
+            text.push_str(&style.dim(&format!("… {} in all, `cortex status --notes` prints them\n", texts.len())));
         }
     }
     text
@@ -122,15 +128,15 @@ pub fn text(status: &Standing, style: Style) -> String {
 
 fn table(status: &Standing, style: Style) -> String {
     let width = status.targets.keys().map(String::len).max().unwrap_or(0).max(6);
-    let failed = status.targets.values().any(|counts| counts.failed > 0);
+    let failed = status.targets.values().any(|counts| counts.pending > 0);
     let mut table = style.dim(&format!(
         "    {:<width$} {:>9} {:>9} {:>9} {:>9}{}",
         "",
         "current",
         "stale",
-        "open",
+        "maybe",
         "not made",
-        if failed { format!(" {:>9}", "failed") } else { String::new() }
+        if failed { format!(" {:>9}", "pending") } else { String::new() }
     ));
     table.push('\n');
     for (name, counts) in &status.targets {
@@ -139,17 +145,19 @@ fn table(status: &Standing, style: Style) -> String {
         table.push_str(&format!(
             "    {name:<width$} {:>9} {stale} {:>9} {:>9}",
             count(counts.current as u64),
-            count(counts.open as u64),
+            count(counts.maybe_stale as u64),
             count(counts.none as u64)
         ));
         if failed {
-            let number = format!(" {:>9}", count(counts.failed as u64));
-            table.push_str(&if counts.failed > 0 { style.red(&number) } else { number });
+            let number = format!(" {:>9}", count(counts.pending as u64));
+            table.push_str(&if counts.pending > 0 { style.red(&number) } else { number });
         }
         table.push('\n');
     }
-    if status.targets.values().any(|counts| counts.open > 0) {
-        table.push_str(&style.dim("    open: to be looked at again once what they read has been made\n"));
+    if status.targets.values().any(|counts| counts.maybe_stale > 0) {
+        table.push_str(
+            &style.dim("    maybe: stale only if something that they read, and that has to be built first, comes out different\n"),
+        );
     }
     table
 }

@@ -6,7 +6,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::Trouble;
 use serde_json::{Value, json};
 use std::time::Duration;
-use workbench::watch::{Became, Moved};
+use workbench::watch::{Became, Edited, Moved, Reached};
 
 /// More files, or members, are counted.
 const SHOWN: usize = 8;
@@ -30,11 +30,23 @@ pub fn begun(context: &Context, directories: usize) -> String {
     context.out.dim(&text) + "\n"
 }
 
+/// What the edits of a batch changed.
+#[derive(Debug, Default)]
+pub struct Edits {
+    /// Members: `Type#Member`.
+    pub members: Vec<String>,
+    /// What of which types.
+    pub types: Vec<Edited>,
+    /// Summaries that are out of date now.
+    pub summaries: Reached,
+}
+
 /// What a batch moved.
-pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usize, head: bool) -> String {
+pub fn moved(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
+    let Edits { members, types, summaries } = edits;
     if context.json() {
         return line(
-            &json!({"files": files, "members": members, "stale": stale, "checkout": head}),
+            &json!({"files": files, "members": members, "types": types, "stale": stale, "summaries": summaries, "checkout": head}),
             "moved",
         );
     }
@@ -70,8 +82,19 @@ pub fn moved(context: &Context, files: &[Moved], members: &[String], stale: usiz
         }
         text += &format!("  {}\n", shown.join(", "));
     }
+    let kinds = |one: &Edited| one.kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" and ");
+    for one in types.iter().take(SHOWN) {
+        text += &format!("  {}: {}\n", printable(&one.name), kinds(one));
+    }
+    if types.len() > SHOWN {
+        text += &format!("  … {} types in all\n", count(types.len() as u64));
+    }
     let noun = if stale == 1 { "target" } else { "targets" };
-    let stale = format!("{} {noun} may be out of date", count(stale as u64));
+    let mut stale = format!("{} {noun} may be out of date", count(stale as u64));
+    if summaries.stale + summaries.maybe_stale > 0 {
+        let (certain, maybe) = (count(summaries.stale as u64), count(summaries.maybe_stale as u64));
+        stale += &format!("; summaries: {certain} stale, {maybe} maybe stale");
+    }
     text + &format!("  {}\n", context.out.dim(&stale))
 }
 

@@ -56,7 +56,7 @@ impl Service {
         self.semantic_queue_length = semantic.pending + semantic.generating;
         self.types_indexed = found.types;
         self.projects = found.targets.get(PROJECT).map_or(0, |counts| {
-            counts.current + counts.stale + counts.open + counts.none + counts.failed
+            counts.current + counts.stale + counts.maybe_stale + counts.pending + counts.generating + counts.none
         });
         let is_summary = |failure: &&Diagnostic| failure.label.as_deref().is_some_and(|label| label.ends_with(SUMMARY));
         self.recent_semantic_failures = found.failures.iter().filter(is_summary).count();

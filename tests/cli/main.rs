@@ -4,6 +4,7 @@
 
 mod bench;
 mod care;
+mod contents;
 mod context;
 mod crash;
 mod crowded;
@@ -23,6 +24,7 @@ mod members;
 mod misbehaving;
 mod models;
 mod money;
+mod node;
 mod overlay;
 mod overloads;
 mod packs;

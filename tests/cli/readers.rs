@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-const QUESTIONS: [&[&str]; 8] = [
+const QUESTIONS: [&[&str]; 11] = [
     &["resolve", "NodeStore"],
     &["search", "Node"],
     &["outline", "NodeStore"],
@@ -18,6 +18,9 @@ const QUESTIONS: [&[&str]; 8] = [
     &["deps", "NodeStore"],
     &["rdeps", "NodeId"],
     &["semantic", "NodeStore"],
+    &["show", "//types/MemoTree.Core.NodeStore:outline"],
+    &["node", "get", "//types/MemoTree.Core.NodeStore:outline"],
+    &["context", "build", "--query", "Where is the CRC checked?"],
 ];
 
 /// A build that waits at the pipe, and what lets it go on when it is dropped.

@@ -18,10 +18,15 @@ fn a_summary_that_failed_is_pending_in_the_index() {
         let text = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("laid out");
         let index: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let counted = bench.run(&["--output", "json", "status"]).json()["semantic"].clone();
-        (index["types"][0]["semanticState"].as_str().expect("a word").to_owned(), counted)
+        (index["types"][0].clone(), counted)
     };
-    let alone = |word: &str, (told, counted): (String, serde_json::Value)| {
-        assert_eq!((told.as_str(), &counted[word]), (word, &1.into()), "{counted}");
+    let alone = |word: &str, (told, counted): (serde_json::Value, serde_json::Value)| {
+        assert_eq!(
+            (&told["semanticState"], &counted[status_word(word)]),
+            (&word.into(), &1.into()),
+            "{counted}"
+        );
+        assert_eq!(told["lastError"].is_string(), word == "pending", "{told}");
     };
     assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
     alone("none", states());
@@ -48,7 +53,16 @@ fn a_summary_that_failed_is_pending_in_the_index() {
     // What moved since may let the next try succeed.
     bench.write("A.cs", "namespace N;\npublic class A { public void Run() { Run(); } }\n");
     assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
-    assert_eq!(bench.run(&["status", "--output", "json"]).json()["semantic"]["stale"], 1);
+    assert_eq!(bench.run(&["status", "--output", "json"]).json()["semantic"]["maybe_stale"], 1);
+}
+
+/// What `status` calls a state of `index.json`.
+fn status_word(state: &str) -> &str {
+    match state {
+        "cached" => "current",
+        "maybeStale" => "maybe_stale",
+        state => state,
+    }
 }
 
 #[test]
@@ -61,14 +75,15 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
         let types = index["types"].as_array().expect("a list").iter();
         let count = |word: &str| types.clone().filter(|entry| entry["semanticState"] == word).count();
         let counted = bench.run(&["--output", "json", "status"]).json()["semantic"].clone();
-        let words = ["none", "pending", "cached", "stale"];
+        let words = ["none", "pending", "cached", "stale", "maybeStale"];
         assert_eq!(
-            words.map(|word| counted[word].as_u64().expect("a number") as usize),
+            words.map(|word| counted[status_word(word)].as_u64().expect("a number") as usize),
             words.map(count)
         );
         let stale = bench.run(&["query", "stale(//types/...:semantic)"]).out.lines().count();
-        assert_eq!(stale, count("stale") + count("none"), "what was never made counts as stale there");
-        (count("cached"), count("stale"), count("none"))
+        let (stale_or_maybe, none) = (count("stale") + count("maybeStale"), count("none"));
+        assert_eq!(stale, stale_or_maybe + none, "what was never made counts as stale there");
+        (count("cached"), stale_or_maybe, none)
     };
     let build = |what: &str| assert_eq!(bench.run(&["build", what]).code, 0, "{what}");
     build("//index:json");
@@ -86,8 +101,12 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
     build("//index:json");
     assert_eq!(told(), (67, 0, 0));
     bench.change(codec, "return tree", "System.GC.Collect(); return tree");
+    let index = || std::fs::read(bench.root().join(".cortex/out/index.json")).expect("laid out");
+    let whole = index();
     build("//index:types");
     build("//types/MemoTree.Core.Storage.NodeCodec:impl");
+    assert_eq!(index(), whole, "states of now would stand beside hashes of before");
+    build("//index:json");
     assert_eq!(told(), (66, 1, 0));
     build("//types/MemoTree.Core.Storage.NodeCodec:semantic");
     assert_eq!(told(), (67, 0, 0));
@@ -223,5 +242,81 @@ fn a_summary_that_is_not_there_is_missing() {
     assert!(
         told.starts_with("there is no summary of A yet\n") && told.contains("--refresh"),
         "{told}"
+    );
+}
+
+/// The words of one summary: of `semantic`, of `index.json`, of `status`.
+fn words(bench: &Bench, name: &str) -> (String, usize, usize) {
+    let said = bench.run(&["semantic", name, "--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let counted = bench.run(&["--output", "json", "status"]).json()["semantic"].clone();
+    let count = |word: &str| counted[word].as_u64().expect("a number") as usize;
+    let word = said.json()["semanticState"].as_str().expect("a word").to_owned();
+    (word, count("stale") + count("maybe_stale"), count("pending"))
+}
+
+#[test]
+fn stale_is_said_of_what_has_to_be_asked_for_again_only() {
+    let bench = Bench::empty();
+    let answer =
+        "printf 'ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n'";
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\n\
+             command = [\"sh\", \"-c\", \"cat >/dev/null; {answer}\"]\n"
+        ),
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
+    bench.write("B.cs", "namespace N;\npublic class B { public void Run() { } }\n");
+    bench.write("C.cs", "namespace N;\npublic class C { public A Get() { return null; } }\n");
+    // What would be asked for was not asked for.
+    assert_eq!(bench.run(&["build", "--dry-run", "//types/...:semantic"]).code, 0);
+    assert_eq!(words(&bench, "A"), ("none".to_owned(), 0, 0));
+    assert_eq!(bench.run(&["build", "//types/...:semantic"]).code, 0);
+    // A comment: nothing has to be asked for, and it is found out without asking.
+    bench.write("A.cs", "// A comment.\nnamespace N;\npublic class A { public void Run() { } }\n");
+    assert_eq!(words(&bench, "A").0, "cached");
+    assert_eq!(words(&bench, "C").0, "cached");
+    // A body: its own summary, and perhaps that of its reader.
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { Run(); } }\n");
+    assert_eq!(words(&bench, "B").0, "cached");
+    assert_eq!(words(&bench, "C").0, "maybeStale");
+    assert_eq!(words(&bench, "A"), ("stale".to_owned(), 2, 0));
+}
+
+#[test]
+fn a_summary_that_a_model_is_asked_for_is_generating() {
+    let bench = Bench::empty();
+    let answer = "ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n";
+    let (begun, go_on) = (bench.beside("begun"), bench.beside("go-on"));
+    for pipe in [&begun, &go_on] {
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().expect("mkfifo").success());
+    }
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\n\
+             command = [\"sh\", \"-c\", \"cat >/dev/null; echo > {}; cat {} >/dev/null; printf '{answer}'\"]\n",
+            begun.display(),
+            go_on.display()
+        ),
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
+    std::thread::scope(|scope| {
+        let build = scope.spawn(|| bench.run(&["build", "//types/...:semantic"]));
+        // The model was called.
+        std::fs::read(&begun).expect("the model says so");
+        let status = bench.run(&["--output", "json", "status"]).json();
+        let said = bench.run(&["semantic", "A", "--json"]).json();
+        std::fs::write(&go_on, "\n").expect("the model reads");
+        assert_eq!(build.join().expect("no panic").code, 0);
+        assert_eq!(status["semantic"]["generating"], 1, "{status}");
+        assert_eq!(said["semanticState"], "generating", "{said}");
+    });
+    let status = bench.run(&["--output", "json", "status"]).json();
+    assert_eq!(
+        (&status["semantic"]["generating"], &status["semantic"]["current"]),
+        (&0.into(), &1.into())
     );
 }

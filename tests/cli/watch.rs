@@ -300,3 +300,57 @@ fn one_watch_for_a_checkout_and_a_killed_one_is_replaced() {
     assert_eq!(look(&bench, &["//docs/..."]), [0, 0, 0]);
     third.end(&bench);
 }
+
+#[test]
+fn an_edit_is_told_by_what_of_its_type_it_changed() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n");
+    let code = |doc: &str, body: &str, parameter: &str| {
+        format!("namespace N;\n{doc}public class A {{ public int Get({parameter}) {{ return {body}; }} }}\n")
+    };
+    bench.write("A.cs", &code("", "1", ""));
+    bench.write("B.cs", "namespace N;\npublic class B { public A Get() { return null; } }\n");
+    assert_eq!(bench.run(&["build", "//types/...:semantic"]).code, 0);
+    let watch = Watch::start(&bench, &[]);
+    let mut told = Vec::new();
+    for text in [
+        code("// A comment.\n", "1", ""),
+        code("/// <summary>Gets.</summary>\n", "1", ""),
+        code("/// <summary>Gets.</summary>\n", "2", ""),
+        code("/// <summary>Gets.</summary>\n", "2", "int n"),
+    ] {
+        bench.write("A.cs", &text);
+        let moved = watch.next("moved");
+        assert_eq!(files(&moved), [("A.cs".to_owned(), "edited".to_owned())]);
+        assert_eq!(moved["types"][0]["type"], "N.A", "{moved}");
+        told.push((
+            moved["types"][0]["kinds"].clone(),
+            moved["summaries"]["stale"].as_u64().expect("a number"),
+        ));
+    }
+    let kinds = |kinds: &[&str]| serde_json::json!(kinds);
+    assert_eq!((&told[0], &told[1].0), (&(kinds(&["layout"]), 0), &kinds(&["documentation"])));
+    assert_eq!(told[2], (kinds(&["body"]), 1));
+    assert_eq!(told[3].0, kinds(&["structure"]));
+}
+
+#[test]
+fn what_the_program_asks_for_itself_is_not_built_ahead() {
+    let bench = Bench::memotree();
+    let asked = "//types/MemoTree.Core.NodeStore:outline";
+    assert_eq!(bench.run(&["build", asked]).code, 0);
+    for name in ["NodeId", "NodeTree", "NodeKind"] {
+        assert_eq!(bench.run(&["resolve", name]).code, 0);
+        assert_eq!(bench.run(&["window", "pin", name]).code, 0);
+    }
+    let watch = Watch::start(&bench, &["--ahead"]);
+    bench.change(
+        "src/MemoTree.Core/NodeStore.cs",
+        "namespace MemoTree.Core;",
+        "namespace MemoTree.Core;\n\n/// <summary>Another.</summary>\npublic class Another { }",
+    );
+    watch.next("ahead");
+    let built = bench.run(&["build", "--output", "json", asked]).json();
+    assert_eq!(built["tally"]["ran"], 0, "{built}");
+    watch.end(&bench);
+}

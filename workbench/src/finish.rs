@@ -1,9 +1,11 @@
 //! States in exported files: `index.json` shows each type's `semanticState`, which is derived from the engine and so is in no blob
 //! (DECISIONS: semanticState is derived; seed 000 §3.2).
 
-use engine::build::layout::{Finish, NodeState};
+use crate::status::semantic_state;
+use engine::build::layout::Finish;
+use engine::build::query::NodeStatus;
 
-/// Writes `semanticState` into the exported `index.json`.
+/// Writes `semanticState`, and `lastError` where it is pending, into the exported `index.json`.
 pub struct States;
 
 const INDEX: &str = "//index:json";
@@ -18,7 +20,7 @@ impl Finish for States {
         &["//index:types"]
     }
 
-    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
         by_line(blob, states).or_else(|| by_value(blob, states))
     }
 }
@@ -27,19 +29,12 @@ fn summary(type_key: &str) -> String {
     format!("//types/{}:semantic", engine::values::label::escape(type_key))
 }
 
-fn word(state: NodeState) -> &'static str {
-    match state {
-        NodeState::None => "none",
-        NodeState::Pending => "pending",
-        NodeState::Stale => "stale",
-        NodeState::Current => "cached",
-    }
-}
-
 /// The file with its states, when it is laid out as the built-in rules lay it out: nothing but those lines is read or written anew.
-fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
     const NAME: &str = "      \"fqn\": ";
     const STATE: &str = "      \"semanticState\": ";
+    // The field that `lastError` comes before.
+    const NEXT: &str = "      \"projectId\": ";
     let text = std::str::from_utf8(blob).ok()?;
     let begin = text.find("\n  \"types\": [\n")?;
     let end = begin + text[begin..].find("\n  ]")?;
@@ -49,15 +44,22 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> 
     let labels: Vec<String> = names
         .map(|name| Some(summary(&serde_json::from_str::<String>(&name).ok()?)))
         .collect::<Option<_>>()?;
-    let is_odd =
-        lines().any(|line| line.starts_with("      \"key\": ")) || lines().filter(|line| line.starts_with(STATE)).count() != labels.len();
-    if is_odd {
+    let fields = |head: &str| lines().filter(|line| line.starts_with(head)).count();
+    if fields("      \"key\": ") > 0 || fields(STATE) != labels.len() || fields(NEXT) != labels.len() {
         return None;
     }
     let mut states = states(&labels).into_iter();
     let mut out = String::with_capacity(text.len() + labels.len() * 4);
     out.push_str(&text[..begin]);
+    let mut state = "";
     for line in lines() {
+        if line.starts_with(NEXT) {
+            let status = states.next()?;
+            state = semantic_state(status.state);
+            if let Some(error) = status.last_error {
+                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
+            }
+        }
         match line.strip_prefix(STATE) {
             Some(rest) => {
                 let after = rest
@@ -65,7 +67,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> 
                     .and_then(|rest| rest.split_once('"'))
                     .map(|(_, after)| after)?;
                 out.push_str(STATE);
-                out.push_str(&format!("\"{}\"{after}", word(states.next()?)));
+                out.push_str(&format!("\"{state}\"{after}"));
             }
             None => out.push_str(line),
         }
@@ -75,13 +77,17 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> 
 }
 
 /// The same for any JSON of that shape.
-fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
     let mut index: serde_json::Value = serde_json::from_slice(blob).ok()?;
     let types = index.get_mut("types")?.as_array_mut()?;
     let label = |entry: &serde_json::Value| Some(summary(entry.get("key").or_else(|| entry.get("fqn"))?.as_str()?));
     let labels: Vec<String> = types.iter().map(label).collect::<Option<_>>()?;
-    for (entry, state) in types.iter_mut().zip(states(&labels)) {
-        entry.as_object_mut()?.insert("semanticState".to_owned(), word(state).into());
+    for (entry, status) in types.iter_mut().zip(states(&labels)) {
+        let entry = entry.as_object_mut()?;
+        entry.insert("semanticState".to_owned(), semantic_state(status.state).into());
+        if let Some(error) = status.last_error {
+            entry.insert("lastError".to_owned(), error.into());
+        }
     }
     let mut bytes = serde_json::to_vec_pretty(&index).ok()?;
     bytes.push(b'\n');
@@ -91,16 +97,26 @@ fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::build::query::NodeState;
     use serde_json::json;
 
     #[test]
     fn lines_and_values_come_to_the_same() {
-        let entry = |name: &str| json!({"fqn": name, "kind": "class", "semanticState": "none", "z": ["  ]", "semanticState"]});
+        let entry =
+            |name: &str| json!({"fqn": name, "kind": "class", "projectId": "p", "semanticState": "none", "z": ["  ]", "semanticState"]});
         for names in [vec![], vec!["A.B"], vec!["A.\"quoted\\", "N.Généric`1", "A\nB"]] {
             let types: Vec<_> = names.iter().map(|name| entry(name)).collect();
             let mut blob = serde_json::to_vec_pretty(&json!({"projects": [{"fqn": "x"}], "types": types, "packs": []})).unwrap();
             blob.push(b'\n');
-            let order = [NodeState::Current, NodeState::Stale, NodeState::Pending];
+            let status = |state, error: Option<&str>| NodeStatus {
+                state,
+                last_error: error.map(str::to_owned),
+            };
+            let order = [
+                status(NodeState::Current, None),
+                status(NodeState::MaybeStale, None),
+                status(NodeState::Pending, Some("no \"answer\"\n")),
+            ];
             let mut asked = Vec::new();
             let mut states = |labels: &[String]| {
                 asked.push(labels.to_vec());

@@ -46,8 +46,14 @@ pub struct LastGood {
 /// When the store cannot be read.
 pub fn broken(session: &Session) -> Result<Broken, StoreError> {
     let mut broken = Broken::new();
+    let mut sources: Option<BTreeSet<String>> = None;
     for (label, remark) in session.remarks()? {
         let Some(file) = syntax_file(&label) else { continue };
+        // What was said of a file that is gone is not true of anything.
+        let sources = sources.get_or_insert_with(|| session.sources.files().into_iter().map(|(path, _)| path).collect());
+        if !sources.contains(&file) {
+            continue;
+        }
         let Some(place) = remark.said.into_iter().find_map(|said| said.place) else {
             continue;
         };

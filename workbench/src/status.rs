@@ -1,8 +1,10 @@
 //! Status: how a workspace stands, in numbers. Nothing is run and nothing written.
 
+use crate::generating;
+use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::outlook::Outlook;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::manifest::model::Rule;
@@ -21,28 +23,37 @@ pub struct Counts {
     pub current: usize,
     /// To be made again.
     pub stale: usize,
-    /// To be looked at again once others are made.
-    pub open: usize,
+    /// Stale if something that they read, and that has to be made first, comes out different.
+    pub maybe_stale: usize,
+    /// Without output at their present inputs, because the last try failed.
+    pub pending: usize,
+    /// Being made by a build at this moment.
+    pub generating: usize,
     /// Known by name, never made.
     pub none: usize,
-    /// Without output at their present inputs, because the last try failed.
-    pub failed: usize,
 }
 
-/// Types by the state of their summary (seed 000 §3.2), derived from the engine's states. No build runs while this is asked, so nothing is
-/// generating.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Semantic {
-    /// Never asked for.
-    pub none: usize,
-    /// Asked for and not there: the build failed or was interrupted.
-    pub pending: usize,
-    /// Being made.
-    pub generating: usize,
-    /// Current.
-    pub cached: usize,
-    /// Out of date.
-    pub stale: usize,
+impl Counts {
+    fn add(&mut self, state: NodeState) {
+        let count = match state {
+            NodeState::Current => &mut self.current,
+            NodeState::Stale => &mut self.stale,
+            NodeState::MaybeStale => &mut self.maybe_stale,
+            NodeState::Pending => &mut self.pending,
+            NodeState::Generating => &mut self.generating,
+            NodeState::None => &mut self.none,
+        };
+        *count += 1;
+    }
+}
+
+/// The word for the state of a summary (seed 000 §3.2).
+pub fn semantic_state(state: NodeState) -> &'static str {
+    match state {
+        NodeState::Current => "cached",
+        NodeState::MaybeStale => "maybeStale",
+        state => state.word(),
+    }
 }
 
 /// How a workspace stands.
@@ -64,8 +75,10 @@ pub struct Status {
     pub outlook: Outlook,
     /// Types, as they were last counted.
     pub types: usize,
-    /// Summaries.
-    pub semantic: Semantic,
+    /// Types by the state of their summary (seed 000 §3.2).
+    pub semantic: Counts,
+    /// How its projects stand.
+    pub health: Health,
     /// What producers said of what is current, and what the look at the sources said.
     pub diagnostics: Vec<Diagnostic>,
     /// Why targets failed at their present inputs.
@@ -90,7 +103,13 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             types.insert(found.value.into());
         }
     });
-    let (standings, outlook) = session.standings(&ids)?;
+    let (mut states, outlook) = session.standings(&ids)?;
+    let generating = generating::labels(&workspace.root);
+    for (&id, state) in ids.iter().zip(&mut states) {
+        if !generating.is_empty() && generating.contains(&*session.graph.node(id).label) {
+            *state = NodeState::Generating;
+        }
+    }
     let mut status = Status {
         name: session.rules.manifest().name.clone(),
         files: session.sources.files().len(),
@@ -103,34 +122,29 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         ..Status::default()
     };
     let mut summarised = 0;
-    for (&number, standing) in rule_of.iter().zip(&standings) {
+    for (&number, state) in rule_of.iter().zip(&states) {
         let rule = session.rules.rule(number);
         let target = target_name(rule);
         if !status.targets.contains_key(target) {
             status.targets.insert(target.to_owned(), Counts::default());
         }
-        let counts = status.targets.get_mut(target).expect("invariant: it was just put there");
-        let slot = match standing {
-            Standing::Current => &mut counts.current,
-            Standing::Stale => &mut counts.stale,
-            Standing::Open => &mut counts.open,
-            Standing::None => &mut counts.none,
-            Standing::Failed => &mut counts.failed,
-        };
-        *slot += 1;
+        status
+            .targets
+            .get_mut(target)
+            .expect("invariant: it was just put there")
+            .add(*state);
         if target == "semantic" && is_of_types(rule) {
             summarised += 1;
-            let slot = match standing {
-                Standing::Current => &mut status.semantic.cached,
-                Standing::Stale | Standing::Open => &mut status.semantic.stale,
-                Standing::None | Standing::Failed => &mut status.semantic.pending,
-            };
-            *slot += 1;
+            status.semantic.add(*state);
         }
     }
-    status.semantic.none = types.len() - summarised;
+    // A first build files its graph when it ends.
+    let begun = generating.iter().filter(|label| session.graph.find(label).is_none());
+    status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
+    status.semantic.none += types.len() - summarised;
     status.types = counted(session)?;
-    said(session, &ids, &standings, &mut status)?;
+    status.health = Health::read(session)?;
+    said(session, &ids, &states, &mut status)?;
     Ok(status)
 }
 
@@ -147,13 +161,13 @@ fn counted(session: &Session) -> Result<usize, WorkbenchError> {
 }
 
 /// What producers said of what is current, and why what failed did.
-fn said(session: &Session, ids: &[NodeId], standings: &[Standing], status: &mut Status) -> Result<(), WorkbenchError> {
+fn said(session: &Session, ids: &[NodeId], states: &[NodeState], status: &mut Status) -> Result<(), WorkbenchError> {
     for (label, remark) in session.remarks()? {
         let place = session.graph.find(&label).and_then(|id| ids.binary_search(&id).ok());
         let Some(at) = place else { continue };
-        match standings[at] {
-            Standing::Current => status.diagnostics.extend(remark.said),
-            Standing::Failed => status.failures.extend(remark.failure.map(|failed| failed.told())),
+        match states[at] {
+            NodeState::Current => status.diagnostics.extend(remark.said),
+            NodeState::Pending => status.failures.extend(remark.failure.map(|failed| failed.told())),
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! What a watch says of a workspace: which files moved, which members of theirs, how much may be out of date, and what to build ahead.
 
 use engine::build::engine::EngineError;
+use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::build::state::{Known, decode};
 use engine::build::{file_label, file_path};
@@ -9,6 +10,7 @@ use engine::graph::stale::taint;
 use engine::store::{Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use engine::values::label::unescape;
 use engine::values::pattern::PatternSet;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,11 +135,92 @@ pub fn stale_targets(session: &Session) -> usize {
     tainted.iter().filter(is_target).count()
 }
 
+/// What of a type an edit changed (seed 000 §13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Its declarations.
+    Structure,
+    /// The code of its members.
+    Body,
+    /// Its documentation.
+    Documentation,
+    /// Nothing but white space, comments or the order of things.
+    Layout,
+}
+
+impl Kind {
+    /// The targets whose outputs tell, and the kinds that they tell of.
+    const TARGETS: [(&'static str, Self); 3] = [
+        ("structure", Self::Structure),
+        ("impl", Self::Body),
+        ("xmldoc", Self::Documentation),
+    ];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Structure => "structure",
+            Self::Body => "body",
+            Self::Documentation => "documentation",
+            Self::Layout => "layout only",
+        }
+    }
+}
+
+/// What an edit changed of one type.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Edited {
+    /// The type.
+    #[serde(rename = "type")]
+    pub name: String,
+    /// What of it.
+    pub kinds: Vec<Kind>,
+}
+
+/// Summaries that an edit reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Reached {
+    /// Those that are to be made again.
+    pub stale: usize,
+    /// Those that are if something that they read comes out different.
+    pub maybe_stale: usize,
+}
+
+/// The summaries that are out of date, once everything that costs nothing of the edited types was made.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
+    let mut summaries = Vec::new();
+    session.graph.each_label(|id, label| {
+        let is_summary = label.ends_with(":semantic") && (label.starts_with("//types/") || label.starts_with("//groups/"));
+        if is_summary {
+            summaries.push(id);
+        }
+    });
+    summaries.retain(|&id| session.graph.has_result(id));
+    if summaries.is_empty() {
+        return Ok(Reached::default());
+    }
+    let mut reached = Reached::default();
+    for state in session.standings(&summaries)?.0 {
+        match state {
+            NodeState::Stale => reached.stale += 1,
+            NodeState::MaybeStale => reached.maybe_stale += 1,
+            _ => {}
+        }
+    }
+    Ok(reached)
+}
+
 /// The members of the types in some files, as they were last built.
 #[derive(Debug, Default)]
 pub struct Members {
     /// By label of the table: what it held.
     tables: BTreeMap<String, Option<Arc<[u8]>>>,
+    /// By label of a target that tells what an edit changed: its last output.
+    digests: BTreeMap<String, Digest>,
 }
 
 impl Members {
@@ -171,12 +254,20 @@ impl Members {
                 *table = session.engine.store.output(&filed.output)?;
             }
         }
-        Ok(Self { tables })
+        let mut digests = BTreeMap::new();
+        for table in tables.keys() {
+            for (target, _) in Kind::TARGETS {
+                let label = of_type(table, target);
+                let filed = session.graph.find(&label).and_then(|id| session.graph.node(id).result);
+                digests.extend(filed.map(|filed| (label, filed.output)));
+            }
+        }
+        Ok(Self { tables, digests })
     }
 
     /// What to build to learn what they are now; `None` when there is nothing to learn.
     pub fn patterns(&self) -> Option<PatternSet> {
-        let labels: Vec<String> = self.tables.keys().cloned().collect();
+        let labels: Vec<String> = self.tables.keys().chain(self.digests.keys()).cloned().collect();
         (!labels.is_empty()).then(|| PatternSet::parse(&labels).ok()).flatten()
     }
 
@@ -185,7 +276,38 @@ impl Members {
         let before = self.tables.len();
         self.tables
             .retain(|label, _| refused.iter().all(|why| why.label.as_deref() != Some(label.as_str())));
+        let tables = &self.tables;
+        self.digests.retain(|label, _| {
+            label
+                .rsplit_once(':')
+                .is_some_and(|(name, _)| tables.contains_key(&format!("{name}:members")))
+        });
         self.tables.len() < before
+    }
+
+    /// What the edit changed of each type that was known before.
+    pub fn edited(&self, session: &Session) -> Vec<Edited> {
+        let changed = |label: &str, before: &Digest| {
+            let filed = session.graph.find(label).and_then(|id| session.graph.node(id).result);
+            filed.is_some_and(|filed| filed.output != *before)
+        };
+        let mut edited = Vec::new();
+        for table in self.tables.keys() {
+            let known: Vec<(String, Kind)> = Kind::TARGETS.map(|(target, kind)| (of_type(table, target), kind)).into();
+            if known.iter().any(|(label, _)| !self.digests.contains_key(label)) {
+                continue;
+            }
+            let kinds = known.iter().filter(|(label, _)| changed(label, &self.digests[label]));
+            let mut kinds: Vec<Kind> = kinds.map(|(_, kind)| *kind).collect();
+            if kinds.is_empty() {
+                kinds.push(Kind::Layout);
+            }
+            edited.push(Edited {
+                name: unescape(table.trim_start_matches("//types/").trim_end_matches(":members")),
+                kinds,
+            });
+        }
+        edited
     }
 
     /// The members that came, went or hold another text after the tables were built: `Type#Member`.
@@ -215,6 +337,11 @@ impl Members {
         }
         Ok(touched)
     }
+}
+
+/// Another target of the type that a table of members is of.
+fn of_type(members: &str, target: &str) -> String {
+    format!("{}{target}", members.trim_end_matches("members"))
 }
 
 /// The requests that were found current last, newest first: their patterns.

@@ -4,16 +4,20 @@ use engine::build::engine::EngineError;
 use engine::build::session::Session;
 use engine::manifest::model::{Manifest, ProducerDef};
 use engine::manifest::template::Piece;
+use engine::seams::priority::Priority;
 use engine::values::label::{escape, unescape};
 use engine::values::table::Table;
 use producers::csharp::graph::GraphRow;
 use producers::llm::{Given, Lease, Note, Notes, Refused, Waiting};
 use similar::TextDiff;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 /// No question is kept for one agent for longer, in seconds.
 pub const LONGEST_LEASE: u64 = 86_400;
+
+/// The table of who depends on whom.
+const GRAPH: &str = "//index:graph";
 
 /// Lines shown of what moved in a question.
 const MOVED_LINES: usize = 20;
@@ -42,7 +46,21 @@ fn asks_agent(producer: &ProducerDef) -> bool {
     api.is_some_and(|api| api == "agent")
 }
 
+/// Builds ask first for the summaries that most is waiting for.
+pub struct References;
+
+impl Priority for References {
+    fn source(&self) -> &str {
+        GRAPH
+    }
+
+    fn weights(&self, output: &[u8]) -> HashMap<String, f64> {
+        Known::from_table(output).weights()
+    }
+}
+
 /// Types of the workspace as they depend on each other, as far as it is known.
+#[derive(Default)]
 pub struct Known {
     rows: BTreeMap<String, GraphRow>,
 }
@@ -53,34 +71,45 @@ impl Known {
     /// # Errors
     /// When the store cannot be read.
     pub fn of(session: &Session) -> Result<Self, EngineError> {
-        let blob = match session.last("//index:graph")? {
+        let blob = match session.last(GRAPH)? {
             Some(last) => session.engine.store.output(&last.filed.output)?,
             None => None,
         };
-        let table = blob.as_deref().and_then(Table::open);
-        let rows = table.iter().flat_map(|table| table.rows());
-        let rows = rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice(row).ok()?)));
-        Ok(Self { rows: rows.collect() })
+        Ok(blob.as_deref().map(Self::from_table).unwrap_or_default())
     }
 
-    /// Puts first what most is waiting for (seed 000 §7: references by depth); equals stand by label.
-    pub fn sort(&self, waiting: &mut [Waiting]) {
+    fn from_table(blob: &[u8]) -> Self {
+        let table = Table::open(blob);
+        let rows = table.iter().flat_map(|table| table.rows());
+        let rows = rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice(row).ok()?)));
+        Self { rows: rows.collect() }
+    }
+
+    /// How much is waiting for each summary (seed 000 §7: references by depth), by label.
+    fn weights(&self) -> HashMap<String, f64> {
+        let of = |references: f64, depth: u32| references / f64::from(1 + depth);
         let mut groups: BTreeMap<&str, (f64, u32)> = BTreeMap::new();
-        for row in self.rows.values() {
+        let mut weights = HashMap::new();
+        for (key, row) in &self.rows {
+            weights.insert(
+                format!("//types/{}:semantic", escape(key)),
+                of(f64::from(row.references), row.depth),
+            );
             if let Some(group) = &row.group {
                 let (references, depth) = groups.entry(group).or_insert((0.0, row.depth));
                 *references += f64::from(row.references);
                 *depth = row.depth.min(*depth);
             }
         }
-        let weight = |label: &str| -> f64 {
-            let of = |references: f64, depth: u32| references / f64::from(1 + depth);
-            match subject(label) {
-                Some(Subject::Type(key)) => self.rows.get(&key).map_or(0.0, |row| of(f64::from(row.references), row.depth)),
-                Some(Subject::Group(id)) => groups.get(&*id).map_or(0.0, |(references, depth)| of(*references, *depth)),
-                None => 0.0,
-            }
-        };
+        let groups = groups.into_iter();
+        weights.extend(groups.map(|(group, (references, depth))| (format!("//groups/{}:semantic", escape(group)), of(references, depth))));
+        weights
+    }
+
+    /// Puts first what most is waiting for; equals stand by label.
+    pub fn sort(&self, waiting: &mut [Waiting]) {
+        let weights = self.weights();
+        let weight = |label: &str| weights.get(label).copied().unwrap_or_default();
         waiting.sort_by(|a, b| weight(&b.label).total_cmp(&weight(&a.label)).then_with(|| a.label.cmp(&b.label)));
     }
 

@@ -8,6 +8,7 @@ use crate::location::{MANIFEST, StoreChoice, find_root, view};
 use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
+use crate::work::References;
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
@@ -261,6 +262,7 @@ impl Workspace {
             registry: Arc::new(registry(asking.clone(), trust.clone())),
             view,
             finish: Arc::new(States),
+            priority: Arc::new(References),
             annotate: Arc::new(Notes {
                 root: root.clone(),
                 command,
@@ -438,6 +440,48 @@ impl Workspace {
         Ok(Session::open(self.sharing_engine()?, &self.definition()?, look)?)
     }
 
+    /// A session in which the producer of a target has other parameters. It writes nothing of the checkout; results are stored under their keys.
+    ///
+    /// # Errors
+    /// As [`Self::session`]. What is wrong with the parameters is given.
+    pub fn session_with(
+        &self,
+        session: &Session,
+        label: &str,
+        params: Vec<(String, serde_json::Value)>,
+    ) -> Result<Result<Session, Vec<Diagnostic>>, WorkbenchError> {
+        let Some(found) = session.rules.find(label) else {
+            let why = Diagnostic::error("E_PARAM", "no producer makes it, so it has no parameters").label(label);
+            return Ok(Err(vec![why.hint("name a target that a rule makes")]));
+        };
+        let producer = session.rules.rule(found.rule).producer;
+        let producer = &session.rules.manifest().producers[producer as usize];
+        // Trust was given to the programs that the manifest names.
+        if producer.uses == "command" {
+            let why = Diagnostic::error("E_PARAM", "parameters of a program are set in cortex.toml only").label(label);
+            return Ok(Err(vec![why.hint("set them in cortex.toml, and trust it")]));
+        }
+        let text = match with_params(&self.text, &producer.name, params) {
+            Ok(text) => text,
+            Err(why) => return Ok(Err(vec![why.label(label)])),
+        };
+        let manifest = match load_texts(&text, &self.packs, &self.engine.registry) {
+            Ok(loaded) => Arc::new(loaded.manifest),
+            Err(WorkbenchError::Manifest(wrong)) => {
+                return Ok(Err(wrong.into_iter().map(|why| Diagnostic { place: None, ..why }).collect()));
+            }
+            Err(error) => return Err(error),
+        };
+        let engine = overlay::build::reading(self.engine.clone());
+        let definition = Definition {
+            digest: digest(&text, &self.packs),
+            manifest: manifest.clone(),
+            rows: Vec::new(),
+        };
+        let look = engine.look(&definition.digest, || Ok::<_, EngineError>(manifest))?;
+        Ok(Ok(Session::open(engine, &definition, look)?))
+    }
+
     /// The same without the documents of the overlay that it was opened in.
     ///
     /// # Errors
@@ -495,6 +539,22 @@ fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, Wo
         registry,
     );
     loaded.map_err(WorkbenchError::Manifest)
+}
+
+/// A manifest in which a producer has these parameters instead.
+fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Value)>) -> Result<String, Diagnostic> {
+    let wrong = |what: String| Diagnostic::error("E_PARAM", what);
+    let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
+    let mut at = &mut table;
+    for name in ["producer", producer, "params"] {
+        let next = at.entry(name).or_insert_with(|| toml::Table::new().into());
+        at = next.as_table_mut().ok_or_else(|| wrong(format!("{name} is no table")))?;
+    }
+    for (name, value) in params {
+        let value = toml::Value::try_from(value).map_err(|error| wrong(format!("the parameter {name}: {error}")))?;
+        at.insert(name, value);
+    }
+    toml::to_string(&table).map_err(|error| wrong(error.to_string()))
 }
 
 /// The digest of a manifest's text, of every ruleset it could name and of the packs, where there are any.

@@ -175,6 +175,7 @@ impl Bench {
             registry: Arc::new(registry()),
             view: ViewId(view as u64),
             finish: Arc::new(Plain),
+            priority: Arc::new(engine::seams::priority::Unweighted),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };

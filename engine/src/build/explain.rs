@@ -1,20 +1,23 @@
 //! Explanations: is a node current, which input moved, and who moved that, down to a file. Runs no producer and writes nothing.
 
+use super::chain::Step;
 use super::engine::EngineError;
+use super::moves::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
-use super::query::{Reach, Standing, failure_now, standing};
+use super::query::{NodeState, Reach, node_state};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::Remark;
-use super::run::look::{InputNow, Known};
+use super::run::look::Known;
 use super::run::{How, Run};
 use super::session::Session;
+use super::twins;
 use crate::graph::NodeId;
 use crate::manifest::compiled;
 use crate::planning::key::KeyField;
 use crate::planning::rules::RuleIndex;
 use crate::seams::producer::Registry;
-use crate::store::records::{ActionRecord, InputRecord};
-use crate::store::{Part, Store, StoreError};
+use crate::store::records::ActionRecord;
+use crate::store::{Part, Store, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
@@ -23,64 +26,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// What became of one input between two looks at a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Move {
-    /// Role in the rule.
-    pub role: Arc<str>,
-    /// The input.
-    pub label: Arc<str>,
-    /// What became of it.
-    #[serde(flatten)]
-    pub how: Moved,
-}
-
-/// How an input moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "moved", rename_all = "snake_case")]
-pub enum Moved {
-    /// It gives something else.
-    Changed {
-        /// What it gave.
-        from: Digest,
-        /// What it gives.
-        to: Digest,
-    },
-    /// It has to be built before one can tell.
-    Open {
-        /// What it gave.
-        from: Digest,
-    },
-    /// It is a source that is not there any more.
-    Missing {
-        /// What it gave.
-        from: Digest,
-    },
-    /// It was no input before.
-    Added {
-        /// What it gives, if that is known.
-        to: Option<Digest>,
-    },
-    /// It is no input any more.
-    Dropped {
-        /// What it gave.
-        from: Digest,
-    },
-}
-
-/// One step of the way from a stale node down to what started it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Step {
-    /// The node.
-    pub label: Arc<str>,
-    /// The input of it that moved, if one did.
-    pub input: Option<Move>,
-    /// What happened to it, where the way ends.
-    pub reason: Option<Reason>,
-    /// What is different about its definition, as far as the one of before is known. The way ends where there is something.
-    pub redefined: Vec<Redefinition>,
-}
 
 /// An input as it stands.
 #[derive(Clone, Debug, Serialize)]
@@ -101,7 +46,7 @@ pub struct Explanation {
     /// Its label.
     pub label: Arc<str>,
     /// How it stands.
-    pub standing: Standing,
+    pub standing: NodeState,
     /// Whether its present key is filed, although the node itself was last made under another.
     pub filed: bool,
     /// Whether it is a source file or set: a fact, not made by a producer.
@@ -177,6 +122,7 @@ impl Session {
                 run,
                 prospect: &prospect,
                 store: &*store,
+                view,
                 before: &before,
                 registry: &registry,
                 remarks: &remarks,
@@ -196,11 +142,13 @@ impl Session {
                 explanation.before_collected = true;
                 return Ok(Ok(explanation));
             };
+            let own = |record| twins::own(&self.rules, &explanation.label, record);
+            let (earlier, latest) = (own(earlier), own(latest));
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
             explanation.last_chain = super::way::back(self, &mut explanation.last_moves, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
             // Where an input moved too, the definition may have changed before that.
-            if explanation.last_moves.is_empty() && explanation.standing == Standing::Current && !before.redefined {
+            if explanation.last_moves.is_empty() && explanation.standing == NodeState::Current && !before.redefined {
                 explanation.last_redefined = self.last_redefined(&explanation.label)?;
             }
         }
@@ -209,18 +157,18 @@ impl Session {
 }
 
 /// What the session knew before the dry run.
-struct Before {
+pub(super) struct Before {
     /// Why the marks began, by where they did.
-    reasons: FxHashMap<NodeId, Reason>,
+    pub(super) reasons: FxHashMap<NodeId, Reason>,
     /// What each node's last output was filed under.
-    keys: FxHashMap<NodeId, ActionKey>,
+    pub(super) keys: FxHashMap<NodeId, ActionKey>,
     /// What was marked, readers not counted.
     marked: FxHashSet<NodeId>,
-    redefined: bool,
+    pub(super) redefined: bool,
     /// The rules that the stored graph belongs to, when they are others than now and still kept.
-    rules: Option<RuleIndex>,
+    pub(super) rules: Option<RuleIndex>,
     /// The rules that those of the last build replaced, as far as they are kept.
-    replaced: Option<RuleIndex>,
+    pub(super) replaced: Option<RuleIndex>,
 }
 
 impl Before {
@@ -271,13 +219,14 @@ impl Session {
     }
 }
 
-struct Finder<'a, 'r> {
-    run: &'a mut Run<'r>,
-    prospect: &'a Prospect,
-    store: &'a dyn Store,
-    before: &'a Before,
-    registry: &'a Registry,
-    remarks: &'a BTreeMap<String, Remark>,
+pub(super) struct Finder<'a, 'r> {
+    pub(super) run: &'a mut Run<'r>,
+    pub(super) prospect: &'a Prospect,
+    pub(super) store: &'a dyn Store,
+    pub(super) view: ViewId,
+    pub(super) before: &'a Before,
+    pub(super) registry: &'a Registry,
+    pub(super) remarks: &'a BTreeMap<String, Remark>,
 }
 
 impl Finder<'_, '_> {
@@ -309,22 +258,20 @@ impl Finder<'_, '_> {
                 })
                 .collect();
         }
-        let mut standing = standing(self.run, id, made.is_some());
-        let mut failure = failure_now(self.run, id, standing, self.remarks)?;
-        if failure.is_some() {
-            standing = Standing::Failed;
-        } else if standing != Standing::Current {
+        let (standing, mut failure) = node_state(self.run, id, made.is_some(), self.remarks)?;
+        if failure.is_none() && standing != NodeState::Current {
             let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
             failure = failed.map(|failed| failed.why.clone());
         }
-        let mut moves = self.moves(id)?;
+        let last = self.last(id)?;
+        let mut moves = self.moves(&last)?;
         // A result that is filed under the present key was found there: what moved is said against the key of before.
-        if how != Some(How::Cached) && standing == Standing::Current {
+        if how != Some(How::Cached) && standing == NodeState::Current {
             moves.clear();
         }
-        let moved =
-            matches!(standing, Standing::Stale | Standing::Open | Standing::Failed) || (leaf && self.before.reasons.contains_key(&id));
-        let chain = if moved { self.chain(id)? } else { Vec::new() };
+        let moved = matches!(standing, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending)
+            || (leaf && self.before.reasons.contains_key(&id));
+        let chain = if moved { self.chain(last)? } else { Vec::new() };
         Ok(Explanation {
             failure,
             filed: how == Some(How::Cached),
@@ -348,218 +295,4 @@ impl Finder<'_, '_> {
             gates: Vec::new(),
         })
     }
-
-    /// What a node's last output was made of, if that is still known.
-    fn record(&self, id: NodeId) -> Result<Option<ActionRecord>, EngineError> {
-        match self.before.keys.get(&id) {
-            Some(key) => Ok(self.store.action(key)?),
-            None => Ok(None),
-        }
-    }
-
-    /// What moved since a node's last output was made; empty when its record is gone.
-    fn moves(&mut self, id: NodeId) -> Result<Vec<Move>, EngineError> {
-        let (Some(record), Some(planned)) = (self.record(id)?, self.run.planned(id)?) else {
-            return Ok(Vec::new());
-        };
-        let now = self.run.inputs_now(&planned)?;
-        Ok(since(&record.inputs, &now))
-    }
-
-    /// What is different about a node's definition since it was last made, as far as that is known.
-    fn redefined(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
-        if !self.before.keys.contains_key(&id) {
-            return Ok(Vec::new());
-        }
-        let label = self.run.graph().node(id).label.clone();
-        let now = self.run.rules;
-        let mut found = self
-            .before
-            .rules
-            .as_ref()
-            .map_or_else(Vec::new, |rules| redefinitions(rules, now, &label));
-        let uses = now.find(&label).map(|found| {
-            let producer = now.rule(found.rule).producer;
-            &now.manifest().producers[producer as usize].uses
-        });
-        // The record names what made the result, also where the manifest of then is gone.
-        if let (Some(record), Some(producer)) = (self.record(id)?, uses.and_then(|uses| self.registry.get(uses)))
-            && !found.iter().any(|one| matches!(one, Redefinition::Uses { .. }))
-        {
-            let (from, to) = (record.producer, producer.id().to_string());
-            if from != to {
-                found.insert(0, Redefinition::Version { from, to });
-            }
-        }
-        Ok(found)
-    }
-
-    /// What is different about the definition of a node of which the last try failed with the present key, while its inputs are those of its
-    /// last output: the parameters, where those of before give the key of that output. Empty when there was no such try.
-    fn redefined_in_vain(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
-        let label = self.run.graph().node(id).label.clone();
-        let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
-        let (Some(failed), Some(planned)) = (failed.and_then(|failed| failed.key), self.run.planned(id)?) else {
-            return Ok(Vec::new());
-        };
-        if self.run.key_now(id, &planned).is_none_or(|(now, _)| now != failed) {
-            return Ok(Vec::new());
-        }
-        let mut found = Vec::new();
-        if let Some(before) = &self.before.replaced
-            && let Some(rule) = before.find(&label)
-        {
-            let params = &before.manifest().producers[before.rule(rule.rule).producer as usize].params;
-            let then = self.run.key_with(params, id, &planned).map(|(key, _)| key);
-            if then.as_ref() == self.before.keys.get(&id) {
-                let parameters = redefinitions(before, self.run.rules, &label).into_iter();
-                found.extend(parameters.filter(|one| matches!(one, Redefinition::Parameter { .. })));
-            }
-        }
-        found.push(Redefinition::Failed);
-        Ok(found)
-    }
-
-    /// From a stale node to what started it, each step along an input that moved. Ends at a leaf, at a node never made, or where the record is gone.
-    fn chain(&mut self, from: NodeId) -> Result<Vec<Step>, EngineError> {
-        let mut chain: Vec<Step> = Vec::new();
-        let mut seen = FxHashSet::default();
-        let mut at = Some(from);
-        while let Some(id) = at.take().filter(|id| seen.insert(*id)) {
-            let label = self.run.graph().node(id).label.clone();
-            let moves = self.moves(id)?;
-            // What moved for certain, else the shortest way to it.
-            let far = |one: &&Move| match one.how {
-                Moved::Open { .. } => self
-                    .run
-                    .graph()
-                    .find(&one.label)
-                    .and_then(|id| self.prospect.distance(id))
-                    .map_or(u32::MAX, |far| far + 1),
-                _ => 0,
-            };
-            let moved = moves.iter().min_by_key(far).cloned();
-            let redefined = self.redefined(id)?;
-            if !redefined.is_empty() {
-                chain.push(Step {
-                    label,
-                    input: None,
-                    reason: Some(Reason::DefinitionChanged),
-                    redefined,
-                });
-                break;
-            }
-            if let Some(moved) = moved {
-                at = self.run.graph().find(&moved.label);
-                chain.push(Step {
-                    label,
-                    input: Some(moved),
-                    reason: None,
-                    redefined: Vec::new(),
-                });
-                continue;
-            }
-            // Inputs are as they were, or are decided by a node that has to be built: the way leads on through that node.
-            let open = self
-                .run
-                .planned(id)?
-                .and_then(|planned| planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none()));
-            let reason = match (open, self.before.reasons.get(&id)) {
-                (Some(_), _) => None,
-                (None, Some(reason)) => Some(reason.clone()),
-                (None, None) if self.run.planned(id)?.is_none() => None,
-                (None, None) if !self.before.keys.contains_key(&id) => Some(Reason::New),
-                (None, None) if self.before.redefined => Some(Reason::DefinitionChanged),
-                (None, None) => Some(Reason::LeftStale),
-            };
-            let input = open.map(|node| Move {
-                role: "decided by".into(),
-                label: self.run.graph().node(node).label.clone(),
-                how: match self.run.graph().node(node).result {
-                    Some(filed) => Moved::Open { from: filed.output },
-                    None => Moved::Added { to: None },
-                },
-            });
-            // Every input is known to be what it was, and the key still moved.
-            let other = match reason {
-                Some(Reason::LeftStale) => true,
-                Some(Reason::DefinitionChanged) => self.before.rules.is_some(),
-                _ => false,
-            };
-            let forgotten = other && self.record(id)?.is_some() && self.run.planned(id)?.is_some();
-            let mut redefined = if forgotten { self.redefined_in_vain(id)? } else { Vec::new() };
-            let reason = match redefined.is_empty() {
-                true => reason,
-                false => Some(Reason::DefinitionChanged),
-            };
-            if forgotten && redefined.is_empty() {
-                redefined.push(Redefinition::Forgotten);
-            }
-            at = open;
-            chain.push(Step {
-                label,
-                input,
-                reason,
-                redefined,
-            });
-        }
-        Ok(chain)
-    }
-}
-
-fn since(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
-    let inputs: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
-        .iter()
-        .map(|input| (input.role.clone(), input.label.clone(), input.digest))
-        .collect();
-    let missing: FxHashSet<&str> = now.iter().filter(|input| input.missing).map(|input| &*input.label).collect();
-    let mut moves = moves(then, &inputs);
-    for one in &mut moves {
-        if let Moved::Open { from } = one.how
-            && missing.contains(&*one.label)
-        {
-            one.how = Moved::Missing { from };
-        }
-    }
-    // What is certain comes first.
-    moves.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
-    moves
-}
-
-/// What moved between the inputs of two records.
-pub(super) fn between(then: &[InputRecord], now: &[InputRecord]) -> Vec<Move> {
-    let now: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
-        .iter()
-        .map(|input| (input.role.clone(), input.label.clone(), Some(input.digest)))
-        .collect();
-    moves(then, &now)
-}
-
-/// What moved between two lists of inputs, by role and label; certain moves first.
-fn moves(then: &[InputRecord], now: &[(Arc<str>, Arc<str>, Option<Digest>)]) -> Vec<Move> {
-    let mut old: BTreeMap<(Arc<str>, Arc<str>), Digest> = then
-        .iter()
-        .map(|input| ((input.role.clone(), input.label.clone()), input.digest))
-        .collect();
-    let mut found = Vec::new();
-    for (role, label, to) in now {
-        let how = match (old.remove(&(role.clone(), label.clone())), *to) {
-            (Some(from), Some(to)) if from == to => continue,
-            (Some(from), Some(to)) => Moved::Changed { from, to },
-            (Some(from), None) => Moved::Open { from },
-            (None, to) => Moved::Added { to },
-        };
-        found.push(Move {
-            role: role.clone(),
-            label: label.clone(),
-            how,
-        });
-    }
-    found.extend(old.into_iter().map(|((role, label), from)| Move {
-        role,
-        label,
-        how: Moved::Dropped { from },
-    }));
-    found.sort_by_key(|one| matches!(one.how, Moved::Open { .. }));
-    found
 }

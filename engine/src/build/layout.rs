@@ -1,5 +1,6 @@
 //! Layout: outputs as readable files under `.cortex/out/`, under the names that rules give them.
 
+use super::query::NodeStatus;
 use super::run::{Run, RunError};
 use super::state::Known;
 use crate::graph::NodeId;
@@ -21,19 +22,6 @@ const FILES: usize = 64;
 /// So many files are looked at before a stop is heeded.
 const LOOKS: usize = 8_192;
 
-/// What a node's state is, for outputs that show the states of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeState {
-    /// Nobody asked for it.
-    None,
-    /// It was asked for and is not there: the last try failed or never came.
-    Pending,
-    /// Its last output may be out of date.
-    Stale,
-    /// Its output is current.
-    Current,
-}
-
 /// What files get on top of their blobs: states that are derived from the engine and so must not be in a blob.
 pub trait Finish: Send + Sync {
     /// The labels of the nodes whose files show more than their blobs.
@@ -44,8 +32,8 @@ pub trait Finish: Send + Sync {
         &[]
     }
 
-    /// The bytes to lay out for one of these, if they are not those of the blob. `states` tells the states of nodes by their labels.
-    fn finish(&self, label: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>>;
+    /// The bytes to lay out for one of these, if they are not those of the blob. `states` gives the states of nodes by their labels.
+    fn finish(&self, label: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>>;
 }
 
 /// Files are their blobs.
@@ -56,7 +44,7 @@ impl Finish for Plain {
         &[]
     }
 
-    fn finish(&self, _: &str, _: &[u8], _: &mut dyn FnMut(&[String]) -> Vec<NodeState>) -> Option<Vec<u8>> {
+    fn finish(&self, _: &str, _: &[u8], _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
         None
     }
 }

@@ -106,10 +106,23 @@ impl Heard {
         gone: Vec<String>,
     ) -> Option<BuildRecord> {
         let tally = &report.tally;
-        let spent = |spent: &Spent| (spent.calls > 0).then(|| spent.clone());
         if tally.ran + tally.cached + tally.failed == 0 && tally.spent.calls == 0 && gone.is_empty() {
             return None;
         }
+        Some(self.line(request, report, began, annotate, gone))
+    }
+
+    /// The line, whatever was done.
+    pub(super) fn line(
+        self,
+        request: &Request,
+        report: &Report,
+        began: (u64, Instant),
+        annotate: &dyn Annotate,
+        gone: Vec<String>,
+    ) -> BuildRecord {
+        let tally = &report.tally;
+        let spent = |spent: &Spent| (spent.calls > 0).then(|| spent.clone());
         let outcome = match report {
             report if report.cancelled => Outcome::Cancelled,
             report if !report.failures.is_empty() || !report.refused.is_empty() || tally.limited > 0 => Outcome::Failed,
@@ -121,7 +134,7 @@ impl Heard {
         if patterns.chars().count() > PATTERNS {
             patterns = patterns.chars().take(PATTERNS).chain(['…']).collect();
         }
-        Some(BuildRecord {
+        BuildRecord {
             number: 0,
             at: began.0,
             took_us: u64::try_from(began.1.elapsed().as_micros()).unwrap_or(u64::MAX),
@@ -145,7 +158,7 @@ impl Heard {
             answers: tally.answers,
             gone: Gone::of(gone),
             failures: self.failures.into_iter().collect(),
-        })
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::outlook::{Outlook, Prospect, marked};
 use super::prune::{Vanished, vanished};
 use super::remarks::Remark;
 use super::run::look::Known;
-use super::run::{How, Options, Roots, Run, Setup, UNSET};
+use super::run::{Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
@@ -45,20 +45,53 @@ pub struct Survey {
     pub unsure: Vec<NodeId>,
 }
 
-/// How a node stands.
+/// The state of a node. The same words stand in `status`, `explain`, `semantic`, the report and `index.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum NodeState {
     /// Its output is filed under its present key.
     Current,
-    /// It was made once, and its key moved, or what it was made for is no more.
+    /// It was made once, and its inputs changed, or what it was made for is no more.
     Stale,
-    /// It was made once; whether its key moved depends on what has to be built first.
-    Open,
+    /// It was made once; whether its inputs changed depends on what has to be built first.
+    MaybeStale,
+    /// It has no output at its present inputs: the last try failed, or it is plain that one would. The next build tries again.
+    Pending,
+    /// A build makes it at this moment.
+    Generating,
     /// It was never made here.
     None,
-    /// It has no output at its present inputs: the last try failed, or it is plain that one would. The next build tries again.
-    Failed,
+}
+
+impl NodeState {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Stale => "stale",
+            Self::MaybeStale => "maybe stale",
+            Self::Pending => "pending",
+            Self::Generating => "generating",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The state of a node, and why its last try failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeStatus {
+    /// The state.
+    pub state: NodeState,
+    /// Why the last try failed, where it is pending.
+    pub last_error: Option<String>,
+}
+
+impl NodeStatus {
+    /// Of a node that was never made.
+    pub const NONE: Self = Self {
+        state: NodeState::None,
+        last_error: None,
+    };
 }
 
 impl Session {
@@ -82,6 +115,7 @@ impl Session {
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
+            priority: &*self.engine.priority,
             graph: &mut self.graph,
             links: &self.links,
             redefined: self.redefined,
@@ -93,6 +127,7 @@ impl Session {
                 jobs: 1,
                 keep_going: true,
                 dry_run: true,
+                fresh: self.invalidated.clone(),
                 ..Options::default()
             },
         };
@@ -170,7 +205,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standing(&mut self, label: &str) -> Result<Option<Standing>, EngineError> {
+    pub fn standing(&mut self, label: &str) -> Result<Option<NodeState>, EngineError> {
         let Some(id) = self.graph.find(label) else { return Ok(None) };
         Ok(self.standings(&[id])?.0.pop())
     }
@@ -179,7 +214,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<Standing>, Outlook), EngineError> {
+    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeState>, Outlook), EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
@@ -197,12 +232,12 @@ impl Session {
     /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
         let standings = self.stand(nodes, &Cancel::default())?;
-        let outdated = nodes.iter().zip(standings).filter(|(_, standing)| *standing != Standing::Current);
+        let outdated = nodes.iter().zip(standings).filter(|(_, standing)| *standing != NodeState::Current);
         Ok(outdated.map(|(&id, _)| id).collect())
     }
 
     /// How nodes stand, by a dry run over all of them.
-    pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<Standing>, EngineError> {
+    pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeState>, EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
         let mut standings = self.dry_until(cancel, |run| standings(run, nodes, &made, &remarks))?;
@@ -214,16 +249,16 @@ impl Session {
     }
 
     /// What is no more has not failed: the next build takes it away.
-    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [Standing]) {
-        if !standings.contains(&Standing::Failed) {
+    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [NodeState]) {
+        if !standings.contains(&NodeState::Pending) {
             return;
         }
         let blobs = Blobs::new(self.engine.store.clone());
         let Vanished { gone, still_read, .. } = vanished(&self.graph, &self.rules, &*self.sources, &self.state, &blobs);
         let gone: BTreeSet<NodeId> = gone.into_iter().chain(still_read).collect();
         for ((id, made), standing) in nodes.iter().zip(made).zip(standings) {
-            if *standing == Standing::Failed && gone.contains(id) {
-                *standing = if *made { Standing::Stale } else { Standing::None };
+            if *standing == NodeState::Pending && gone.contains(id) {
+                *standing = if *made { NodeState::Stale } else { NodeState::None };
             }
         }
     }
@@ -245,31 +280,26 @@ impl Session {
 }
 
 /// How nodes stand. `made` tells which had an output before.
-fn standings(run: &mut Run<'_>, nodes: &[NodeId], made: &[bool], remarks: &BTreeMap<String, Remark>) -> Result<Vec<Standing>, EngineError> {
+fn standings(
+    run: &mut Run<'_>,
+    nodes: &[NodeId],
+    made: &[bool],
+    remarks: &BTreeMap<String, Remark>,
+) -> Result<Vec<NodeState>, EngineError> {
     run.settle_all(nodes)?;
     let mut standings = Vec::with_capacity(nodes.len());
     for (&id, &made) in nodes.iter().zip(made) {
         if run.is_stopped() {
-            standings.push(Standing::None);
+            standings.push(NodeState::None);
             continue;
         }
-        let standing = standing(run, id, made);
-        let failed = failure_now(run, id, standing, remarks)?.is_some();
-        standings.push(if failed { Standing::Failed } else { standing });
+        standings.push(node_state(run, id, made, remarks)?.0);
     }
     Ok(standings)
 }
 
 /// Why a node that a dry run has looked at has no output at its present inputs, if that is known.
-pub(super) fn failure_now(
-    run: &mut Run<'_>,
-    id: NodeId,
-    standing: Standing,
-    remarks: &BTreeMap<String, Remark>,
-) -> Result<Option<Diagnostic>, EngineError> {
-    if standing == Standing::Current {
-        return Ok(None);
-    }
+fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>) -> Result<Option<Diagnostic>, EngineError> {
     let label = run.graph().node(id).label.clone();
     if let Some(why) = run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)) {
         return Ok(Some(why.clone()));
@@ -283,14 +313,28 @@ pub(super) fn failure_now(
     Ok((key.is_some() && key == failed.key).then(|| failed.told()))
 }
 
-/// How a node stands once a dry run has looked at it. `made` tells whether it had an output before.
-pub(super) fn standing(run: &Run<'_>, id: NodeId, made: bool) -> Standing {
-    match run.how(id) {
-        Some(How::Current | How::Verified | How::Cached | How::Ran) => Standing::Current,
-        None if !made => Standing::None,
-        None if run.is_certain(id) => Standing::Stale,
-        None => Standing::Open,
+/// The state of a node once a dry run has looked at it, and why it has no output at its present inputs. `made` tells whether it had an output
+/// before.
+pub(super) fn node_state(
+    run: &mut Run<'_>,
+    id: NodeId,
+    made: bool,
+    remarks: &BTreeMap<String, Remark>,
+) -> Result<(NodeState, Option<Diagnostic>), EngineError> {
+    if run.how(id).is_some() {
+        return Ok((NodeState::Current, None));
     }
+    if let Some(failure) = failure_now(run, id, remarks)? {
+        return Ok((NodeState::Pending, Some(failure)));
+    }
+    let waits = remarks.get(&*run.graph().node(id).label).is_some_and(|remark| remark.waits);
+    let state = match made {
+        false if waits => NodeState::Pending,
+        false => NodeState::None,
+        true if run.is_certain(id) => NodeState::Stale,
+        true => NodeState::MaybeStale,
+    };
+    Ok((state, None))
 }
 
 impl Survey {

@@ -22,6 +22,8 @@ pub struct Remark {
     pub failure: Option<FailedTry>,
     /// What the producer of its last output said.
     pub said: Vec<Diagnostic>,
+    /// Whether a build asked for it and did not make it: it waits for an answer, a limit, or something that failed.
+    pub waits: bool,
 }
 
 /// A try that failed.
@@ -63,11 +65,13 @@ struct Body {
     times: u32,
     #[cbor(n(4), with = "minicbor::bytes")]
     raw: Vec<u8>,
+    #[cbor(n(5), default)]
+    waits: bool,
 }
 
 impl Remark {
     fn is_empty(&self) -> bool {
-        self.failure.is_none() && self.said.is_empty()
+        self.failure.is_none() && self.said.is_empty() && !self.waits
     }
 
     fn to_row(&self) -> Vec<u8> {
@@ -82,6 +86,7 @@ impl Remark {
                 .collect(),
             failure: write_diagnostics(failure.map(|failed| &failed.why)),
             said: write_diagnostics(self.said.iter()),
+            waits: self.waits,
         })
     }
 
@@ -100,6 +105,7 @@ impl Remark {
         Some(Self {
             failure: read_diagnostics(&body.failure)?.pop().map(failed),
             said: read_diagnostics(&body.said)?,
+            waits: body.waits,
         })
     }
 }
@@ -113,6 +119,8 @@ pub struct Heard {
     pub said: Vec<(NodeId, Vec<Diagnostic>)>,
     /// Tries that failed.
     pub failed: Vec<(NodeId, FailedTry)>,
+    /// Nodes that were asked for and not made.
+    pub waits: StaleSet,
 }
 
 /// All remarks of a view after a run.
@@ -144,6 +152,7 @@ impl Remarks {
             let Some(id) = graph.find(label) else { return false };
             if graph.has_result(id) && !graph.is_stale(id) {
                 remark.failure = None;
+                remark.waits = false;
             }
             if heard.nodes.contains(id) {
                 remark.said.clear();
@@ -154,6 +163,11 @@ impl Remarks {
         for (id, said) in heard.said {
             if let Some(label) = label(id) {
                 self.by_label.entry(label).or_default().said = said;
+            }
+        }
+        for id in heard.waits.iter() {
+            if let Some(label) = label(id) {
+                self.by_label.entry(label).or_default().waits = true;
             }
         }
         for (id, failed) in heard.failed {
@@ -238,10 +252,11 @@ mod tests {
             Remark {
                 failure: Some(failure(Some(ActionKey(Digest::of(b"key"))))),
                 said: vec![warning("one"), warning("two")],
+                waits: true,
             },
             Remark {
                 failure: Some(failure(None)),
-                said: Vec::new(),
+                ..Remark::default()
             },
         ] {
             let row = remark.to_row();

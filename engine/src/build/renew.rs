@@ -4,8 +4,8 @@
 //! that look learns is forgotten again.
 
 use super::engine::EngineError;
-use super::layout::{NodeState, not_written};
-use super::query::Standing;
+use super::layout::not_written;
+use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
@@ -33,11 +33,16 @@ impl Session {
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
         let finish = self.engine.finish.clone();
         let (mut written, mut failures) = (0, Vec::new());
+        let is_any_stale = self.graph.stale().next().is_some();
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
                 continue;
             };
+            // A file is of one moment: states of now beside an output of before would be of none.
+            if is_any_stale && taint(&self.graph, &self.links).contains(id) {
+                continue;
+            }
             let Some(blob) = self.engine.store.output(&filed.output)? else {
                 continue;
             };
@@ -45,7 +50,7 @@ impl Session {
             let mut states = |labels: &[String]| {
                 self.states(labels, cancel).unwrap_or_else(|error| {
                     trouble = Some(error);
-                    vec![NodeState::None; labels.len()]
+                    vec![NodeStatus::NONE; labels.len()]
                 })
             };
             let shown = finish.finish(label, &blob, &mut states);
@@ -84,12 +89,12 @@ impl Session {
 
     /// The states of nodes by their labels, as the store has them. A look settles nodes in the graph that it goes over, and a later build of
     /// this session would not tell their versions: so it has a graph of its own.
-    fn states(&mut self, labels: &[String], cancel: &Cancel) -> Result<Vec<NodeState>, EngineError> {
+    fn states(&mut self, labels: &[String], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
         if let Some(states) = self.settled(labels) {
             return Ok(states);
         }
         let Some(graph) = stored_graph(&self.engine, &self.state)? else {
-            return Ok(vec![NodeState::None; labels.len()]);
+            return Ok(vec![NodeStatus::NONE; labels.len()]);
         };
         let links = std::mem::replace(&mut self.links, Links::of(&graph));
         let graph = std::mem::replace(&mut self.graph, graph);
@@ -98,18 +103,23 @@ impl Session {
         let known: Vec<NodeId> = nodes.iter().flatten().copied().collect();
         let standings = self.stand(&known, cancel);
         (self.links, self.graph, self.redefined) = (links, graph, redefined);
-        let mut standings = standings?.into_iter();
-        let state = |node: Option<NodeId>| match node.and_then(|_| standings.next()) {
-            Some(Standing::Current) => NodeState::Current,
-            Some(Standing::Stale | Standing::Open) => NodeState::Stale,
-            Some(Standing::None | Standing::Failed) => NodeState::Pending,
-            None => NodeState::None,
+        let mut states = standings?.into_iter();
+        let remarks = self.remarks()?;
+        let status = |(node, label): (Option<NodeId>, &String)| {
+            let state = node.and_then(|_| states.next()).unwrap_or(NodeState::None);
+            let failure = remarks.get(label).and_then(|remark| remark.failure.as_ref());
+            NodeStatus {
+                state,
+                last_error: failure
+                    .filter(|_| state == NodeState::Pending)
+                    .map(|failed| failed.why.message.clone()),
+            }
         };
-        Ok(nodes.into_iter().map(state).collect())
+        Ok(nodes.into_iter().zip(labels).map(status).collect())
     }
 
     /// The states of nodes none of which some change may reach: there is nothing to look at.
-    fn settled(&self, labels: &[String]) -> Option<Vec<NodeState>> {
+    fn settled(&self, labels: &[String]) -> Option<Vec<NodeStatus>> {
         // Mostly nothing is stale: then who reads whom need not be worked out.
         let is_any_stale = self.graph.stale().next().is_some();
         let tainted = if is_any_stale {
@@ -119,8 +129,11 @@ impl Session {
         };
         let state = |label: &String| match self.graph.find(label) {
             Some(id) if tainted.contains(id) || !self.graph.has_result(id) => None,
-            Some(_) => Some(NodeState::Current),
-            None => Some(NodeState::None),
+            Some(_) => Some(NodeStatus {
+                state: NodeState::Current,
+                last_error: None,
+            }),
+            None => Some(NodeStatus::NONE),
         };
         labels.iter().map(state).collect()
     }

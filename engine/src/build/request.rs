@@ -140,6 +140,8 @@ impl Session {
         let (world, is_watched) = (self.engine.world.clone(), self.seen.token.is_some());
         let stand = |known: &Known| is_watched && known.outputs_stand(&*world, &sets);
         let listing = Listing::new(&self.rules, observer);
+        let mut options = request.options.clone();
+        options.fresh.extend(self.invalidated.iter().cloned());
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -153,6 +155,7 @@ impl Session {
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
+            priority: &*self.engine.priority,
             graph: &mut self.graph,
             links: &self.links,
             leaves: &leaves,
@@ -160,7 +163,7 @@ impl Session {
             shared: shared.clone(),
             redefined: self.redefined,
             observer: &listing,
-            options: request.options.clone(),
+            options,
         };
         let marked = request.options.dry_run.then(|| marked(setup.graph));
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
@@ -312,7 +315,10 @@ impl Session {
             warnings: 0,
             // The files that were laid out since then have moved: they are looked at once more.
             watched: self.seen.token.clone().map(Into::into),
-            patterns: request.patterns.patterns().iter().map(ToString::to_string).collect(),
+            patterns: match request.options.own {
+                true => Vec::new(),
+                false => request.patterns.patterns().iter().map(ToString::to_string).collect(),
+            },
             at: self.engine.world.now_secs(),
         });
         let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history, &leftover.set_changes);
@@ -470,6 +476,7 @@ impl Session {
         if left != before {
             commit.rows.push(left.row());
         }
+        commit.rows.extend(self.made_again());
         commit.rows.append(&mut self.compiled);
         commit.rows.extend(kept);
         commit.rows.extend(remarks);

@@ -45,6 +45,8 @@ pub struct Session {
     pub origins: Vec<NodeId>,
     definition: Digest,
     pub(super) redefined: bool,
+    /// Labels of targets that a person wants made again.
+    pub(super) invalidated: BTreeSet<String>,
     /// Whether the graph in memory holds what a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
@@ -80,6 +82,7 @@ impl Session {
             origins: Vec::new(),
             definition: definition.digest,
             redefined,
+            invalidated: super::invalidated::labels(&engine)?,
             is_unsaved: false,
             unfiled: None,
             engine,
@@ -156,8 +159,10 @@ impl Session {
             {
                 Some((Some(from), Some(to))) => Reason::FileChanged { path, from, to },
                 Some((_, None)) => Reason::FileRemoved { path },
-                _ => Reason::FileAdded { path },
+                Some((None, Some(_))) => Reason::FileAdded { path },
+                None => Reason::LeftStale,
             },
+            None if self.invalidated.contains(label) => Reason::Invalidated,
             None if self.graph.node(marked.node).result.is_none() => Reason::New,
             None if self.redefined => Reason::DefinitionChanged,
             None => Reason::LeftStale,

@@ -82,7 +82,7 @@ pub struct Known {
     /// The moment, in the words of who watched, before its files were last found in place.
     #[n(7)]
     pub watched: Option<minicbor::bytes::ByteVec>,
-    /// Its patterns.
+    /// Its patterns; none of what the program asked for itself.
     #[n(8)]
     pub patterns: Vec<String>,
     /// When it was found to be current, seconds since 1970.

@@ -2,7 +2,7 @@
 //! results still hold. Files come and go, and targets with them, so a way also leads through what is new and what is no more.
 
 use super::engine::EngineError;
-use super::explain::{Move, Moved, between};
+use super::moves::{Move, Moved, between};
 use super::run::file_path;
 use super::session::Session;
 use super::twins;

@@ -4,6 +4,7 @@ pub mod annotate;
 pub mod farm;
 pub mod fold;
 pub mod paid;
+pub mod priority;
 pub mod producer;
 pub mod remote;
 pub mod world;

@@ -36,6 +36,8 @@ pub enum Event<'a> {
     Started {
         /// The node.
         label: &'a str,
+        /// Whether it costs money.
+        paid: bool,
     },
     /// A producer ran.
     Ran {
@@ -147,6 +149,10 @@ pub enum Reason {
     DefinitionChanged,
     /// An earlier build left it as it was.
     LeftStale,
+    /// A person wants it made again.
+    Invalidated,
+    /// An earlier build made it again, and its inputs of before are no longer in the store.
+    BuiltSince,
 }
 
 impl std::fmt::Display for Reason {
@@ -170,6 +176,8 @@ impl std::fmt::Display for Reason {
             Self::InputMoved { label } => write!(f, "its input {label} may have moved"),
             Self::DefinitionChanged => write!(f, "the manifest, a ruleset or a producer's version changed"),
             Self::LeftStale => write!(f, "an earlier build did not ask for it"),
+            Self::Invalidated => write!(f, "it was invalidated by hand"),
+            Self::BuiltSince => write!(f, "it was built since, and the store no longer has what it was made of before"),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Log {
 impl Observer for Log {
     fn event(&self, event: &Event<'_>) {
         let entry = match event {
-            Event::Started { label } => Entry::Started((*label).to_owned()),
+            Event::Started { label, .. } => Entry::Started((*label).to_owned()),
             Event::Ran { label, output, .. } => Entry::Ran((*label).to_owned(), *output),
             Event::Hit { label, .. } => Entry::Hit((*label).to_owned()),
             Event::Verified { label } => Entry::Verified((*label).to_owned()),
@@ -274,6 +274,7 @@ impl Bench {
             registry: Arc::new(self.registry.clone()),
             view: ViewId(1),
             finish: self.finish.clone(),
+            priority: Arc::new(engine::seams::priority::Unweighted),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: self.sharing.clone(),
         }

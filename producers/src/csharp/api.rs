@@ -93,11 +93,11 @@ public delegate void Done<T>(T x);
     fn public_types_by_namespace() {
         assert_eq!(
             of(TEXT, "{}"),
-            "## N.M\ndelegate void Done<T>(T x)\n[Serializable] abstract class Store<T> : IStore where T : class — Keeps.\n  protected virtual void OnChange()\n  T Get(int key) — Gets one.\n  T Get(string key) — ″\nenum Mode (in Store`1)\n  Fast\n  Slow\n"
+            "## N.M\ndelegate void Done<T>(T x)\n[Serializable] abstract class Store<T> : IStore where T : class — Keeps.\n  T Get(string key) — Gets one.\n  T Get(int key) — ″\n  protected virtual void OnChange()\nenum Mode (in Store`1)\n  Fast = 0\n  Slow = 1\n"
         );
         assert_eq!(
             of(TEXT, r#"{"docs":false}"#),
-            "## N.M\ndelegate void Done<T>(T x)\n[Serializable] abstract class Store<T> : IStore where T : class\n  protected virtual void OnChange()\n  T Get(int key)\n  T Get(string key)\nenum Mode (in Store`1)\n  Fast, Slow\n"
+            "## N.M\ndelegate void Done<T>(T x)\n[Serializable] abstract class Store<T> : IStore where T : class\n  T Get(string key)\n  T Get(int key)\n  protected virtual void OnChange()\nenum Mode (in Store`1)\n  Fast = 0, Slow = 1\n"
         );
     }
 }

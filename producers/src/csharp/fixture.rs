@@ -214,6 +214,20 @@ impl World {
         serde_json::from_slice(table.get(key).unwrap_or_else(|| panic!("no row {key}"))).expect("a row")
     }
 
+    /// The table `//index:declarations`.
+    fn declarations(&self) -> Vec<u8> {
+        let roles = vec![("members", self.each("signatures"))];
+        let made = run(&super::deps::declarations::Declarations, "", "{}", roles);
+        made.expect("declarations").bytes.to_vec()
+    }
+
+    /// The types whose documentation a type may inherit, with what they say.
+    pub(crate) fn inherited(&self, deps: &Input) -> Vec<Input> {
+        let deps = super::deps::read(deps).expect("dependencies");
+        let docs = |base: &String| blob(base, self.output("xmldoc", base).bytes);
+        deps.doc_bases.iter().map(docs).collect()
+    }
+
     /// The declarations that a type reaches, and what it reaches by them, as the ruleset gives them.
     fn reached(&self, key: &str) -> (Input, Input) {
         /// Rows, and which of them were asked for.
@@ -225,10 +239,7 @@ impl World {
                 Some(row.into())
             }
         }
-        let roles = vec![("members", self.each("signatures"))];
-        let table = run(&super::deps::declarations::Declarations, "", "{}", roles)
-            .expect("declarations")
-            .bytes;
+        let table = self.declarations();
         let rows = Asked(engine::values::table::Table::open(&table).expect("a table"), RefCell::default());
         let mentions = self.output("mentions", key).bytes;
         let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
@@ -290,7 +301,16 @@ impl World {
             "impl" => (&super::implementation::Implementation, vec![("complete", one("complete"))]),
             "xmldoc" => (&super::xmldoc::XmlDoc, vec![("complete", one("complete"))]),
             "mentions" | "api-mentions" => (&super::mentions::MentionsOf, vec![("complete", one("complete"))]),
-            "api-deps" => (&super::deps::api::ApiDeps, self.api_names(key)),
+            "api-deps" => {
+                let mut roles = self.api_names(key);
+                let mentions: super::mentions::Mentions = serde_json::from_slice(&roles[1].1[0].bytes).expect("mentions");
+                let rows = match mentions.inherits_docs {
+                    true => self.declarations(),
+                    false => engine::values::table::write_table(&BTreeMap::<&str, &[u8]>::new()),
+                };
+                roles.push(("declarations", vec![blob("", rows)]));
+                (&super::deps::api::ApiDeps, roles)
+            }
             "deps" => {
                 let mentions = one("mentions");
                 let keys: super::mentions::Mentions = serde_json::from_slice(&mentions[0].bytes).expect("mentions");
@@ -305,14 +325,32 @@ impl World {
             }
             "facts" => (&super::code::facts::FactsOf, vec![("complete", one("complete"))]),
             "signatures" => (&super::deps::signatures::Signatures, self.api_names(key)),
-            "outline-info" => (
-                &super::outline_info::OutlineInfo,
-                vec![("complete", one("complete")), ("deps", one("api-deps")), ("type", row())],
-            ),
-            "outline" => (
-                &super::outline::Outline,
-                vec![("complete", one("complete")), ("deps", one("api-deps")), ("type", row())],
-            ),
+            "outline-info" => {
+                let deps = one("api-deps");
+                let inherited = self.inherited(&deps[0]);
+                (
+                    &super::outline_info::OutlineInfo,
+                    vec![
+                        ("complete", one("complete")),
+                        ("deps", deps),
+                        ("inherited", inherited),
+                        ("type", row()),
+                    ],
+                )
+            }
+            "outline" => {
+                let deps = one("api-deps");
+                let inherited = self.inherited(&deps[0]);
+                (
+                    &super::outline::Outline,
+                    vec![
+                        ("complete", one("complete")),
+                        ("deps", deps),
+                        ("inherited", inherited),
+                        ("type", row()),
+                    ],
+                )
+            }
             "semantic" => (
                 &semantic,
                 vec![

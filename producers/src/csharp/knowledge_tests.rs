@@ -266,8 +266,8 @@ fn outline_in_the_seeds_format() {
             "Public API:",
             "  + public class Store : IDisposable",
             "  + public int Count { get; }",
-            "  + public Node Get(string key)  — Finds a node.",
             "  + public Store(string path)",
+            "  + public Node Get(string key)  — Finds a node.",
             "  + public void Dispose()",
             "",
             "Implements: IDisposable",
@@ -411,12 +411,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/xmldoc@2 680de06bc1f7
     csharp/mentions@6 e4dfdc986cd3
     csharp/mentions@6 b54c27ff710a
-    csharp/api-deps@3 0ce448befa57
-    csharp/deps@6 a9655e293004
+    csharp/api-deps@4 0ce448befa57
+    csharp/deps@7 a9655e293004
     csharp/facts@4 b4b07caf2d54
     csharp/signatures@6 8531c2d4a344
-    csharp/outline-info@2 eefa424cb835
-    csharp/outline@2 43d9f50f9da8
+    csharp/outline-info@3 4f6387dba515
+    csharp/outline@3 d62a1bee3b41
     semantic@4 37fa68445632
     semantic/role@1 989b18270614
     "#);
@@ -460,13 +460,13 @@ internal class FileSource : INodeSource { public FileSource(string path) { } }
 
     Public API:
       + public sealed class NodeStore : IDisposable, INodeStore
+      + public event EventHandler<NodeId>? Changed
       + public int Count { get; private set; }
       + public string Name { get; set; }
-      + public event EventHandler<NodeId>? Changed
-      + [Obsolete("Use Find instead")] public Node Get(NodeId id)
-      + public Node? Find(NodeId id)
-      + public NodeStore(INodeSource source, int capacity)  — Makes a store.
+      + public NodeStore(INodeSource source, int capacity = 16)  — Makes a store.
       + public static NodeStore Open(string path)
+      + public Node? Find(NodeId id)
+      + [Obsolete("Use Find instead")] public Node Get(NodeId id)
       + public void Dispose()
 
     Implements: IDisposable, INodeStore

@@ -9,12 +9,12 @@
 
 use super::code;
 use super::complete::{self, Complete};
+use super::defaults;
 use super::hashes::{member_access, signature};
-use super::ids::{MEMBER_FORM, member_hash, member_key, member_kind_word, short_hash};
-use super::mentions::defaults;
+use super::ids::{member_key, member_kind_word, short_hash};
 use super::model::{Member, MemberKind};
 use super::render::doc;
-use super::structure::check_flags;
+use super::structure::{check_flags, member_ids};
 use super::types::json;
 use super::xmldoc::normal;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
@@ -58,6 +58,9 @@ pub struct MemberRow {
     pub parameters: Vec<ParameterRow>,
     /// The declaration in one line with the attributes of parameters.
     pub signature: String,
+    /// The signature with default values of parameters, or with its value; left out when it has neither.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub shown: String,
     /// Digest of declaration, attributes and accessibility.
     pub structure_hash: String,
     /// First sentence of its documentation.
@@ -100,7 +103,13 @@ impl MemberRow {
         };
         let mut text = format!(
             "# {type_key}#{key} {}\nKind: {} | File: {} | StructureHash: {} | ImplHash: {}\nXmlDocHash: {}\n\n  + {condition}{attributes}{}\n",
-            self.id, self.kind, files, self.structure_hash, self.impl_hash, self.xml_doc_hash, self.signature
+            self.id,
+            self.kind,
+            files,
+            self.structure_hash,
+            self.impl_hash,
+            self.xml_doc_hash,
+            if self.shown.is_empty() { &self.signature } else { &self.shown }
         );
         if !self.doc.is_empty() {
             text.push('\n');
@@ -117,7 +126,7 @@ pub struct Members;
 
 impl Producer for Members {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/members", 3)
+        ProducerId::new("csharp/members", 4)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -151,7 +160,7 @@ struct MemberInfo<'a> {
 
 impl Producer for OneMember {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/member", 2)
+        ProducerId::new("csharp/member", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -196,15 +205,11 @@ impl Producer for OneMember {
 
 /// The members of a type by key. Where broken code declares one twice, the later ones have a number behind their key.
 pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
-    let hashes: Vec<[u8; 32]> = whole
-        .members
-        .iter()
-        .map(|placed| member_hash(&whole.symbol, &placed.member))
-        .collect();
-    let ids = MEMBER_FORM.assign(&hashes);
+    let ids = member_ids(whole);
     let mut rows = BTreeMap::new();
     let mut times: BTreeMap<String, usize> = BTreeMap::new();
-    for (placed, id) in whole.members.iter().zip(ids) {
+    let ordinals = defaults::ordinals(whole.members.iter().map(|placed| &placed.member));
+    for (placed, id) in whole.members.iter().zip(ids.into_iter().zip(ordinals)) {
         let file = |part: u32| whole.parts.get(part as usize).map_or("", |part| &part.file);
         let mut files: Vec<&str> = std::iter::once(&placed.part)
             .chain(placed.others.iter().flatten())
@@ -216,7 +221,7 @@ pub fn rows(whole: &Complete) -> BTreeMap<String, MemberRow> {
         let count = times.entry(key.clone()).or_default();
         *count += 1;
         let key = if *count > 1 { format!("{key}~{count}") } else { key };
-        rows.insert(key, row(whole, &placed.member, &files, id.text));
+        rows.insert(key, row(whole, &placed.member, &files, id));
     }
     rows
 }
@@ -228,7 +233,9 @@ fn parameters(member: &Member) -> Vec<ParameterRow> {
     // The receiver of an extension block is in the header alone.
     let further = header.len().saturating_sub(kinds.len());
     let many = header.last().is_some_and(|last| last.many);
-    let required = header.len().saturating_sub(defaults(&member.body) as usize + usize::from(many));
+    let required = header
+        .len()
+        .saturating_sub(defaults::count(&member.body) as usize + usize::from(many));
     let row = |(at, parameter): (usize, &code::ast::Parameter)| ParameterRow {
         kind: at.checked_sub(further).and_then(|at| kinds.get(at)).cloned().unwrap_or_default(),
         name: parameter.name.clone(),
@@ -239,7 +246,7 @@ fn parameters(member: &Member) -> Vec<ParameterRow> {
     header.iter().enumerate().map(row).collect()
 }
 
-fn row(whole: &Complete, member: &Member, files: &[&str], id: String) -> MemberRow {
+fn row(whole: &Complete, member: &Member, files: &[&str], (id, ordinal): (String, Option<i128>)) -> MemberRow {
     let access = member_access(member, whole.kind);
     let modifiers: Vec<String> = member.modifiers.iter().filter(|word| *word != "partial").cloned().collect();
     let shown = if member.attributed.is_empty() {
@@ -281,6 +288,9 @@ fn row(whole: &Complete, member: &Member, files: &[&str], id: String) -> MemberR
         name: member.name.clone(),
         parameters: parameters(member),
         structure_hash: short_hash(&Digest::of(&structure)),
+        shown: Some(defaults::with_values(&signature, member, ordinal))
+            .filter(|shown| *shown != signature)
+            .unwrap_or_default(),
         signature,
         summary: reading.first_sentence(),
         xml_doc_hash: short_hash(&Digest::of(xml.as_bytes())),
@@ -327,7 +337,7 @@ mod tests {
             "{outline}"
         );
         assert!(
-            outline.ends_with("\n\n  + [Old] public int Get(int x)\n\nGets. It does.\n\nParameters:\n  x: Which.\n"),
+            outline.ends_with("\n\n  + [Old] public int Get(int x = 1)\n\nGets. It does.\n\nParameters:\n  x: Which.\n"),
             "{outline}"
         );
     }

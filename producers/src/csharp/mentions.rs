@@ -6,6 +6,7 @@
 
 use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};
+use super::defaults;
 use super::layout::ancestors;
 use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
 use super::structure::{check_flags, flag};
@@ -246,17 +247,8 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         },
         type_parameters: member.type_parameters.clone(),
         signature: member.signature.clone(),
-        optional: defaults(&member.body),
+        optional: defaults::count(&member.body),
     })
-}
-
-/// Number of default values at the head of a body: lines of the form `name = value`.
-pub(super) fn defaults(body: &str) -> u32 {
-    let is_default = |line: &&str| {
-        line.split_once(" = ")
-            .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_'))
-    };
-    body.lines().take_while(is_default).count() as u32
 }
 
 fn is_extension(signature: &str) -> bool {
@@ -278,7 +270,7 @@ fn header_constructor(whole: &Complete) -> Option<Declared> {
         flags: if delegate { "d" } else { "h" }.to_owned(),
         type_parameters: Vec::new(),
         signature: whole.header.clone(),
-        optional: whole.bodies.iter().map(|body| defaults(body)).max().unwrap_or(0),
+        optional: whole.bodies.iter().map(|body| defaults::count(body)).max().unwrap_or(0),
     })
 }
 

@@ -12,10 +12,10 @@ pub mod complete;
 mod condition;
 pub mod conflicts;
 pub mod declared_names;
+mod defaults;
 pub mod defines;
 pub mod dependencies;
 pub mod deps;
-pub mod doc_bases;
 mod duplicates;
 #[cfg(test)]
 mod edit_tests;

@@ -2,13 +2,13 @@
 //!
 //! Compact form: the first API line is the type's own declaration with bases and constraints; attributes stand in front of their
 //! declaration, and before them the `#if` condition it is compiled under; a member's first sentence of documentation follows behind an
-//! em dash (left out with the parameter `docs = false`); lists that are empty say `none`. Private members, where they are
-//! asked for, begin with `-` instead of `+`.
+//! em dash (left out with the parameter `docs = false`); lists that are empty say `none`. Members that other code cannot use, where they
+//! are shown, begin with `-` instead of `+` and are told by their signatures alone. What using aliases mean is said in a last line.
 
 use super::ids::short_hash;
 use super::implementation;
-use super::outline_info::{Facts, Info};
-use super::structure::{self, check_flags, flag};
+use super::outline_info::{Audience, Facts, Info, InfoMember, check_access};
+use super::structure::{self, flag};
 use super::xmldoc;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::digest::Digest;
@@ -20,16 +20,17 @@ pub struct Outline;
 
 impl Producer for Outline {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/outline", 2)
+        ProducerId::new("csharp/outline", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &["docs", "include_internal", "include_private"])
+        check_access(params, &["docs"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let facts = Facts::read(inputs)?;
-        let structure = Digest::of(&structure::write(&facts.structure));
+        let internal = Audience::of(inputs.params) > Audience::Public;
+        let structure = Digest::of(&structure::write(&structure::structure(&facts.whole, internal)));
         let implementation = Digest::of(&implementation::write(&facts.whole));
         let xmldoc = Digest::of(&xmldoc::write(&facts.docs));
         let docs = flag(inputs.params, "docs", true);
@@ -71,18 +72,7 @@ pub fn api(info: &Info, docs: bool) -> String {
     line(format_args!("\nPublic API:"));
     line(format_args!("  + {}", declaration(info)));
     for member in &info.members {
-        let doc = if member.summary.is_empty() || !docs {
-            String::new()
-        } else {
-            format!("  — {}", member.summary)
-        };
-        let mark = if member.hidden { '-' } else { '+' };
-        let condition = condition(&member.condition);
-        line(format_args!(
-            "  {mark} {condition}{}{}{doc}",
-            attributes(&member.attributes),
-            member.signature
-        ));
+        line(format_args!("  {}", member_line(member, docs)));
     }
     line(format_args!("\nImplements: {}", or_none(&info.implements.join(", "))));
     let more = match info.depends_on_count.saturating_sub(info.depends_on.len()) {
@@ -90,7 +80,24 @@ pub fn api(info: &Info, docs: bool) -> String {
         more => format!(", and {more} more"),
     };
     line(format_args!("DependsOn: {}{more}", or_none(&info.depends_on.join(", "))));
+    if !info.aliases.is_empty() {
+        line(format_args!("Aliases: {}", info.aliases.join("; ")));
+    }
     text
+}
+
+/// A member in one line; in short form where other code cannot use it.
+fn member_line(member: &InfoMember, docs: bool) -> String {
+    let condition = condition(&member.condition);
+    if member.hidden {
+        return format!("- {condition}{}", member.signature);
+    }
+    let doc = if member.summary.is_empty() || !docs {
+        String::new()
+    } else {
+        format!("  — {}", member.summary)
+    };
+    format!("+ {condition}{}{}{doc}", attributes(&member.attributes), member.signature)
 }
 
 /// A text, or the word that stands for its absence.

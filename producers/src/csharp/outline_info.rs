@@ -2,21 +2,23 @@
 //!
 //! It holds no hash of a body and no line number, so that body edits and shifted lines end at it. It is drawn from the whole type at
 //! once: nodes of its own for API and documentation would be decoded and filed for nothing here. Documentation that a type inherits is
-//! taken from what its bases tell their readers. With the parameters `include_internal` and `include_private` other members follow. The
-//! form is published as `producers/schemas/outline-info.json`.
+//! that of the nearest base that has some, whatever the number of steps. Nested types stand first, then members as declared, overloads beside the first of them. The
+//! parameter `access` says which members are shown: `public`, `internal`, `all`; of a type that is not public all are. The form is published as
+//! `producers/schemas/outline-info.json`.
 
 use super::complete::{self, Complete};
+use super::defaults;
 use super::deps::{self, Dependencies};
-use super::hashes::{api_modifiers, member_access, signature};
-use super::ids::{member_key, member_kind_word};
+use super::hashes::{Access, member_access};
 use super::mentions::Place;
 use super::render::doc::{self, Reading};
-use super::structure::{self, Header, TypeStructure, check_flags, flag};
+use super::structure::{self, ApiMember, Header, check_flags};
 use super::types::TypeRow;
 use super::xmldoc::{self, Docs};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How many dependencies an outline names.
 const MOST_DEPENDENCIES: usize = 10;
@@ -46,6 +48,9 @@ pub struct Info {
     pub signature: String,
     /// Attributes.
     pub attributes: Vec<String>,
+    /// What using aliases in its signatures mean: `NAME = TARGET`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// Bases as written.
     pub bases: Vec<String>,
     /// `where` clauses.
@@ -54,7 +59,7 @@ pub struct Info {
     pub summary: String,
     /// All of the documentation as readable text.
     pub doc: String,
-    /// Accessible members in canonical order.
+    /// Nested types, then members as declared, overloads together.
     pub members: Vec<InfoMember>,
     /// Interfaces among the bases, by their names.
     pub implements: Vec<String>,
@@ -79,7 +84,7 @@ pub struct InfoMember {
     pub kind: String,
     /// Simple name.
     pub name: String,
-    /// The declaration in one line with the attributes of parameters.
+    /// The declaration in one line with attributes and default values of parameters, or with its value.
     pub signature: String,
     /// The `#if` condition under which it is compiled, left out when there is none but that of its type.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -101,11 +106,11 @@ pub struct OutlineInfo;
 
 impl Producer for OutlineInfo {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/outline-info", 2)
+        ProducerId::new("csharp/outline-info", 3)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &["include_internal", "include_private"])
+        check_access(params, &[])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -116,13 +121,81 @@ impl Producer for OutlineInfo {
     }
 }
 
+/// A base of a type: what it says of itself and its members.
+struct Base<'b> {
+    key: &'b str,
+    docs: Docs,
+}
+
+/// Which members an outline shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Audience {
+    /// What everyone or heirs can use.
+    Public,
+    /// Also what the own assembly can use.
+    Internal,
+    /// Everything.
+    All,
+}
+
+impl Audience {
+    /// The parameter `access`.
+    pub fn of(params: &Params) -> Self {
+        match params.get("access").and_then(serde_json::Value::as_str) {
+            Some("all") => Self::All,
+            Some("internal") => Self::Internal,
+            _ => Self::Public,
+        }
+    }
+
+    /// The members of this type that are shown: of a type that is not public all.
+    fn for_type(self, whole: &Complete) -> Self {
+        match Access::parse(&whole.access).is_api(false) {
+            true => self,
+            false => Self::All,
+        }
+    }
+
+    /// Whether a member is shown, and then whether it is hidden from the audience's code.
+    fn shows(self, access: Access) -> Option<bool> {
+        match access.is_api(self > Self::Public) {
+            true => Some(false),
+            false => (self == Self::All).then_some(true),
+        }
+    }
+}
+
+/// Checks the parameter `access`, and further ones that are true or false.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamError>> {
+    let is_known = |value: &serde_json::Value| matches!(value.as_str(), Some("public" | "internal" | "all"));
+    let mut known = vec!["access"];
+    known.extend(flags);
+    let mut others = params.clone();
+    let access = others.remove("access");
+    let wrong = access.filter(|value| !is_known(value)).map(|_| ParamError {
+        param: "access".to_owned(),
+        message: "'access' is the word for who is shown its members".to_owned(),
+        hint: Some("known: public, internal, all".to_owned()),
+        unknown: false,
+    });
+    let mut errors: Vec<ParamError> = wrong.into_iter().collect();
+    if let Err(more) = check_flags(&others, flags) {
+        errors.extend(more.into_iter().map(|error| match error.unknown {
+            true => ParamError::unknown(&error.param, &known),
+            false => error,
+        }));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
 /// What outlines are drawn from.
 pub struct Facts<'i> {
     inputs: &'i Inputs<'i>,
     /// The whole type.
     pub whole: Complete,
-    /// Its API; with the producer's param `include_internal` also what only its own assembly sees.
-    pub structure: TypeStructure,
     /// Its documentation.
     pub docs: Docs,
 }
@@ -135,7 +208,6 @@ impl<'i> Facts<'i> {
     pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
         let whole = complete::read(inputs.one("complete")?)?;
         Ok(Self {
-            structure: structure::structure(&whole, flag(inputs.params, "include_internal", false)),
             docs: xmldoc::docs(&whole),
             whole,
             inputs,
@@ -149,13 +221,62 @@ impl<'i> Facts<'i> {
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
         let deps = deps::read(self.inputs.one("deps")?)?;
-        let bases: Vec<Info> = self.inputs.all("inherited").iter().map(read).collect::<Result<_, _>>()?;
-        let mut info = info(key, row, self.structure, &self.docs, &deps, &bases);
-        if flag(self.inputs.params, "include_private", false) {
-            let internal = flag(self.inputs.params, "include_internal", false);
-            info.members.extend(hidden(&self.whole, internal, &self.docs, &bases));
+        let mut bases = Vec::new();
+        for base in &deps.doc_bases {
+            if let Some(input) = self.inputs.all("inherited").iter().find(|input| *input.item == **base) {
+                bases.push(Base {
+                    key: base,
+                    docs: xmldoc::read(input)?,
+                });
+            }
         }
-        Ok(info)
+        let members = self.members(&row.id, &bases);
+        Ok(info(key, row, &self.whole, members, &self.docs, &deps, &bases))
+    }
+
+    /// Nested types, then members as declared, overloads beside the first of them.
+    fn members(&self, id: &str, bases: &[Base<'_>]) -> Vec<InfoMember> {
+        let whole = &self.whole;
+        let audience = Audience::of(self.inputs.params).for_type(whole);
+        let nested = whole.nested.iter().filter_map(|nested| {
+            let hidden = audience.shows(Access::parse(&nested.access))?;
+            Some(self.member(structure::api_nested(nested), hidden, id, bases))
+        });
+        let mut members: Vec<InfoMember> = nested.collect();
+        let ordinals = defaults::ordinals(whole.members.iter().map(|placed| &placed.member));
+        let mut first: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut declared: Vec<(usize, InfoMember)> = Vec::new();
+        let ids = structure::member_ids(whole).into_iter().zip(ordinals);
+        for (at, (placed, (part, ordinal))) in whole.members.iter().zip(ids).enumerate() {
+            let Some(hidden) = audience.shows(member_access(&placed.member, whole.kind)) else {
+                continue;
+            };
+            let mut member = self.member(structure::api_member(&placed.member, whole.kind, part), hidden, id, bases);
+            member.signature = defaults::with_values(&member.signature, &placed.member, ordinal);
+            declared.push((*first.entry(&placed.member.name).or_insert(at), member));
+        }
+        declared.sort_by_key(|(first, _)| *first);
+        members.extend(declared.into_iter().map(|(_, member)| member));
+        members
+    }
+
+    fn member(&self, member: ApiMember, hidden: bool, id: &str, bases: &[Base<'_>]) -> InfoMember {
+        let (summary, doc) = member_doc(&self.docs, &member.key, &member.name, bases);
+        InfoMember {
+            id: match hidden || member.id.is_empty() {
+                true => String::new(),
+                false => format!("{id}_{}", member.id),
+            },
+            hidden,
+            key: member.key,
+            kind: member.kind,
+            name: member.name,
+            signature: shown(member.attributed, member.signature),
+            condition: member.condition,
+            attributes: member.attributes,
+            doc,
+            summary,
+        }
     }
 }
 
@@ -179,34 +300,29 @@ pub fn read(input: &Input) -> Result<Info, Failure> {
     serde_json::from_slice(&input.bytes).map_err(|error| Failure::permanent(format!("an outline's facts cannot be read: {error}")))
 }
 
-fn info(key: String, row: TypeRow, structure: TypeStructure, docs: &Docs, deps: &Dependencies, bases: &[Info]) -> Info {
+fn info(
+    key: String,
+    row: TypeRow,
+    whole: &Complete,
+    members: Vec<InfoMember>,
+    docs: &Docs,
+    deps: &Dependencies,
+    bases: &[Base<'_>],
+) -> Info {
     let own = doc::read(&docs.own);
-    let members = structure.members.into_iter().map(|member| {
-        let (summary, doc) = member_doc(docs, &member.key, &member.name, bases);
-        InfoMember {
-            id: if member.id.is_empty() {
-                String::new()
-            } else {
-                format!("{}_{}", row.id, member.id)
-            },
-            hidden: false,
-            key: member.key,
-            kind: member.kind,
-            name: member.name,
-            signature: shown(member.attributed, member.signature),
-            condition: member.condition,
-            attributes: member.attributes,
-            doc,
-            summary,
-        }
-    });
-    let members = members.collect();
-    let header = structure.header;
+    let header = structure::header(whole);
     let (mut summary, mut doc) = (own.first_sentence(), own.full_text());
-    if let Some(base) = inherited_type(&own, &header.bases, bases) {
-        summary.clone_from(&base.summary);
-        doc = joined(&base.doc, &own);
+    if let Some(base) = inherited_type(&own, bases) {
+        (summary, doc) = (base.first_sentence(), joined(&base.full_text(), &own));
     }
+    let signature = shown(header.attributed.clone(), header.signature.clone());
+    let signature = whole
+        .bodies
+        .iter()
+        .fold(signature, |signature, body| defaults::with_defaults(&signature, body));
+    let texts = members.iter().map(|member| &member.signature);
+    let texts: Vec<&String> = texts.chain([&signature]).chain(&header.bases).chain(&header.constraints).collect();
+    let aliases = deps.aliases.iter().filter(|(alias, _)| texts.iter().any(|text| names(text, alias)));
     Info {
         implements: interfaces(&header),
         depends_on: depends_on(deps),
@@ -219,7 +335,8 @@ fn info(key: String, row: TypeRow, structure: TypeStructure, docs: &Docs, deps: 
         namespace: row.namespace,
         accessibility: row.accessibility,
         condition: header.condition,
-        signature: shown(header.attributed, header.signature),
+        aliases: aliases.map(|(alias, target)| format!("{alias} = {target}")).collect(),
+        signature,
         attributes: header.attributes,
         bases: header.bases,
         constraints: header.constraints,
@@ -229,50 +346,22 @@ fn info(key: String, row: TypeRow, structure: TypeStructure, docs: &Docs, deps: 
     }
 }
 
+/// Whether a text holds a word.
+fn names(text: &str, word: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|known| known == word)
+}
+
 /// The declaration with attributes where there are any.
 fn shown(attributed: String, signature: String) -> String {
     if attributed.is_empty() { signature } else { attributed }
 }
 
-/// Members outside the API that is shown, in written order.
-fn hidden(whole: &Complete, internal: bool, docs: &Docs, bases: &[Info]) -> Vec<InfoMember> {
-    let hidden = whole
-        .members
-        .iter()
-        .filter(|placed| !member_access(&placed.member, whole.kind).is_api(internal));
-    let of_member = hidden.map(|placed| {
-        let member = &placed.member;
-        let key = member_key(member);
-        let (summary, doc) = member_doc(docs, &key, &member.name, bases);
-        let words = api_modifiers(member.modifiers.iter().map(String::as_str));
-        let written = if member.attributed.is_empty() {
-            &member.signature
-        } else {
-            &member.attributed
-        };
-        InfoMember {
-            id: String::new(),
-            hidden: true,
-            key,
-            kind: member_kind_word(member.kind).to_owned(),
-            name: member.name.clone(),
-            signature: signature(written, &member.modifiers, &words),
-            condition: member.condition.clone(),
-            attributes: member.attributes.clone(),
-            summary,
-            doc,
-        }
-    });
-    of_member.collect()
-}
-
 /// First sentence and, where it says more, full text of a member's documentation, its own or that which it inherits.
-fn member_doc(docs: &Docs, key: &str, name: &str, bases: &[Info]) -> (String, String) {
+fn member_doc(docs: &Docs, key: &str, name: &str, bases: &[Base<'_>]) -> (String, String) {
     let own = docs.members.get(key).map(|xml| doc::read(xml)).unwrap_or_default();
     let (mut summary, mut full) = (own.first_sentence(), own.full_text());
     if let Some(base) = inherited_member(&own, key, name, bases) {
-        summary.clone_from(&base.summary);
-        full = joined(if base.doc.is_empty() { &base.summary } else { &base.doc }, &own);
+        (summary, full) = (base.first_sentence(), joined(&base.full_text(), &own));
     }
     if full == summary {
         full.clear();
@@ -285,9 +374,10 @@ fn hands_over(own: &Reading) -> bool {
     own.inherited && own.summary.is_empty()
 }
 
-/// Documentation that was found, not one that is inherited from elsewhere in turn.
-fn is_found(summary: &str) -> bool {
-    !summary.is_empty() && !summary.starts_with("(documentation inherited")
+/// A comment that says something itself.
+fn found(xml: &str) -> Option<Reading> {
+    let reading = doc::read(xml);
+    (!reading.summary.is_empty()).then_some(reading)
 }
 
 /// What a base says, and what a comment adds to `<inheritdoc/>`.
@@ -304,49 +394,45 @@ fn joined(base: &str, own: &Reading) -> String {
     }
 }
 
-/// The base that a type takes its documentation from: the one it names, else the first in the order of its base list.
-fn inherited_type<'a>(own: &Reading, written: &[String], bases: &'a [Info]) -> Option<&'a Info> {
-    let told = |base: &&Info| is_found(&base.summary);
-    if !hands_over(own) {
-        return None;
-    }
-    if !own.inherited_from.is_empty() {
-        return bases.iter().filter(told).find(|base| is_named(&own.inherited_from, &base.fqn));
-    }
-    let place = |base: &Info| {
-        written
-            .iter()
-            .position(|written| is_named(written, &base.fqn))
-            .unwrap_or(usize::MAX)
-    };
-    bases.iter().filter(told).min_by_key(|base| place(base))
+/// The documentation that a type takes from a base: the one it names, else the nearest that has some.
+fn inherited_type(own: &Reading, bases: &[Base<'_>]) -> Option<Reading> {
+    let named = |base: &&Base<'_>| own.inherited_from.is_empty() || is_named(&own.inherited_from, base.key);
+    let mut meant = bases.iter().filter(|_| hands_over(own)).filter(named);
+    meant.find_map(|base| found(&base.docs.own))
 }
 
-/// The member of a base that a member takes its documentation from: the one it names, that of the same key, else the only one of the
-/// same name and number of parameters (type arguments of a base change the types of parameters).
-fn inherited_member<'a>(own: &Reading, key: &str, name: &str, bases: &'a [Info]) -> Option<&'a InfoMember> {
+/// The documentation that a member takes from one of a base: the one it names, that of the same key, else the only one of the same name and
+/// number of parameters (type arguments of a base change the types of parameters). Of several bases that have it the nearest is meant.
+fn inherited_member(own: &Reading, key: &str, name: &str, bases: &[Base<'_>]) -> Option<Reading> {
     if !hands_over(own) {
         return None;
     }
-    let simple = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
-    let own_name = simple(name);
-    let all = || {
-        bases
-            .iter()
-            .flat_map(|base| &base.members)
-            .filter(|member| is_found(&member.summary))
-    };
+    let own_name = name.rsplit('.').next().unwrap_or(name);
     if !own.inherited_from.is_empty() {
         let target = own.inherited_from.split('(').next().unwrap_or_default();
-        return all().find(|member| simple(target) == member.name);
+        let target = target.rsplit('.').next().unwrap_or(target);
+        let target = target.split('<').next().unwrap_or(target);
+        let mut members = bases.iter().flat_map(|base| &base.docs.members);
+        return members.find_map(|(key, xml)| found(xml).filter(|_| name_of(key) == target));
     }
     let own_key = key
         .strip_prefix(name)
         .map_or_else(|| key.to_owned(), |rest| format!("{own_name}{rest}"));
-    all().find(|member| member.key == own_key).or_else(|| {
-        let mut alike = all().filter(|member| member.name == own_name && parameters(&member.key) == parameters(key));
-        alike.next().filter(|_| alike.next().is_none())
+    bases.iter().find_map(|base| {
+        let same = base.docs.members.get(&own_key).and_then(|xml| found(xml));
+        same.or_else(|| {
+            let members = base.docs.members.iter();
+            let alike = members.filter(|(other, _)| name_of(other) == own_name && parameters(other) == parameters(key));
+            let mut alike = alike.filter_map(|(_, xml)| found(xml));
+            alike.next().filter(|_| alike.next().is_none())
+        })
     })
+}
+
+/// The name in a member's key, without arity and parameters.
+fn name_of(key: &str) -> &str {
+    let name = key.split('(').next().unwrap_or(key);
+    name.split('`').next().unwrap_or(name)
 }
 
 /// Number of parameters of a member's key.

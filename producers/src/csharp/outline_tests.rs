@@ -64,12 +64,7 @@ fn world() -> World {
 fn info(world: &World, key: &str, params: &str) -> Input {
     let one = |name: &str| vec![blob("", world.output(name, key).bytes)];
     let mut all = vec![("complete", one("complete")), ("deps", one("api-deps"))];
-    let deps = super::deps::read(&all[1].1[0]).expect("dependencies");
-    let inherited = deps
-        .doc_bases
-        .iter()
-        .map(|base| blob(base, world.output("outline-info", base).bytes))
-        .collect();
+    let inherited = world.inherited(&all[1].1[0]);
     all.push(("inherited", inherited));
     all.push(("type", vec![World::slice(&world.types, &[key.to_owned()])]));
     blob("", run(&super::outline_info::OutlineInfo, key, params, all).expect("facts").bytes)
@@ -90,20 +85,20 @@ fn every_kind_of_member() {
     Public API:
       + public abstract class All<T> : Base, IAll where T : struct
       + public sealed class Nested
-      + protected internal int Kept
-      + public const int Most
+      + public const int Most = 8
       + public static readonly T Zero
-      + public T this[int at, [Odd] params string[] more] { get; }
-      + [Old] public int Size { [Slow] get; private set; }
+      + protected internal int Kept
       + public required string Name { get; init; }
+      + [Old] public int Size { [Slow] get; private set; }
+      + public T this[int at, [Odd] params string[] more] { get; }
       + public event EventHandler? Changed
-      + protected All(int size)
+      + protected All(int size = 4)
       + public abstract ref readonly T At(in int index, out string text, ref T value)
-      + public bool TryGet(string key)
       + public bool TryGet<K>(K key, [NotNullWhen(true)] out T? value) where K : notnull
+      + public bool TryGet(string key)
       + public static All<T> operator +(All<T> a, All<T> b)
-      + public static bool operator false(All<T> a)
       + public static bool operator true(All<T> a)
+      + public static bool operator false(All<T> a)
       + public static explicit operator checked int(All<T> a)
       + public static implicit operator T(All<T> a)
       + #if NET: public void OnlyNet()  — From the base.
@@ -117,7 +112,10 @@ fn every_kind_of_member() {
         lines.map(str::trim).collect::<Vec<_>>().join("; ")
     };
     assert_eq!(of("N.Check`1"), "+ public delegate bool Check<in T>(T value)");
-    assert_eq!(of("N.Mode"), "+ [Flags] public enum Mode : byte; + Fast; + None; + Slow");
+    assert_eq!(
+        of("N.Mode"),
+        "+ [Flags] public enum Mode : byte; + None = 0; + Fast = 1; + Slow = 2"
+    );
     assert_eq!(
         of("N.All`1+Nested"),
         "+ public sealed class Nested; + public record struct Deep(int X, string Y)"
@@ -142,9 +140,9 @@ fn members_outside_the_api_on_request() {
             .collect()
     };
     let more = |params: &str| -> Vec<String> { shown(params).difference(&shown("{}")).cloned().collect() };
-    assert_eq!(more(r#"{"include_internal":true}"#), ["+ internal string? Inside { get; set; }"]);
+    assert_eq!(more(r#"{"access":"internal"}"#), ["+ internal string? Inside { get; set; }"]);
     assert_eq!(
-        more(r#"{"include_internal":true,"include_private":true}"#),
+        more(r#"{"access":"all"}"#),
         [
             "+ internal string? Inside { get; set; }",
             "- event Action IAll.Done",
@@ -181,10 +179,139 @@ class Box : IBox<int> { /// <inheritdoc/>
         .iter()
         .map(|member| (member.name.as_str(), member.summary.as_str()))
         .collect();
-    assert_eq!(
-        told,
-        [("Get", "Takes."), ("Put", "Puts."), ("Unknown", "(documentation inherited)")]
+    assert_eq!(told, [("Put", "Puts."), ("Get", "Takes."), ("Unknown", "")]);
+}
+
+#[test]
+fn documentation_is_inherited_through_any_number_of_bases() {
+    let mut text = String::from(
+        "interface IRead<T> { /// <summary>Gets.</summary>\n T Get(int key); /// <inheritdoc/>\n void Nowhere(); }
+interface IStore : IRead<int> { }
+class Base : IStore { public virtual int Get(int key) => 1; public virtual void Nowhere() { }
+/// <summary>Of the base.</summary>\n protected virtual void Own() { } }\n",
     );
+    let mut base = "Base".to_owned();
+    for number in 0..9 {
+        text.push_str(&format!("class Step{number} : {base} {{ }}\n"));
+        base = format!("Step{number}");
+    }
+    text.push_str(&format!(
+        "/// <inheritdoc/>\npublic class Last : {base} {{ /// <inheritdoc/>\n public override int Get(int key) => 2; /// <inheritdoc/>
+ public override void Nowhere() {{ }} /// <inheritdoc/>\n protected override void Own() {{ }} }}
+class Round : Other {{ /// <inheritdoc/>\n public void Get() {{ }} }} class Other : Round {{ }}"
+    ));
+    insta::assert_snapshot!(api_of(&text, "Last"), @r#"
+    Public API:
+      + public class Last : Step8
+      + public override int Get(int key)  — Gets.
+      + public override void Nowhere()
+      + protected override void Own()  — Of the base.
+
+    Implements: none
+    DependsOn: Step8
+    "#);
+    assert!(api_of(&text, "Round").contains("+ public void Get()\n"));
+}
+
+/// The outline of a type of one file without its head.
+fn api_of(text: &str, key: &str) -> String {
+    let world = World::of_texts(&[("a.cs", text)]);
+    let facts: Info = serde_json::from_slice(&info(&world, key, "{}").bytes).expect("facts");
+    super::outline::api(&facts, true)
+}
+
+#[test]
+fn values_order_and_aliases() {
+    let text = r#"
+using Map = System.Collections.Generic.Dictionary<string, int>;
+using Unused = System.Int32;
+namespace N;
+public record Box<T>(int Size = 4, string? Name = null)
+{
+    public Map Of(int zeta, [Odd] bool alpha = false) => null;
+    public const string Zone = "z";
+    public int Last;
+    /// <summary>Beside the first of its name.</summary>
+    public Map Of() => null;
+    public int First;
+    Unused hidden;
+}
+public enum Level { Low = -1, None, High = 0x10, Higher }"#;
+    insta::assert_snapshot!(api_of(text, "N.Box`1"), @r#"
+    Public API:
+      + public record Box<T>(int Size = 4, string? Name = null)
+      + public int Size { get; init; }
+      + public string? Name { get; init; }
+      + public Map Of(int zeta, [Odd] bool alpha = false)
+      + public Map Of()  — Beside the first of its name.
+      + public const string Zone = "z"
+      + public int Last
+      + public int First
+
+    Implements: none
+    DependsOn: none
+    Aliases: Map = System.Collections.Generic.Dictionary<string, int>
+    "#);
+    insta::assert_snapshot!(api_of(text, "N.Level"), @"
+    Public API:
+      + public enum Level
+      + Low = -1
+      + None = 0
+      + High = 0x10
+      + Higher = 17
+
+    Implements: none
+    DependsOn: none
+    ");
+}
+
+#[test]
+fn a_type_that_is_not_public_shows_all_its_members() {
+    let text = r#"
+class Store
+{
+    [System.Obsolete] readonly int size = 3;
+    private sealed class Page { }
+    public Store(int size = 8) { }
+    /// <summary>For the assembly.</summary>
+    internal void Grow() { }
+    /// <summary>For itself.</summary>
+    void Shrink() { }
+}"#;
+    insta::assert_snapshot!(api_of(text, "Store"), @r#"
+    Public API:
+      + internal class Store
+      - private sealed class Page
+      - readonly int size
+      + public Store(int size = 8)
+      + internal void Grow()  — For the assembly.
+      - void Shrink()
+
+    Implements: none
+    DependsOn: none
+    "#);
+}
+
+#[test]
+fn access_is_one_of_three_words() {
+    use engine::seams::producer::{Params, Producer};
+    let check = |params: &str| super::outline::Outline.check(&serde_json::from_str::<Params>(params).expect("an object"));
+    for params in [
+        "{}",
+        r#"{"access":"public"}"#,
+        r#"{"access":"internal","docs":false}"#,
+        r#"{"access":"all"}"#,
+    ] {
+        assert_eq!(check(params), Ok(()), "{params}");
+    }
+    for params in [
+        r#"{"access":"private"}"#,
+        r#"{"access":1}"#,
+        r#"{"include_private":true}"#,
+        r#"{"docs":1}"#,
+    ] {
+        assert_eq!(check(params).expect_err(params).len(), 1, "{params}");
+    }
 }
 
 /// Seventy-nine methods of an interface, most of them with default bodies under `#if`: the shape of Serilog's `ILogger`.
@@ -217,7 +344,7 @@ fn outline_facts_keep_to_the_published_schema() {
     let schema: Value = serde_json::from_str(include_str!("../../schemas/outline-info.json")).expect("JSON");
     let world = world();
     for key in world.keys() {
-        for params in ["{}", r#"{"include_internal":true,"include_private":true}"#] {
+        for params in ["{}", r#"{"access":"all"}"#] {
             let value: Value = serde_json::from_slice(&info(&world, &key, params).bytes).expect("JSON");
             let errors = violations(&schema, &value, &key);
             assert!(errors.is_empty(), "{errors:#?}");

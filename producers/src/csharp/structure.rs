@@ -137,21 +137,38 @@ pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError
 
 /// The accessible API of a type; with `include_internal` also what only its own assembly sees.
 pub fn structure(whole: &Complete, include_internal: bool) -> TypeStructure {
+    let mut members: Vec<(u8, ApiMember)> = whole
+        .members
+        .iter()
+        .zip(member_ids(whole))
+        .filter(|(placed, _)| member_access(&placed.member, whole.kind).is_api(include_internal))
+        .map(|(placed, id)| (kind_rank(placed.member.kind), api_member(&placed.member, whole.kind, id)))
+        .collect();
+    members.sort_by(|(rank_a, a), (rank_b, b)| (rank_a, &a.signature, &a.key).cmp(&(rank_b, &b.signature, &b.key)));
+    let nested = whole
+        .nested
+        .iter()
+        .filter(|nested| Access::parse(&nested.access).is_api(include_internal))
+        .map(api_nested);
+    TypeStructure {
+        header: header(whole),
+        members: nested.chain(members.into_iter().map(|(_, member)| member)).collect(),
+    }
+}
+
+/// The member parts of the identifiers of a type's members, in their order.
+pub(super) fn member_ids(whole: &Complete) -> Vec<String> {
     let hashes: Vec<[u8; 32]> = whole
         .members
         .iter()
         .map(|placed| member_hash(&whole.symbol, &placed.member))
         .collect();
-    let ids = MEMBER_FORM.assign(&hashes);
-    let mut members: Vec<(u8, ApiMember)> = whole
-        .members
-        .iter()
-        .zip(ids)
-        .filter(|(placed, _)| member_access(&placed.member, whole.kind).is_api(include_internal))
-        .map(|(placed, id)| (kind_rank(placed.member.kind), api_member(&placed.member, whole.kind, id.text)))
-        .collect();
-    members.sort_by(|(rank_a, a), (rank_b, b)| (rank_a, &a.signature, &a.key).cmp(&(rank_b, &b.signature, &b.key)));
-    let header = Header {
+    MEMBER_FORM.assign(&hashes).into_iter().map(|id| id.text).collect()
+}
+
+/// The type itself.
+pub(super) fn header(whole: &Complete) -> Header {
+    Header {
         symbol: whole.symbol.clone(),
         kind: kind_word(whole.kind).to_owned(),
         modifiers: whole.api_modifiers(),
@@ -162,15 +179,6 @@ pub fn structure(whole: &Complete, include_internal: bool) -> TypeStructure {
         constraints: whole.constraints.clone(),
         condition: whole.condition.clone(),
         attributed: whole.attributed(),
-    };
-    let nested = whole
-        .nested
-        .iter()
-        .filter(|nested| Access::parse(&nested.access).is_api(include_internal))
-        .map(api_nested);
-    TypeStructure {
-        header,
-        members: nested.chain(members.into_iter().map(|(_, member)| member)).collect(),
     }
 }
 
@@ -201,7 +209,7 @@ fn canonical_bases(whole: &Complete) -> Vec<String> {
 }
 
 /// A nested type as a member of the type around it: its head, not what is in it.
-fn api_nested(nested: &Nested) -> ApiMember {
+pub(super) fn api_nested(nested: &Nested) -> ApiMember {
     let modifiers = api_modifiers(nested.access.split(' ').chain(nested.modifiers.iter().map(String::as_str)));
     ApiMember {
         kind: kind_word(nested.kind).to_owned(),
@@ -218,7 +226,8 @@ fn api_nested(nested: &Nested) -> ApiMember {
     }
 }
 
-fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
+/// A member as its type's structure has it.
+pub(super) fn api_member(member: &Member, owner: TypeKind, id: String) -> ApiMember {
     let access = member_access(member, owner);
     // Members of interfaces and enums are public without saying so, whether written or not.
     let implied = access == Access::Public && matches!(owner, TypeKind::Interface | TypeKind::Enum);

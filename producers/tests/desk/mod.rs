@@ -256,6 +256,7 @@ impl Desk {
             registry: Arc::new(self.registry.clone()),
             view: ViewId(self.view),
             finish: Arc::new(Plain),
+            priority: Arc::new(engine::seams::priority::Unweighted),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };

@@ -110,9 +110,9 @@ fn label(html: &mut Html, label: &str) {
 /// How a node stands, as a word and for the style.
 fn state_name(state: State) -> (&'static str, &'static str) {
     match state {
-        State::Failed => ("failed", "failed"),
+        State::Pending => ("pending", "failed"),
         State::Stale => ("stale", "stale"),
-        State::Open => ("may be stale", "open"),
+        State::MaybeStale => ("maybe stale", "open"),
         State::None => ("not made", "none"),
         State::Moved => ("changed source", "moved"),
         State::Current => ("current", "current"),

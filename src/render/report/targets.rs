@@ -228,7 +228,7 @@ mod tests {
     fn report(targets: usize) -> Report {
         let target = |at: usize| Target {
             label: Arc::from(format!("//n/{at:06}:x")),
-            state: if at == targets - 1 { State::Failed } else { State::Current },
+            state: if at == targets - 1 { State::Pending } else { State::Current },
             producer: None,
             len: None,
             took_us: None,

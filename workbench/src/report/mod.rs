@@ -9,7 +9,7 @@ use crate::spending::{Spending, spending};
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::engine::EngineError;
 use engine::build::explain::Explanation;
-use engine::build::query::Standing;
+use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::graph::stale::Marked;
@@ -30,11 +30,11 @@ use timeline::timeline;
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// The last try at its present inputs failed.
-    Failed,
+    Pending,
     /// Its key moved.
     Stale,
-    /// It may have moved: that depends on what has to be built first.
-    Open,
+    /// Stale if what has to be built first comes out different.
+    MaybeStale,
     /// Never made here.
     None,
     /// A source file or set that moved since the last build.
@@ -48,9 +48,9 @@ pub enum State {
 impl State {
     /// All of them, the most pressing first.
     pub const ALL: [Self; 7] = [
-        Self::Failed,
+        Self::Pending,
         Self::Stale,
-        Self::Open,
+        Self::MaybeStale,
         Self::None,
         Self::Moved,
         Self::Current,
@@ -270,7 +270,7 @@ impl Survey {
             });
         }
         let mut remarks = session.remarks()?;
-        let failed = targets.iter().filter(|target| target.state == State::Failed);
+        let failed = targets.iter().filter(|target| target.state == State::Pending);
         let failures = failed.filter_map(|target| Some(remarks.remove(&*target.label)?.failure?.told()));
         Ok(Self {
             failures: failures.collect(),
@@ -365,13 +365,13 @@ impl Survey {
     }
 }
 
-fn state(standing: Standing) -> State {
+fn state(standing: NodeState) -> State {
     match standing {
-        Standing::Current => State::Current,
-        Standing::Stale => State::Stale,
-        Standing::Open => State::Open,
-        Standing::None => State::None,
-        Standing::Failed => State::Failed,
+        NodeState::Current => State::Current,
+        NodeState::Stale => State::Stale,
+        NodeState::MaybeStale => State::MaybeStale,
+        NodeState::None => State::None,
+        NodeState::Pending | NodeState::Generating => State::Pending,
     }
 }
 

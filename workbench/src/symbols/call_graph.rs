@@ -102,18 +102,24 @@ impl Walk {
     }
 }
 
-/// The members that use a member, in at most `depth` steps.
+/// The members that use a member, in at most `depth` steps; `gaps` as for [`usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn callers<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: Subject, depth: u32) -> Result<Walk, O::Error> {
+pub fn callers<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    subject: Subject,
+    depth: u32,
+    gaps: &BTreeSet<String>,
+) -> Result<Walk, O::Error> {
     let mut walk = Walk::default();
     let mut seen = BTreeSet::from([subject.path.clone()]);
     let (mut here, mut followed) = (vec![subject], 0);
     for distance in 1..=depth {
         let mut next = BTreeSet::new();
         for subject in here {
-            let found = usages(outputs, symbols, &subject)?;
+            let found = usages(outputs, symbols, &subject, gaps)?;
             walk.unread.extend(found.unread);
             walk.unseen.extend(found.unseen);
             let certain = found.certain.into_iter().map(|place| (place, None));
@@ -298,7 +304,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
         let mut sample = Sample::of(&[("a.cs", TEXT)]);
         let symbols = sample.names();
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-        rows_of(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth).expect("a walk"))
+        rows_of(&callers(&mut sample, &symbols, Subject::of(&found).expect("one"), depth, &BTreeSet::new()).expect("a walk"))
     }
 
     fn callees_of(symbol: &str, depth: u32) -> Vec<String> {
@@ -311,7 +317,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
 
     #[test]
     fn callers_to_a_depth() {
-        let unknown = "(on a value whose type is not known)";
+        let unknown = "(on a value whose type is not known, in a type that names A)";
         assert_eq!(
             callers_of("A.Two", 1),
             [

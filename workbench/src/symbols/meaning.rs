@@ -174,7 +174,7 @@ impl Resolution {
         if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
             if one.kind == NAMESPACE {
                 let why = Diagnostic::error("SymbolNotFound", "a namespace is no type or member").found(&one.path);
-                let hint = format!("`cortex search --namespace {}` lists what is in it", one.path);
+                let hint = format!("`cortex outline {}` lists what is in it", one.path);
                 return Err(SymbolError::new(Trouble::NotFound, why.hint(hint)));
             }
             return Ok(one);

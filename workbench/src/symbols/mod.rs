@@ -3,6 +3,7 @@
 
 pub mod call_graph;
 pub mod calls;
+pub mod contents;
 pub mod distance;
 pub mod file;
 pub mod fitting;
@@ -31,3 +32,4 @@ pub mod state;
 pub mod usages;
 #[cfg(test)]
 mod usages_tests;
+pub mod visibility;

@@ -136,7 +136,7 @@ fn one_that_is_meant_has_identifiers_and_labels() {
         .pop()
         .and_then(|output| output.bytes)
         .expect("an outline");
-    assert!(String::from_utf8_lossy(&outline).contains("public string Get(string? name, int most)"));
+    assert!(String::from_utf8_lossy(&outline).contains("public string Get(string? name, int most = 3)"));
     let of_type = meaning(&mut sample, "Box.Store", &Options::default());
     assert_eq!(of_type.label_of("outline").expect("one"), "//types/Box.Store:outline");
 }

@@ -67,6 +67,8 @@ namespace Box.Deep.Down { internal class Store { public BigStore Twin; } public 
 /// A workspace in memory.
 pub struct Sample {
     session: Session,
+    world: Arc<MemoryWorld>,
+    definition: Definition,
     /// The labels and patterns that were read so far.
     pub asked: Vec<String>,
 }
@@ -92,7 +94,7 @@ impl Sample {
 
     /// A workspace of these files.
     pub fn of_bytes(files: &[(&str, &[u8])]) -> Self {
-        let world = MemoryWorld::new();
+        let world = Arc::new(MemoryWorld::new());
         world.set_now(1_000_000_000_000_000);
         for (path, text) in files {
             world.put(path, *text);
@@ -105,11 +107,12 @@ impl Sample {
         let loaded = load(&source, None, &producers::rulesets::text, producers::rulesets::NAMES, &registry).expect("a good manifest");
         let manifest = Arc::new(loaded.manifest);
         let engine = Engine {
-            world: Arc::new(world),
+            world: world.clone(),
             store: Arc::new(MemoryStore::default()),
             registry: Arc::new(registry),
             view: ViewId(0),
             finish: Arc::new(Plain),
+            priority: Arc::new(engine::seams::priority::Unweighted),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };
@@ -123,8 +126,22 @@ impl Sample {
         };
         Self {
             session: Session::open(engine, &definition, look).expect("a session"),
+            world,
+            definition,
             asked: Vec::new(),
         }
+    }
+
+    /// The workspace without a file, opened anew.
+    pub fn without(mut self, path: &str) -> Self {
+        assert!(self.world.delete(path), "{path} is there");
+        let engine = self.session.engine.clone();
+        let manifest = self.definition.manifest.clone();
+        let look = engine
+            .look::<EngineError>(&self.definition.digest, || Ok(manifest))
+            .expect("a look");
+        self.session = Session::open(engine, &self.definition, look).expect("a session");
+        self
     }
 
     /// Its names.

@@ -3,6 +3,7 @@
 //! An answer that lacks something says what: a list cut by a limit, targets that could not be made, files that do not parse or gave nothing. An
 //! empty answer says why it is empty.
 
+use crate::health::Health;
 use crate::last_good::broken;
 use engine::build::session::Session;
 use engine::store::StoreError;
@@ -188,6 +189,17 @@ impl State {
         self
     }
 
+    /// Projects that could not be evaluated as a whole: what uses something across their references may be missing.
+    #[must_use]
+    pub fn of_projects(mut self, health: &Health) -> Self {
+        if let Some(line) = health.line() {
+            self.complete = false;
+            self.notes
+                .push(format!("{line}, and uses across them may be missing; `cortex doctor` explains"));
+        }
+        self
+    }
+
     /// An empty list.
     #[must_use]
     pub fn empty(mut self, why: Empty) -> Self {
@@ -235,6 +247,56 @@ mod tests {
         let all = State::default().of_workspace(&flaws);
         assert_eq!((all.complete, all.notes.len()), (false, 2));
         assert_ne!(flaws["bad.cs"].why, flaws["none.cs"].why);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_has_no_flaws() {
+        let sample = Sample::of(&[("good.cs", "class Good { }"), ("bad.cs", "class Bad { void M( { } class }")]);
+        let built = |mut sample: Sample| {
+            sample.read(&["//...".to_owned()]).expect("built");
+            sample
+        };
+        let sample = built(sample);
+        assert_eq!(flaws(sample.session()).expect("flaws").len(), 1);
+        let sample = sample.without("bad.cs");
+        assert_eq!(flaws(sample.session()).expect("flaws"), Flaws::new());
+        assert_eq!(flaws(built(sample).session()).expect("flaws"), Flaws::new());
+    }
+
+    const PROJECT: &str =
+        r#"<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>"#;
+
+    #[test]
+    fn projects_that_lost_references_are_told() {
+        let lost = PROJECT.replace(
+            "</Project>",
+            r#"<ItemGroup><ProjectReference Include="../Gone/Gone.csproj" /></ItemGroup></Project>"#,
+        );
+        let partial = PROJECT.replace(
+            "</Project>",
+            r#"<Import Project="$(_UnknownDirectory)/a.props" Condition="'$(_UnknownDirectory)' != ''" /></Project>"#,
+        );
+        let health = |files: &[(&str, &str)]| {
+            let mut sample = Sample::of(files);
+            sample.read(&["//index:types".to_owned()]).expect("built");
+            Health::read(sample.session()).expect("health")
+        };
+        let whole = health(&[("A/A.csproj", PROJECT), ("B/B.csproj", PROJECT)]);
+        assert_eq!(
+            (&whole, State::default().of_projects(&whole)),
+            (&Health::default(), State::default())
+        );
+        let found = health(&[("A/A.csproj", PROJECT), ("B/B.csproj", &lost), ("C/C.csproj", &partial)]);
+        assert_eq!(found.lost.iter().collect::<Vec<_>>(), ["B/B.csproj"]);
+        assert_eq!(found.partial.iter().collect::<Vec<_>>(), ["C/C.csproj"], "{:?}", found.said);
+        let state = State::default().of_projects(&found);
+        assert!(!state.complete);
+        assert_eq!(
+            state.notes,
+            [
+                "1 of 3 projects lost references, and 1 more could not be evaluated as a whole, and uses across them may be missing; `cortex doctor` explains"
+            ]
+        );
     }
 
     #[test]

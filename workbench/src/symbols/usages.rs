@@ -10,6 +10,7 @@ use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
+use super::visibility::{Visibility, is_same_outermost};
 use engine::values::table::Table;
 use producers::csharp::usages::{Call, Place, outside, related};
 use producers::csharp::variants::Uncompiled;
@@ -73,27 +74,30 @@ impl Subject {
     }
 }
 
-/// Why a place may be a use and may not.
+/// Why a place may be a use and may not, the likeliest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// It is a use of the member of a base or an heir.
-    Through(String),
-    /// The type of the value is not known.
-    UnknownValue,
     /// The arguments leave these overloads, too.
     Overloads(Vec<String>),
+    /// The arguments may mean an overload that another type declares.
+    Elsewhere,
+    /// It is a use of the member of a base or an heir.
+    Through(String),
     /// The overloads are named without a call.
     Named,
     /// The arguments fit no overload that is known.
     NoneFits,
-    /// The arguments may mean an overload that another type declares.
-    Elsewhere,
+    /// The type of the value is not known, and the code names this type, which declares the member.
+    UnknownValueNear(String),
+    /// The type of the value is not known.
+    UnknownValue,
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Through(path) => write!(f, "through {path}"),
+            Self::UnknownValueNear(name) => write!(f, "on a value whose type is not known, in a type that names {name}"),
             Self::UnknownValue => f.write_str("on a value whose type is not known"),
             Self::Overloads(others) => write!(f, "the arguments leave {}, too", others.join(" and ")),
             Self::Named => f.write_str("named without a call, by all overloads' name"),
@@ -110,6 +114,8 @@ pub struct Usages {
     pub certain: BTreeSet<Place>,
     /// Places that may use it, and why it is not certain.
     pub possible: BTreeMap<Place, Why>,
+    /// How many uses of the name on values of unknown type are none of it: code there cannot see it.
+    pub impossible: usize,
     /// Those of the places that call it.
     pub called: BTreeSet<Place>,
     /// Labels of the targets that could not be made: what they would tell is missing.
@@ -126,11 +132,11 @@ impl Usages {
     }
 }
 
-/// Finds the places that use a subject.
+/// Finds the places that use a subject. `gaps`: projects whose references are not all known, see [`crate::health`].
 ///
 /// # Errors
 /// When outputs cannot be read.
-pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<Usages, O::Error> {
+pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject, gaps: &BTreeSet<String>) -> Result<Usages, O::Error> {
     let word = match &subject.name {
         Some((name, _)) => short_of(name).unwrap_or(name),
         None => simple_name(&subject.key),
@@ -141,20 +147,29 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject)
     // A constructor's uses bear the name of its type, or none: `new()`.
     let of_constructor = word == CONSTRUCTOR;
     let by = if of_constructor { "deps" } else { "mentions" };
+    let own = simple_name(&subject.key);
     let mut mentioning: Vec<String> = Vec::new();
+    let mut near: BTreeSet<String> = BTreeSet::new();
     for (label, bytes) in made(outputs.read(&[format!("//types/...:{by}")])?, &mut found.unread) {
-        let may_use = match of_constructor {
-            true => depends(&bytes, &subject.key),
-            false => mentions(&bytes, word),
+        let (may_use, names_type) = match of_constructor {
+            true => (depends(&bytes, &subject.key), true),
+            false => mentions(&bytes, word, own),
         };
         if let Some(package) = label.strip_suffix(by).filter(|_| may_use) {
-            mentioning.push(format!("{package}usages"));
+            let label = format!("{package}usages");
+            if names_type {
+                near.insert(label.clone());
+            }
+            mentioning.push(label);
         }
     }
-    let search = Search::new(outputs, symbols, subject, word)?;
+    let search = Search::new(outputs, symbols, subject, word, gaps)?;
     if !mentioning.is_empty() {
         for (label, bytes) in made(outputs.read(&mentioning)?, &mut found.unread) {
-            search.take(&bytes, &mut found).map_err(|error| error.at_label(&label))?;
+            let user = label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
+            let user = user.map(engine::values::label::unescape).unwrap_or_default();
+            let taken = search.take(&bytes, (&user, near.contains(&label)), &mut found);
+            taken.map_err(|error| error.at_label(&label))?;
         }
     }
     found.possible.retain(|place, _| !found.certain.contains(place));
@@ -212,12 +227,15 @@ fn made(outputs: Vec<Output>, unread: &mut Vec<String>) -> Vec<(String, Arc<[u8]
     found
 }
 
-fn mentions(bytes: &[u8], word: &str) -> bool {
+/// Whether code mentions a member's name, and its type's.
+fn mentions(bytes: &[u8], word: &str, of: &str) -> (bool, bool) {
     #[derive(serde::Deserialize)]
     struct Keys {
         keys: Vec<String>,
     }
-    serde_json::from_slice::<Keys>(bytes).is_ok_and(|mentions| mentions.keys.iter().any(|key| key == word))
+    let keys = serde_json::from_slice::<Keys>(bytes).map_or_else(|_| Vec::new(), |mentions| mentions.keys);
+    let names = |name: &str| keys.iter().any(|key| key == name);
+    (names(word), names(of))
 }
 
 /// Whether a type's dependencies name the key, or are its own.
@@ -243,6 +261,9 @@ struct Search<'s> {
     overloads: Vec<Overload>,
     /// Bases and heirs that declare the name.
     related: BTreeMap<String, Related>,
+    visibility: Visibility,
+    /// The projects that compile the type that declares it.
+    projects: BTreeSet<String>,
 }
 
 /// What another type declares of the name.
@@ -251,10 +272,23 @@ struct Related {
     overloads: Vec<Overload>,
     /// Those that may stand for the wanted one; none where any may.
     same: Option<Vec<Overload>>,
+    /// The projects that compile it.
+    projects: BTreeSet<String>,
 }
 
 impl<'s> Search<'s> {
-    fn new<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &'s Subject, word: &'s str) -> Result<Self, O::Error> {
+    fn new<O: Outputs>(
+        outputs: &mut O,
+        symbols: &Symbols,
+        subject: &'s Subject,
+        word: &'s str,
+        gaps: &BTreeSet<String>,
+    ) -> Result<Self, O::Error> {
+        let declaring = subject.inherited_from.as_ref().unwrap_or(&subject.key);
+        let visibility = match &subject.name {
+            Some(_) => Visibility::read(outputs, gaps)?,
+            None => Visibility::default(),
+        };
         let mut search = Self {
             subject,
             word,
@@ -262,10 +296,11 @@ impl<'s> Search<'s> {
             wanted: None,
             overloads: Vec::new(),
             related: BTreeMap::new(),
+            projects: visibility.projects_of(symbols, declaring)?,
+            visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
         search.is_named = name == word;
-        let declaring = subject.inherited_from.as_ref().unwrap_or(&subject.key);
         // Constructors are not inherited.
         let owners = if word == CONSTRUCTOR { Vec::new() } else { symbols.owners(word) };
         let related = related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?;
@@ -279,13 +314,21 @@ impl<'s> Search<'s> {
             rows.retain(|one| one.name == word || short_of(&one.name) == Some(word));
             let wanted = search.wanted.as_ref().filter(|_| !rows.is_empty());
             let same = wanted.map(|wanted| counterparts(wanted, &rows).into_iter().cloned().collect::<Vec<_>>());
-            search.related.insert(key, Related { overloads: rows, same });
+            let projects = search.visibility.projects_of(symbols, &key)?;
+            search.related.insert(
+                key,
+                Related {
+                    overloads: rows,
+                    same,
+                    projects,
+                },
+            );
         }
         Ok(search)
     }
 
-    /// Takes the places of one type's table.
-    fn take(&self, bytes: &[u8], found: &mut Usages) -> Result<(), SymbolError> {
+    /// Takes the places of the table of the type `user`; `is_near`: its code names the type that is looked for.
+    fn take(&self, bytes: &[u8], (user, is_near): (&str, bool), found: &mut Usages) -> Result<(), SymbolError> {
         let table = Table::open(bytes).ok_or_else(SymbolError::damaged)?;
         let places = |key: &str| -> Result<Vec<Place>, SymbolError> {
             let row = table.get(key).map(serde_json::from_slice);
@@ -316,13 +359,35 @@ impl<'s> Search<'s> {
         }
         for place in places(&format!("?#{}", self.word))? {
             let own = self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), true);
-            let through = |related: &Related| self.may_be_through(&place, related.same.as_deref(), true);
-            if own || self.related.values().any(through) {
+            let sees_own =
+                self.visibility.sees(&place.file, &self.projects) && (!self.is_private() || is_same_outermost(user, &self.subject.key));
+            let fitting = self.related.values();
+            let fitting = fitting.filter(|related| self.may_be_through(&place, related.same.as_deref(), true));
+            let through: Vec<&Related> = fitting.collect();
+            let sees = |related: &&&Related| self.visibility.sees(&place.file, &related.projects);
+            if own && sees_own || through.iter().any(|related| sees(&related)) {
                 found.note_call(&place);
-                found.possible.entry(bare(place)).or_insert(Why::UnknownValue);
+                let why = match is_near {
+                    true => Why::UnknownValueNear(simple_name(&self.subject.key).to_owned()),
+                    false => Why::UnknownValue,
+                };
+                found.possible.entry(bare(place)).or_insert(why);
+            } else if own || !through.is_empty() {
+                found.impossible += 1;
             }
         }
         Ok(())
+    }
+
+    /// Whether only its own type sees it.
+    fn is_private(&self) -> bool {
+        let mut all = self
+            .wanted
+            .as_ref()
+            .map_or(self.overloads.as_slice(), std::slice::from_ref)
+            .iter()
+            .peekable();
+        all.peek().is_some() && all.all(|one| one.accessibility == "private")
     }
 
     /// Whether a use of the name is one of the subject: for certain, maybe and why, or not.

@@ -4,12 +4,13 @@ use super::resolve::{Options, resolve};
 use super::samples::Sample;
 use super::usages::{Subject, Usages, usages};
 use producers::csharp::usages::Place;
+use std::collections::BTreeSet;
 
 fn find_usages(sample: &mut Sample, symbol: &str) -> (Subject, Usages) {
     let symbols = sample.names();
     let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
     let subject = Subject::of(&found).expect("a subject");
-    let found = usages(sample, &symbols, &subject).expect("places");
+    let found = usages(sample, &symbols, &subject, &BTreeSet::new()).expect("places");
     (subject, found)
 }
 
@@ -39,7 +40,10 @@ fn certain_and_possible() {
     assert!(subject.member_id.is_some_and(|id| id.starts_with(&subject.type_id)));
     assert_eq!(
         possible(&found),
-        ["7:i.Go(); through I#Go", "9:d.Go(); on a value whose type is not known"]
+        [
+            "7:i.Go(); through I#Go",
+            "9:d.Go(); on a value whose type is not known, in a type that names A"
+        ]
     );
     let (_, of_type) = find_usages(&mut sample, "B");
     assert_eq!(certain(&of_type), ["5:void M(A a, I i, B b, dynamic d) {"]);
@@ -265,11 +269,7 @@ fn what_means_nothing_or_several() {
         ("BigStroe", "SymbolNotFound", "did you mean Box.BigStore?"),
         ("BigStore#Twcie", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
         ("BigStroe#Twice", "SymbolNotFound", "did you mean Box.BigStore#Twice()?"),
-        (
-            "Box.Deep",
-            "SymbolNotFound",
-            "`cortex search --namespace Box.Deep` lists what is in it",
-        ),
+        ("Box.Deep", "SymbolNotFound", "`cortex outline Box.Deep` lists what is in it"),
         ("Store", "AmbiguousSymbol", "write one of these names"),
     ] {
         let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");

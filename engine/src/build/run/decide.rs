@@ -301,7 +301,10 @@ impl Run<'_> {
             travels: self.travels(id, &work, pool).filter(|_| !ask),
             ..self.job(id, &work, task)
         };
-        self.emit(&Event::Started { label: &job.label });
+        self.emit(&Event::Started {
+            label: &job.label,
+            paid: pool == Pool::Paid,
+        });
         match pool {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),
@@ -332,17 +335,38 @@ impl Run<'_> {
         let mut ready = std::mem::take(&mut self.slow_ready);
         // Who became ready in between may have been decided first; equals go in the order in which they were first asked for.
         ready.sort_by_key(|(job, _)| job.id);
+        if ready.iter().any(|(_, pool)| *pool == Pool::Paid) {
+            self.read_weights();
+        }
         for (job, pool) in ready {
             let id = job.id;
+            let weight = self.weights.1.get(&*job.label).copied();
             let waiting = self.waiters.get(&id).map_or(0, Vec::len);
             let references = waiting.max(self.links.reader_count(id));
             let depth = self.depths.get(&id).copied().unwrap_or_default();
             let priority = references as f64 / f64::from(1 + depth);
             match pool {
-                Pool::Paid => self.pools.paid(job, priority),
+                Pool::Paid => self.pools.paid(job, weight.unwrap_or(priority)),
                 Pool::Cpu | Pool::Slow => self.pools.slow(job, priority),
             }
         }
+    }
+
+    /// Reads the weights of targets, where the output that they are read from is known and has changed.
+    fn read_weights(&mut self) {
+        let Some(id) = self.graph.find(self.priority.source()) else {
+            return;
+        };
+        let output = self.graph.node(id).result.map(|filed| filed.output);
+        if output == self.weights.0 {
+            return;
+        }
+        // Without them the order is another one, no more.
+        let blob = output.and_then(|digest| {
+            let root = self.shared.blobs.get(&digest).ok()??;
+            self.shared.blobs.readable(&root).ok()
+        });
+        self.weights = (output, blob.map(|blob| self.priority.weights(&blob)).unwrap_or_default());
     }
 
     /// Files the node's output in the graph, remembers the version it replaces, wakes its readers.

@@ -54,6 +54,7 @@ impl Run<'_> {
     /// The node is not made in this run, which is no fault of it.
     pub(super) fn put_off(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
+        self.heard.waits.set(id, true);
         *self.slot(id) = Slot::Failed;
         self.moved_on(id);
         self.wake(id);

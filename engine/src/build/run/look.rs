@@ -118,7 +118,7 @@ impl Run<'_> {
     }
 
     /// Settles those that have not ended yet. To begin settling looks at the whole graph: not to be done once a node for nothing.
-    fn settle_new(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
+    pub(in crate::build) fn settle_new(&mut self, wanted: &[NodeId]) -> Result<(), RunError> {
         let wanted: Vec<NodeId> = wanted.iter().copied().filter(|&id| !self.has_ended(id)).collect();
         if wanted.is_empty() { Ok(()) } else { self.settle_all(&wanted) }
     }

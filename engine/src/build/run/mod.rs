@@ -39,6 +39,7 @@ use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
 use crate::seams::paid::Spent;
+use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
@@ -49,6 +50,7 @@ use crate::values::event::{Event, Observer};
 use crate::values::pages::{Change, RowReader};
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -134,6 +136,9 @@ pub(super) enum SameKey {
 pub struct Run<'a> {
     pub(super) rules: &'a RuleIndex,
     pub(super) registry: &'a Registry,
+    pub(super) priority: &'a dyn Priority,
+    /// The output that the weights were read from, and these.
+    pub(super) weights: (Option<Digest>, HashMap<String, f64>),
     pub(super) graph: &'a mut Graph,
     pub(super) links: &'a Links,
     pub(super) leaves: &'a dyn Leaves,
@@ -216,6 +221,8 @@ pub struct Setup<'a> {
     pub rules: &'a RuleIndex,
     /// The producers.
     pub registry: &'a Registry,
+    /// What comes first of what costs money.
+    pub priority: &'a dyn Priority,
     /// The graph.
     pub graph: &'a mut Graph,
     /// Its edges before the run.
@@ -288,6 +295,8 @@ impl<'a> Run<'a> {
             writer: Writer::new(setup.store.clone(), view, setup.shared.clone()),
             rules: setup.rules,
             registry: setup.registry,
+            priority: setup.priority,
+            weights: Default::default(),
             graph: setup.graph,
             links: setup.links,
             leaves: setup.leaves,
@@ -522,7 +531,8 @@ impl<'a> Run<'a> {
         &mut self.slots[id.index()]
     }
 
-    fn output(&self, id: NodeId) -> Option<Digest> {
+    /// The output of a settled node.
+    pub(in crate::build) fn output(&self, id: NodeId) -> Option<Digest> {
         match self.slots.get(id.index()) {
             Some(Slot::Settled { .. } | Slot::Stands) => self.graph.node(id).result.map(|filed| filed.output),
             _ => None,

@@ -19,6 +19,8 @@ pub struct Options {
     pub fresh: std::collections::BTreeSet<String>,
     /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
     pub rebuilt: std::collections::BTreeSet<String>,
+    /// Whether the program asks for itself: nobody waits for that again, so it is not made ahead.
+    pub own: bool,
     /// Told to stop, a build commits the states of at most so many nodes. Of more it commits the results alone: the next build finds them under
     /// their keys.
     pub settled_on_stop: usize,
@@ -36,6 +38,7 @@ impl Default for Options {
             insist: false,
             fresh: std::collections::BTreeSet::new(),
             rebuilt: std::collections::BTreeSet::new(),
+            own: false,
             settled_on_stop: SETTLED_ON_STOP,
         }
     }

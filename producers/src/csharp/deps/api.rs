@@ -1,9 +1,12 @@
-//! `csharp/api-deps`: what the declarations of a type depend on. Bodies are not looked at, so that outlines need no more than names.
+//! `csharp/api-deps`: what the declarations of a type depend on, what the aliases in them mean, and whose documentation it may inherit. Bodies
+//! are not looked at, so that outlines need no more than names.
 
-use super::{OWN, Subject, named};
+use super::shape::Shape;
+use super::world::{Lookups, TableRows, World};
+use super::{Dependencies, OWN, Subject, aliases, named};
 use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, RowSource, Sees};
 
 /// The producer `csharp/api-deps`. Its output is read like that of [`super::Deps`].
 #[derive(Debug)]
@@ -11,7 +14,7 @@ pub struct ApiDeps;
 
 impl Producer for ApiDeps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/api-deps", 3)
+        ProducerId::new("csharp/api-deps", 4)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -22,8 +25,37 @@ impl Producer for ApiDeps {
         check_flags(params, &[])
     }
 
-    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+    fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        Ok(Output::new(json(&named(own, &mentions, &index).sorted())))
+        let doc_bases = match mentions.inherits_docs {
+            true => bases(own, rows),
+            false => Vec::new(),
+        };
+        let found = Dependencies {
+            aliases: aliases(&mentions, &index),
+            doc_bases,
+            ..named(own, &mentions, &index)
+        };
+        Ok(Some(Output::new(json(&found.sorted()))))
     }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let rows = TableRows::read(&inputs.one("declarations")?.bytes)?;
+        self.ask(inputs, "declarations", &rows).map(Option::unwrap_or_default)
+    }
+}
+
+/// The bases of a type that the workspace declares, and theirs, nearest first.
+fn bases(own: &str, rows: &dyn RowSource) -> Vec<String> {
+    let lookups = Lookups::new(rows);
+    let world = World::new(&lookups);
+    let levels = world.levels(&Shape::plain(own));
+    let keys = levels.iter().skip(1).filter_map(Shape::key);
+    let mut found: Vec<String> = Vec::new();
+    for key in keys.filter(|key| *key != own && world.type_line(key).is_some()) {
+        if !found.iter().any(|known| known == key) {
+            found.push(key.to_owned());
+        }
+    }
+    found
 }

@@ -22,7 +22,6 @@ pub mod world;
 use super::code;
 use super::code::ast::{Name, TypeRef, Word};
 use super::code::facts::Facts;
-use super::doc_bases::doc_bases;
 use super::layout::ancestors;
 use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
@@ -41,11 +40,15 @@ use world::World;
 /// Dependencies of one type. Fields stand in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dependencies {
+    /// What using aliases that its declarations name mean; told of declarations alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub aliases: BTreeMap<String, String>,
     /// Names with several meanings.
     pub ambiguous: Vec<Ambiguity>,
     /// Types that only bodies name, sorted.
     pub body: Vec<String>,
-    /// Types whose documentation it inherits, sorted.
+    /// Types whose documentation it may inherit, nearest first: all its bases, if any of its comments says `<inheritdoc/>`; told of declarations
+    /// alone.
     pub doc_bases: Vec<String>,
     /// Where each type is named.
     pub evidence: BTreeMap<String, BTreeSet<Place>>,
@@ -104,7 +107,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 6)
+        ProducerId::new("csharp/deps", 7)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -199,7 +202,24 @@ fn named(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
             name,
         })
         .collect();
-    found.doc_bases = doc_bases(mentions, &found);
+    found
+}
+
+/// The using aliases that declarations name, and what they mean.
+fn aliases(mentions: &Mentions, index: &NameIndex) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for part in &mentions.parts {
+        let around = surroundings(part, mentions, index);
+        let own = part.usings.iter().map(|using| (&using.alias, &using.target));
+        let globals = around.globals.iter().flat_map(|globals| &globals.usings);
+        let all = own.chain(globals.map(|using| (&using.alias, &using.target)));
+        let named: BTreeSet<&str> = part.names.iter().filter_map(|name| name.path.split(['.', ':']).next()).collect();
+        for (alias, target) in all {
+            if let Some(alias) = alias.as_ref().filter(|alias| named.contains(alias.as_str())) {
+                found.entry(alias.clone()).or_insert_with(|| target.clone());
+            }
+        }
+    }
     found
 }
 

@@ -66,8 +66,8 @@ impl Reading {
     pub fn full_text(&self) -> String {
         let mut paragraphs: Vec<String> = Vec::new();
         paragraphs.extend([&self.summary, &self.remarks].into_iter().filter(|text| !text.is_empty()).cloned());
-        if self.inherited && self.summary.is_empty() {
-            paragraphs.push(self.inherits());
+        if self.summary.is_empty() {
+            paragraphs.extend(self.inherits());
         }
         let named = |title: &str, rows: &[(String, String)]| {
             let rows: Vec<String> = rows
@@ -94,19 +94,16 @@ impl Reading {
 
     /// The summary's first sentence, on one line.
     pub fn first_sentence(&self) -> String {
-        if self.summary.is_empty() && self.inherited {
-            return self.inherits();
+        match self.summary.is_empty() {
+            true => self.inherits().unwrap_or_default(),
+            false => first_sentence(&self.summary),
         }
-        first_sentence(&self.summary)
     }
 
-    /// What stands for a summary that is somebody else's.
-    fn inherits(&self) -> String {
-        if self.inherited_from.is_empty() {
-            "(documentation inherited)".to_owned()
-        } else {
-            format!("(documentation inherited from {})", self.inherited_from)
-        }
+    /// What stands for a summary that another declaration has: its name, where the comment tells it.
+    fn inherits(&self) -> Option<String> {
+        let is_named = self.inherited && !self.inherited_from.is_empty();
+        is_named.then(|| format!("(documentation inherited from {})", self.inherited_from))
     }
 }
 
@@ -517,7 +514,11 @@ mod tests {
             let found = read(xml).summary;
             assert!(found == expected || xml.contains("attr"), "{xml}: {found}");
         }
-        assert_eq!(read("<inheritdoc/>").first_sentence(), "(documentation inherited)");
+        assert_eq!(read("<inheritdoc/>").first_sentence(), "");
+        assert_eq!(
+            read("<inheritdoc cref=\"A\"/>").first_sentence(),
+            "(documentation inherited from A)"
+        );
     }
 
     #[test]

@@ -1,0 +1,320 @@
+//! The chain of an explanation: from a stale target to what made it so. Each step compares what the version that was read was made of with
+//! what there is now, so that undoing the last step undoes them all; versions that other builds brought in between do not count.
+
+use super::engine::EngineError;
+use super::explain::Finder;
+use super::moves::{Move, Moved, since};
+use super::redefinition::{Redefinition, redefinitions};
+use super::run::look::Known;
+use super::run::{How, file_path};
+use super::twins;
+use super::way::version_read;
+use crate::graph::NodeId;
+use crate::store::records::{ActionRecord, InputRecord};
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::event::Reason;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// One step of the way from a stale node down to what started it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// The node.
+    pub label: Arc<str>,
+    /// The input of it that moved, if one did.
+    pub input: Option<Move>,
+    /// What happened to it, where the way ends.
+    pub reason: Option<Reason>,
+    /// What is different about its definition, as far as the one of before is known. The way ends where there is something.
+    pub redefined: Vec<Redefinition>,
+}
+
+/// So many versions with one output are compared with what there is now.
+const SAME_OUTPUT: usize = 8;
+
+/// A version of a node: its last one, or the one that a reader read.
+#[derive(Clone, Copy)]
+pub(super) struct Version {
+    node: NodeId,
+    /// What it is filed under; `None` when the node was never made or the version is not known.
+    key: Option<ActionKey>,
+    /// The build that brought it, as far as that is known.
+    build: Option<u64>,
+}
+
+/// What happened to a source file whose reader saw it change; `None` for what is no file.
+fn file_change(input: &Move) -> Option<Reason> {
+    let path = file_path(&input.label)?;
+    Some(match input.how {
+        Moved::Changed { from, to } => Reason::FileChanged { path, from, to },
+        Moved::Added { .. } => Reason::FileAdded { path },
+        Moved::Open { .. } | Moved::Missing { .. } | Moved::Dropped { .. } => Reason::FileRemoved { path },
+    })
+}
+
+impl Finder<'_, '_> {
+    /// The last version of a node.
+    pub(super) fn last(&self, node: NodeId) -> Result<Version, EngineError> {
+        let history = self.store.history(self.view, &self.run.graph().node(node).label)?;
+        Ok(Version {
+            node,
+            key: self.before.keys.get(&node).copied(),
+            build: history.last().and_then(|version| version.build),
+        })
+    }
+
+    /// The version of an input that `reader` read. Several may give the same output: of these it is one that read what the readers on the way
+    /// `read`, then the one that least of has changed since, then the one that there was when the reader was made.
+    fn read_by(
+        &mut self,
+        reader: &Version,
+        input: &Move,
+        node: NodeId,
+        read: &FxHashMap<Arc<str>, Digest>,
+    ) -> Result<Version, EngineError> {
+        let (Moved::Changed { from, .. } | Moved::Open { from } | Moved::Missing { from } | Moved::Dropped { from }) = input.how else {
+            return self.last(node);
+        };
+        let history = self.store.history(self.view, &input.label)?;
+        let Some(last) = version_read(&history, from, reader.build) else {
+            return self.last(node);
+        };
+        let same = history[..=last]
+            .iter()
+            .rev()
+            .filter(|version| version.output == history[last].output);
+        let mut best = None;
+        for made in same.take(SAME_OUTPUT) {
+            let version = Version {
+                node,
+                key: Some(made.key),
+                build: made.build,
+            };
+            let inputs = self.record(&version)?.map(|record| record.inputs).unwrap_or_default();
+            let differs = |input: &InputRecord| read.get(&input.label).is_some_and(|digest| *digest != input.digest);
+            let is_later = made.build > reader.build;
+            let rank = (inputs.iter().any(differs), self.moves(&version)?.len(), is_later);
+            if best.as_ref().is_none_or(|(least, _)| rank < *least) {
+                best = Some((rank, version));
+            }
+        }
+        Ok(match best {
+            Some((_, version)) => version,
+            None => self.last(node)?,
+        })
+    }
+
+    /// What a version was made of, if that is still known.
+    fn record(&self, version: &Version) -> Result<Option<ActionRecord>, EngineError> {
+        let Some(key) = &version.key else { return Ok(None) };
+        let label = &self.run.graph().node(version.node).label;
+        let record = self.store.action(key)?;
+        Ok(record.map(|record| twins::own(self.run.rules, label, record)))
+    }
+
+    /// What changed since a version was made; empty when its record is gone.
+    pub(super) fn moves(&mut self, version: &Version) -> Result<Vec<Move>, EngineError> {
+        let (Some(record), Some(planned)) = (self.record(version)?, self.run.planned(version.node)?) else {
+            return Ok(Vec::new());
+        };
+        let now = self.run.inputs_now(&planned)?;
+        let mut moves = since(&record.inputs, &now);
+        // Which inputs there are has to be built first.
+        if planned.known != Known::Present {
+            moves.retain(|one| !matches!(one.how, Moved::Added { .. } | Moved::Dropped { .. }));
+        }
+        Ok(moves)
+    }
+
+    /// What is different about a node's definition since a version of it was made, as far as that is known.
+    fn redefined(&mut self, version: &Version) -> Result<Vec<Redefinition>, EngineError> {
+        if version.key.is_none() {
+            return Ok(Vec::new());
+        }
+        let label = self.run.graph().node(version.node).label.clone();
+        let now = self.run.rules;
+        let mut found = self
+            .before
+            .rules
+            .as_ref()
+            .map_or_else(Vec::new, |rules| redefinitions(rules, now, &label));
+        let uses = now.find(&label).map(|found| {
+            let producer = now.rule(found.rule).producer;
+            &now.manifest().producers[producer as usize].uses
+        });
+        // The record names what made the result, also where the manifest of then is gone.
+        if let (Some(record), Some(producer)) = (self.record(version)?, uses.and_then(|uses| self.registry.get(uses)))
+            && !found.iter().any(|one| matches!(one, Redefinition::Uses { .. }))
+        {
+            let (from, to) = (record.producer, producer.id().to_string());
+            if from != to {
+                found.insert(0, Redefinition::Version { from, to });
+            }
+        }
+        Ok(found)
+    }
+
+    /// What is different about the definition of a node of which the last try failed with the present key, while its inputs are those of its
+    /// last output: the parameters, where those of before give the key of that output. Empty when there was no such try.
+    fn redefined_in_vain(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
+        let label = self.run.graph().node(id).label.clone();
+        let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
+        let (Some(failed), Some(planned)) = (failed.and_then(|failed| failed.key), self.run.planned(id)?) else {
+            return Ok(Vec::new());
+        };
+        if self.run.key_now(id, &planned).is_none_or(|(now, _)| now != failed) {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        if let Some(before) = &self.before.replaced
+            && let Some(rule) = before.find(&label)
+        {
+            let params = &before.manifest().producers[before.rule(rule.rule).producer as usize].params;
+            let then = self.run.key_with(params, id, &planned).map(|(key, _)| key);
+            if then.as_ref() == self.before.keys.get(&id) {
+                let parameters = redefinitions(before, self.run.rules, &label).into_iter();
+                found.extend(parameters.filter(|one| matches!(one, Redefinition::Parameter { .. })));
+            }
+        }
+        found.push(Redefinition::Failed);
+        Ok(found)
+    }
+
+    /// The node that decides which inputs a node has, and that gives something else than when this version was made.
+    fn deciding_change(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
+        let (Some(planned), Some(build)) = (self.run.planned(version.node)?, version.build) else {
+            return Ok(None);
+        };
+        self.run.settle_new(&planned.edges.discovery)?;
+        for &node in &planned.edges.discovery {
+            let label = &self.run.graph().node(node).label;
+            let versions = self.store.history(self.view, label)?;
+            let read = versions.iter().rfind(|version| version.build.is_some_and(|of| of <= build));
+            let outputs = read.map(|version| version.output).zip(self.run.output(node));
+            if let Some((from, to)) = outputs.filter(|(from, to)| from != to) {
+                return Ok(Some(Move {
+                    role: "decided by".into(),
+                    label: label.clone(),
+                    how: Moved::Changed { from, to },
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The input along which the chain goes on from a version: what changed for certain, else the shortest way to it.
+    fn next(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
+        let moves = self.moves(version)?;
+        let distance = |one: &&Move| match one.how {
+            Moved::Open { .. } => self
+                .run
+                .graph()
+                .find(&one.label)
+                .and_then(|id| self.prospect.distance(id))
+                .map_or(u32::MAX, |far| far + 1),
+            _ => 0,
+        };
+        let Some(next) = moves.iter().min_by_key(distance) else {
+            return Ok(None);
+        };
+        Ok(match next.how {
+            Moved::Added { .. } | Moved::Dropped { .. } => self.deciding_change(version)?.or_else(|| Some(next.clone())),
+            _ => Some(next.clone()),
+        })
+    }
+
+    /// From a stale node to what made it so. Ends at a leaf, at a node never made, or where the record is gone.
+    pub(super) fn chain(&mut self, from: Version) -> Result<Vec<Step>, EngineError> {
+        let mut chain: Vec<Step> = Vec::new();
+        let mut seen = FxHashSet::default();
+        let mut read: FxHashMap<Arc<str>, Digest> = FxHashMap::default();
+        let mut at = Some(from);
+        while let Some(version) = at.take().filter(|version| seen.insert(version.node)) {
+            let came_by = chain.last().and_then(|step| step.input.clone());
+            let step = match came_by.as_ref().and_then(file_change) {
+                Some(reason) => Step {
+                    label: self.run.graph().node(version.node).label.clone(),
+                    input: None,
+                    reason: Some(reason),
+                    redefined: Vec::new(),
+                },
+                None => self.step(&version)?,
+            };
+            if let Some(input) = &step.input {
+                let inputs = self.record(&version)?.map(|record| record.inputs).unwrap_or_default();
+                read.extend(inputs.into_iter().map(|input| (input.label, input.digest)));
+                let node = self.run.graph().find(&input.label);
+                at = match (node, &input.how) {
+                    // It did not change itself: whether it is an input did.
+                    (_, Moved::Dropped { .. }) | (None, _) => None,
+                    (Some(node), Moved::Added { .. }) if self.before.keys.contains_key(&node) => None,
+                    (Some(node), _) => Some(self.read_by(&version, input, node, &read)?),
+                };
+            }
+            chain.push(step);
+        }
+        Ok(chain)
+    }
+
+    /// One step: the input that changed since a version was made, or why there is none.
+    fn step(&mut self, version: &Version) -> Result<Step, EngineError> {
+        let id = version.node;
+        let step = |finder: &Self, input, reason, redefined| Step {
+            label: finder.run.graph().node(id).label.clone(),
+            input,
+            reason,
+            redefined,
+        };
+        let redefined = self.redefined(version)?;
+        if !redefined.is_empty() {
+            return Ok(step(self, None, Some(Reason::DefinitionChanged), redefined));
+        }
+        if let Some(next) = self.next(version)? {
+            return Ok(step(self, Some(next), None, Vec::new()));
+        }
+        let Some(planned) = self.run.planned(id)? else {
+            let reason = self.before.reasons.get(&id).cloned();
+            return Ok(step(self, None, reason, Vec::new()));
+        };
+        // Inputs are as they were, or are decided by a node that has to be built: the way leads on through that node.
+        if let Some(&open) = planned.edges.discovery.iter().find(|&&node| self.run.how(node).is_none()) {
+            let node = self.run.graph().node(open);
+            let input = Move {
+                role: "decided by".into(),
+                label: node.label.clone(),
+                how: match node.result {
+                    Some(filed) => Moved::Open { from: filed.output },
+                    None => Moved::Added { to: None },
+                },
+            };
+            return Ok(step(self, Some(input), None, Vec::new()));
+        }
+        let is_recorded = self.record(version)?.is_some();
+        let reason = match self.before.reasons.get(&id) {
+            Some(reason) => reason.clone(),
+            None if !self.before.keys.contains_key(&id) => Reason::New,
+            None if !is_recorded && self.is_settled(id) => Reason::BuiltSince,
+            None if self.before.redefined => Reason::DefinitionChanged,
+            None => Reason::LeftStale,
+        };
+        // Every input is known to be what it was, and the key still changed.
+        let is_redefined = match reason {
+            Reason::LeftStale => true,
+            Reason::DefinitionChanged => self.before.rules.is_some(),
+            _ => false,
+        };
+        if !is_redefined || !is_recorded {
+            return Ok(step(self, None, Some(reason), Vec::new()));
+        }
+        let redefined = self.redefined_in_vain(id)?;
+        Ok(match redefined.is_empty() {
+            true => step(self, None, Some(reason), vec![Redefinition::Forgotten]),
+            false => step(self, None, Some(Reason::DefinitionChanged), redefined),
+        })
+    }
+
+    fn is_settled(&self, id: NodeId) -> bool {
+        matches!(self.run.how(id), Some(How::Current | How::Verified))
+    }
+}

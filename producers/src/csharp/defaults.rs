@@ -1,0 +1,162 @@
+//! Default values of parameters and values of constants, put where readers look for them.
+//!
+//! Signatures leave them out, because they are implementation (seed 000 §3.3): a body begins with a line `name = value` for each parameter that
+//! has a default value, and the body of a constant or an enum member is its value.
+
+use super::hashes::one_line;
+use super::model::{Member, MemberKind};
+
+/// Longest value in characters that is shown whole.
+const LONGEST: usize = 80;
+
+/// The default values at the head of a body: name and value of each parameter that has one.
+fn pairs(body: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    body.lines()
+        .map_while(move |line| line.split_once(" = ").filter(|(name, _)| is_name(name)))
+}
+
+/// Number of default values at the head of a body.
+pub(super) fn count(body: &str) -> u32 {
+    pairs(body).count() as u32
+}
+
+/// The signature with the default values of its parameters, which stand at the head of `body`.
+pub(super) fn with_defaults(signature: &str, body: &str) -> String {
+    let mut text = signature.to_owned();
+    let mut end = text.len();
+    // From the last on: a tuple before the list may have elements of the same names.
+    for (name, value) in pairs(body).collect::<Vec<_>>().into_iter().rev() {
+        if let Some(at) = parameter_end(&text[..end], name) {
+            text.insert_str(at, &format!(" = {}", short(value)));
+            end = at - name.len();
+        }
+    }
+    text
+}
+
+/// Where the last parameter of a name ends.
+fn parameter_end(signature: &str, name: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut found = None;
+    for (at, c) in signature.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ',' | ')' | ']' => {
+                let before = &signature[..at];
+                let is_named = before.strip_suffix(name).is_some_and(|before| before.ends_with([' ', '@']));
+                if depth == 1 && is_named {
+                    found = Some(at);
+                }
+                depth = depth.saturating_sub(usize::from(c != ','));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The signature of a member with the default values of its parameters, or with its value. `ordinal` is that of an enum member without one.
+pub(super) fn with_values(signature: &str, member: &Member, ordinal: Option<i128>) -> String {
+    match member.kind {
+        MemberKind::Constant | MemberKind::EnumMember if !member.body.is_empty() => format!("{signature} = {}", short(&member.body)),
+        MemberKind::EnumMember => ordinal.map_or_else(|| signature.to_owned(), |ordinal| format!("{signature} = {ordinal}")),
+        MemberKind::Method | MemberKind::Constructor | MemberKind::Indexer => with_defaults(signature, &member.body),
+        _ => signature.to_owned(),
+    }
+}
+
+/// The values of enum members that have none written, as far as those before are plain numbers; `None` for all other members.
+pub(super) fn ordinals<'m>(members: impl Iterator<Item = &'m Member>) -> Vec<Option<i128>> {
+    let mut next = Some(0_i128);
+    members
+        .map(|member| {
+            if member.kind != MemberKind::EnumMember {
+                return None;
+            }
+            // What follows a member that may not be compiled has one value or another.
+            let value = match (member.condition.is_empty(), member.has_value) {
+                (false, _) => None,
+                (true, true) => number(&member.body),
+                (true, false) => next,
+            };
+            next = value.and_then(|value| value.checked_add(1));
+            value.filter(|_| !member.has_value)
+        })
+        .collect()
+}
+
+/// A literal number.
+fn number(text: &str) -> Option<i128> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits.trim_start()));
+    let digits = digits.replace('_', "").to_ascii_lowercase();
+    let digits = digits.trim_end_matches(['u', 'l']);
+    let value = match (digits.strip_prefix("0x"), digits.strip_prefix("0b")) {
+        (Some(hex), _) => i128::from_str_radix(hex, 16).ok()?,
+        (_, Some(bits)) => i128::from_str_radix(bits, 2).ok()?,
+        _ => digits.parse().ok()?,
+    };
+    Some(if negative { -value } else { value })
+}
+
+/// A value on one line, cut where it is long.
+fn short(value: &str) -> String {
+    let line = one_line(value);
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::fixture::member;
+
+    #[test]
+    fn defaults_stand_behind_their_parameters() {
+        for (signature, body, expected) in [
+            ("void A(int a, string b)", "b = null\n{ }", "void A(int a, string b = null)"),
+            ("void A(int a, int b)", "a = 1\nb = 2", "void A(int a = 1, int b = 2)"),
+            ("(int a, int b) A(int a)", "a = 1\n=> (a, a)", "(int a, int b) A(int a = 1)"),
+            ("void A((int a, int b) a)", "a = default", "void A((int a, int b) a = default)"),
+            (
+                "void A([X(a, 1)] int a, T<a> b)",
+                "a = 1\nb = default",
+                "void A([X(a, 1)] int a = 1, T<a> b = default)",
+            ),
+            (
+                "int this[int at, int by] { get; }",
+                "by = 1\n=> at",
+                "int this[int at, int by = 1] { get; }",
+            ),
+            ("void A(int @in) where T : new()", "in = 3", "void A(int @in = 3) where T : new()"),
+            ("void A(int a)", "{ a = 3; }", "void A(int a)"),
+        ] {
+            assert_eq!(with_defaults(signature, body), expected);
+        }
+        let long = with_defaults("void A(string a)", &format!("a = \"{}\"", "x".repeat(200)));
+        assert_eq!(long.chars().count(), "void A(string a = )".len() + LONGEST + 1);
+    }
+
+    #[test]
+    fn ordinals_follow_numbers_that_are_known() {
+        let of = |values: &[&str]| {
+            let members: Vec<Member> = values
+                .iter()
+                .map(|value| Member {
+                    has_value: !value.is_empty() && *value != "#if",
+                    condition: if *value == "#if" { "X".to_owned() } else { String::new() },
+                    ..member(MemberKind::EnumMember, "A", "A", value.trim_start_matches("#if"))
+                })
+                .collect();
+            ordinals(members.iter())
+        };
+        assert_eq!(
+            of(&["", "", "0x10", "", "-3", ""]),
+            [Some(0), Some(1), None, Some(17), None, Some(-2)]
+        );
+        assert_eq!(of(&["1 << 2", "", "5", "#if", ""]), [None, None, None, None, None]);
+        assert_eq!(of(&["1_000UL", ""]), [None, Some(1001)]);
+    }
+}

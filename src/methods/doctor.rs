@@ -1,0 +1,93 @@
+//! `doctor`: what may be wrong with a workspace, and what mends it.
+
+use super::{AsTool, Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::{Style, printable};
+use producers::csharp::project::facts::Facts;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::doctor::{self, Finding, Level};
+use workbench::symbols::outputs::Outputs;
+use workbench::trust::Trusted;
+
+/// How many folders a user may watch.
+const WATCHES: &str = "/proc/sys/fs/inotify/max_user_watches";
+
+/// Say what may be wrong with the workspace, and what mends it: projects and their references, what was not evaluated, loose files,
+/// duplicates, names that lead nowhere, watch limits, store, trust, remote cache. Mends nothing.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Doctor {
+    /// Look at what was built alone, and count no names.
+    #[arg(long)]
+    #[serde(default)]
+    quick: bool,
+}
+
+/// The findings.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Findings {
+    findings: Vec<Finding>,
+    /// How many of them are problems.
+    problems: usize,
+}
+
+impl Method for Doctor {
+    const NAME: &'static str = "doctor";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::None;
+    type Answer = Findings;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Findings, Failed> {
+        let names = desk.names()?;
+        let (mut projects, mut resolved) = (0, 0);
+        for project in Outputs::read(desk, &["//projects/...:project".to_owned()])? {
+            let facts = project.bytes.and_then(|bytes| serde_json::from_slice::<Facts>(&bytes).ok());
+            projects += 1;
+            resolved += facts.map_or(0, |facts| facts.references.len());
+        }
+        let bound = match self.quick {
+            true => None,
+            false => Some(doctor::bound(desk, &names.symbols)?),
+        };
+        let health = desk.health()?;
+        let mut findings = doctor::projects(&health, projects, resolved);
+        let watches = std::fs::read_to_string(WATCHES).ok().and_then(|text| text.trim().parse().ok());
+        let context = desk.context;
+        let (workspace, session) = desk.open()?;
+        findings.extend(doctor::said(session, names.flaws.len())?);
+        findings.extend(bound.as_ref().map(doctor::names));
+        let trusted = Trusted::of(context.trusting(), &workspace.root);
+        findings.extend(doctor::surroundings(workspace, session, &trusted, watches)?);
+        Ok(Findings {
+            problems: findings.iter().filter(|one| one.level == Level::Problem).count(),
+            findings,
+        })
+    }
+
+    fn text(answer: &Findings) -> String {
+        Self::styled(answer, Style::plain())
+    }
+
+    fn styled(answer: &Findings, style: Style) -> String {
+        let width = answer.findings.iter().map(|one| one.topic.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for one in &answer.findings {
+            let word = match one.level {
+                Level::Good => style.dim("ok     "),
+                Level::Note => style.bold("note   "),
+                Level::Problem => style.yellow("problem"),
+            };
+            text.push_str(&format!("{word}  {:width$}  {}\n", one.topic, printable(&one.found)));
+            let indent = " ".repeat(width + 11);
+            for case in &one.cases {
+                text.push_str(&format!("{indent}  {}\n", printable(case)));
+            }
+            if let Some(mend) = &one.mend {
+                text.push_str(&format!("{indent}{} {}\n", style.dim("mend:"), printable(mend)));
+            }
+        }
+        text
+    }
+}

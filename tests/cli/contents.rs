@@ -1,0 +1,96 @@
+//! `outline` of what has types in it, `doctor`, and what is said where projects lost references.
+
+use crate::bench::Bench;
+
+#[test]
+fn outline_of_a_folder_a_namespace_and_a_project() {
+    let bench = Bench::memotree();
+    let outline = |symbol: &str| {
+        let ran = bench.run(&["outline", symbol, "--limit", "3"]);
+        assert_eq!(ran.code, 0, "{symbol}: {ran:?}");
+        ran.out
+    };
+    assert_eq!(
+        outline("src/MemoTree.Core/Caching"),
+        "# folder src/MemoTree.Core/Caching/: 1 type\nsrc/MemoTree.Core/Caching/LruCache.cs:6:14: public class MemoTree.Core.Caching.LruCache`2\n"
+    );
+    for name in ["MemoTree.Core.Exchange", "Exchange"] {
+        let out = outline(name);
+        assert!(
+            out.starts_with("# namespace MemoTree.Core.Exchange: 5 types\nsrc/MemoTree.Core/Exchange/"),
+            "{out}"
+        );
+        assert!(
+            out.ends_with("note: 3 of 5 are shown: raise the limit, or go on with the offset 3\n"),
+            "{out}"
+        );
+    }
+    // A namespace before the project of the same name, which is told.
+    let out = outline("MemoTree.Core");
+    assert!(out.starts_with("# namespace MemoTree.Core: "), "{out}");
+    assert!(
+        out.contains("\nnote: of this name there is also the project src/MemoTree.Core/MemoTree.Core.csproj\n"),
+        "{out}"
+    );
+    for name in ["MemoTree.Core.csproj", "src/MemoTree.Core/MemoTree.Core.csproj"] {
+        assert!(
+            outline(name).starts_with("# project src/MemoTree.Core/MemoTree.Core.csproj: "),
+            "{name}"
+        );
+    }
+    let file = bench.run(&["outline", "src/MemoTree.Core/NodeId.cs", "--json"]).json();
+    assert_eq!(
+        (&file["entries"][0]["path"], &file["entries"][0]["place"]["line"]),
+        (&"MemoTree.Core.NodeId".into(), &7.into())
+    );
+    assert!(file["total"].as_u64() > Some(9) && file["state"]["complete"] == true, "{file}");
+}
+
+#[test]
+fn a_project_that_lost_references_is_told_and_explained() {
+    let bench = Bench::memotree();
+    let healthy = bench.run(&["doctor", "--json"]).json();
+    let of = |answer: &serde_json::Value, topic: &str| {
+        let findings = answer["findings"].as_array().expect("findings").clone();
+        findings.into_iter().find(|one| one["topic"] == topic).unwrap_or_default()
+    };
+    assert_eq!(
+        (&of(&healthy, "references")["level"], &of(&healthy, "names")["level"]),
+        (&"good".into(), &"good".into()),
+        "{healthy}"
+    );
+    assert_eq!(bench.run(&["rdeps", "NodeId", "--json"]).json()["state"]["complete"], true);
+    let project = "src/MemoTree.Cli/MemoTree.Cli.csproj";
+    let text = std::fs::read_to_string(bench.root().join(project)).expect("a project");
+    bench.write(project, &text.replace("MemoTree.Core.csproj", "Gone.csproj"));
+    let line = "1 of 2 projects lost references";
+    let built = bench.run(&["build", "//types/...:deps"]);
+    assert!(built.err.contains(line) && built.err.lines().count() <= 15, "{built:?}");
+    let status = bench.run(&["status", "--notes"]);
+    assert!(
+        status.out.contains(line) && status.out.contains("warning[CS-PROJECT-REFERENCE]"),
+        "{status:?}"
+    );
+    let rdeps = bench.run(&["rdeps", "NodeId", "--json"]).json();
+    assert!(
+        rdeps["state"]["complete"] == false && rdeps["state"]["notes"].to_string().contains(line),
+        "{rdeps}"
+    );
+    let usages = bench.run(&["usages", "NodeStore.Get", "--json"]).json();
+    assert_eq!(usages["state"]["complete"], false, "{usages}");
+    // Of a type in another project all is known.
+    assert_eq!(bench.run(&["deps", "NodeId", "--json"]).json()["state"]["complete"], true);
+    let ill = bench.run(&["doctor", "--json"]).json();
+    let references = of(&ill, "references");
+    assert!(
+        references["level"] == "problem" && references["cases"][0].to_string().contains("Gone.csproj"),
+        "{ill}"
+    );
+    assert_eq!(of(&ill, "names")["level"], "problem", "{ill}");
+    let text = bench.run(&["doctor"]).out;
+    assert!(
+        text.contains("\nproblem  references  0 of 1 references between projects lead somewhere; 1 project lost some\n"),
+        "{text}"
+    );
+    assert!(text.contains("mend: add the missing project files"), "{text}");
+}

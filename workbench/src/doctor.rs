@@ -1,0 +1,404 @@
+//! The doctor: what may be wrong with a workspace, each finding with the line that mends it.
+//!
+//! It reads what was built and counts what was bound; it runs and mends nothing.
+
+use crate::health::Health;
+use crate::symbols::index::Symbols;
+use crate::symbols::outputs::{Outputs, SymbolError};
+use crate::trust::{foreign_owner, waiting};
+use crate::workspace::{WorkbenchError, Workspace};
+use engine::build::session::Session;
+use engine::store::Inventory;
+use engine::values::diagnostic::Diagnostic;
+use producers::command::Trust;
+use producers::csharp::deps::{Dependencies, dotnet};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Findings of one kind that are named; the others are counted.
+const NAMED: usize = 5;
+
+/// Names in a thousand that may lead to nothing a project sees before it is a problem.
+const USUAL_HIDDEN: usize = 10;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// As it should be.
+    Good,
+    /// Worth knowing.
+    Note,
+    /// Answers may lack something, or work is slower than it need be.
+    Problem,
+}
+
+/// A finding.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Finding {
+    /// What it is about: projects, references, evaluation, sdks, files, duplicates, syntax, names, usings, watch, store, trust, remote.
+    pub topic: String,
+    /// How bad it is.
+    pub level: Level,
+    /// What was found, in one sentence.
+    pub found: String,
+    /// Cases of it, the first few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cases: Vec<String>,
+    /// What mends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+impl Finding {
+    fn new(topic: &str, level: Level, found: impl Into<String>) -> Self {
+        Self {
+            topic: topic.to_owned(),
+            level,
+            found: found.into(),
+            cases: Vec::new(),
+            mend: None,
+        }
+    }
+
+    fn mend(mut self, mend: impl Into<String>) -> Self {
+        self.mend = Some(mend.into());
+        self
+    }
+
+    fn cases(mut self, all: impl IntoIterator<Item = String>) -> Self {
+        let all: Vec<String> = all.into_iter().collect();
+        let more = all.len().saturating_sub(NAMED);
+        self.cases = all.into_iter().take(NAMED).collect();
+        if more > 0 {
+            self.cases.push(format!("… {more} more; `cortex status --notes` prints all"));
+        }
+        self
+    }
+}
+
+/// What was said about a target or a project, as one line.
+fn case(said: &Diagnostic) -> String {
+    let place = said.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
+    let found = said.found.as_ref().map_or_else(String::new, |found| format!(": {found}"));
+    format!("{place}{}{found}", said.message)
+}
+
+/// Projects, references and what was not evaluated. There are `count` projects, and `resolved` references between them lead somewhere.
+pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> {
+    let (lost, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) = health.said.iter().partition(|said| said.code == "CS-PROJECT-REFERENCE");
+    let all = resolved + lost.len();
+    let projects = match count {
+        0 => Finding::new("projects", Level::Note, "there are no projects: all files see each other")
+            .mend("list their files in cortex.toml: [sources.projects] include = [\"**/*.csproj\", …]"),
+        count => Finding::new("projects", Level::Good, plural(count, "project")),
+    };
+    let references = format!("{resolved} of {all} references between projects lead somewhere");
+    let references = match lost.is_empty() {
+        true => Finding::new("references", Level::Good, references),
+        false => Finding::new(
+            "references",
+            Level::Problem,
+            format!("{references}; {} lost some", plural(health.lost.len(), "project")),
+        )
+        .cases(lost.into_iter().map(case))
+        .mend("add the missing project files to [sources.projects], or take the references out"),
+    };
+    let evaluation = match rest.is_empty() {
+        true => Finding::new("evaluation", Level::Good, "everything in them was evaluated"),
+        false => {
+            let what = plural(rest.len(), "construct");
+            Finding::new(
+                "evaluation",
+                Level::Problem,
+                format!("{what} of project files could not be evaluated"),
+            )
+            .cases(rest.into_iter().map(case))
+            .mend("say what they come to: [producer.project] params.properties = { NAME = \"VALUE\" }, or under params.projects.\"PATH\"")
+        }
+    };
+    vec![projects, references, evaluation]
+}
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// What producers said of files, types and SDKs: loose files, duplicates, files that do not parse.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchError> {
+    let mut by_code: BTreeMap<String, Vec<Diagnostic>> = BTreeMap::new();
+    for (label, remark) in session.remarks()? {
+        if session.graph.find(&label).is_some() {
+            for said in remark.said {
+                by_code.entry(said.code.clone()).or_default().push(said);
+            }
+        }
+    }
+    let of = |code: &str| by_code.get(code).map_or(&[][..], Vec::as_slice);
+    let mut found = Vec::new();
+    let sdks: BTreeSet<&str> = of("CS-PROJECT-SDK").iter().filter_map(|said| said.found.as_deref()).collect();
+    if !sdks.is_empty() {
+        let names = sdks.into_iter().collect::<Vec<_>>().join(", ");
+        let count = plural(of("CS-PROJECT-SDK").len(), "project");
+        let what = format!("what these SDKs set is not seen, in {count}: {names}");
+        found.push(
+            Finding::new("sdks", Level::Note, what)
+                .mend("say what they set, if it matters: [producer.project] params.properties = { NAME = \"VALUE\" }"),
+        );
+    }
+    let about = |topic: &str, codes: &[&str], good: &str, mend: &str| {
+        let all: Vec<&Diagnostic> = codes.iter().flat_map(|code| of(code)).collect();
+        let Some(first) = all.first() else {
+            return Finding::new(topic, Level::Good, good);
+        };
+        let mend = first.hint.clone().unwrap_or_else(|| mend.to_owned());
+        let more = all.iter().skip(1).map(|said| case(said));
+        Finding::new(topic, Level::Note, case(first)).cases(more).mend(mend)
+    };
+    found.push(about(
+        "files",
+        &["CS-LEFT-OUT"],
+        "projects compile all files",
+        "leave them out ([sources.csharp] exclude), or give them to a project: params.projects.\"PATH\" include",
+    ));
+    found.push(about(
+        "duplicates",
+        &["CS-DECLARED-TWICE", "CS-SAME-SYMBOL"],
+        "no type is declared twice",
+        "leave the copies out: [sources.csharp] exclude",
+    ));
+    found.push(match broken {
+        0 => Finding::new("syntax", Level::Good, "all files could be read"),
+        count => Finding::new(
+            "syntax",
+            Level::Problem,
+            format!("{} could not be read as a whole", plural(count, "file")),
+        )
+        .mend("`cortex status --notes` tells the places; files that are no C# of this workspace go to [sources.csharp] exclude"),
+    });
+    Ok(found)
+}
+
+/// What names in code were bound to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bound {
+    /// Names of types of the workspace.
+    pub workspace: usize,
+    /// Names of types of .NET.
+    pub outside: usize,
+    /// Names of packages, or of nowhere.
+    pub unknown: usize,
+    /// Those of the unknown names that a type of the workspace has which the project does not see, by its project and that of the type.
+    pub hidden: BTreeMap<(String, String), usize>,
+}
+
+/// Counts what the names of all types were bound to, each once a type.
+///
+/// # Errors
+/// When outputs cannot be read or are not of our making.
+pub fn bound<O: Outputs>(outputs: &mut O, symbols: &Symbols) -> Result<Bound, O::Error> {
+    let mut by_name: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for at in 0..symbols.len() {
+        by_name.entry(last_name(symbols.key(at))).or_default().push(at);
+    }
+    let mut counts = Bound::default();
+    for output in outputs.read(&["//types/...:deps".to_owned()])? {
+        let Some(bytes) = output.bytes else { continue };
+        let deps: Dependencies = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+        counts.workspace += deps.evidence.len();
+        let own = symbols.find(&deps.own).map(|at| symbols.row(at)).transpose()?;
+        let own = own.map_or_else(String::new, |row| row.assembly);
+        for name in &deps.external {
+            if dotnet::get(name).is_some() {
+                counts.outside += 1;
+                continue;
+            }
+            counts.unknown += 1;
+            // A type that is nested or has its whole name written elsewhere is another.
+            for &at in by_name.get(last_name(name)).map_or(&[][..], Vec::as_slice) {
+                let row = symbols.row(at)?;
+                let is_top = !symbols.key(at).contains('+');
+                if is_top && row.accessibility == "public" && !row.assembly.is_empty() && !own.is_empty() && row.assembly != own {
+                    *counts.hidden.entry((own.clone(), row.assembly)).or_default() += 1;
+                    break;
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// The last name of a type with its arity mark.
+fn last_name(name: &str) -> &str {
+    let symbol = name.split('@').next().unwrap_or(name);
+    symbol.rsplit(['.', '+', ':']).next().unwrap_or(symbol)
+}
+
+/// The share of names that resolve.
+pub fn names(bound: &Bound) -> Finding {
+    let all = bound.workspace + bound.outside + bound.unknown;
+    let share = (bound.workspace + bound.outside) as f64 * 100.0 / all.max(1) as f64;
+    let hidden: usize = bound.hidden.values().sum();
+    let found = format!(
+        "{share:.1} % of {all} names of types resolve: {} to the workspace, {} to .NET; {} are of packages or of nowhere",
+        bound.workspace, bound.outside, bound.unknown
+    );
+    if hidden == 0 {
+        return Finding::new("names", Level::Good, found);
+    }
+    let level = match hidden * 1000 > all * USUAL_HIDDEN {
+        true => Level::Problem,
+        false => Level::Note,
+    };
+    let mut pairs: Vec<(&(String, String), &usize)> = bound.hidden.iter().collect();
+    pairs.sort_by_key(|(pair, count)| (std::cmp::Reverse(**count), *pair));
+    let case = |((from, to), count): (&(String, String), &usize)| format!("{from} names {count} of {to}, which it does not reference");
+    Finding::new(
+        "names",
+        level,
+        format!("{found}; {hidden} of these have the name of a type that the project does not see"),
+    )
+    .cases(pairs.into_iter().map(case))
+    .mend("if they are meant: a ProjectReference, or [producer.project] params.properties where a condition hides it")
+}
+
+/// The watcher, the store, trust and the remote cache. `watches`: how many folders the system lets a user watch, where it tells.
+///
+/// # Errors
+/// When the manifest is wrong or the store cannot be read.
+pub fn surroundings(
+    workspace: &Workspace,
+    session: &Session,
+    trust: &dyn Trust,
+    watches: Option<u64>,
+) -> Result<Vec<Finding>, WorkbenchError> {
+    let folders = session.sources.standing().directories;
+    let mut found = Vec::new();
+    found.push(match watches {
+        None => Finding::new("watch", Level::Note, "how many folders may be watched is not known here"),
+        Some(most) if folders > most => Finding::new(
+            "watch",
+            Level::Problem,
+            format!("{folders} folders, and at most {most} may be watched"),
+        )
+        .mend(format!(
+            "sudo sysctl fs.inotify.max_user_watches={}",
+            (folders * 2).next_power_of_two()
+        )),
+        Some(most) => Finding::new("watch", Level::Good, format!("{folders} folders, at most {most} may be watched")),
+    });
+    found.push(match workspace.disk.as_ref() {
+        None => {
+            Finding::new("store", Level::Note, "there is no store: every command begins anew").mend("leave out --no-store, or build once")
+        }
+        Some(disk) => {
+            let usage = disk.usage()?;
+            let size = format!("{} MB in {}", usage.file_bytes / 1_000_000, disk.folder().display());
+            let most = workspace.manifest()?.store.max_size;
+            match (usage.set_aside_files, most) {
+                (0, Some(most)) if usage.file_bytes > most => {
+                    Finding::new("store", Level::Note, format!("{size}, more than max_size")).mend("cortex gc")
+                }
+                (0, _) => Finding::new("store", Level::Good, size),
+                (aside, _) => Finding::new(
+                    "store",
+                    Level::Problem,
+                    format!(
+                        "{size}; {} set aside as damaged",
+                        plural(usize::try_from(aside).unwrap_or(usize::MAX), "file")
+                    ),
+                )
+                .mend("look at them with `cortex store stats`, then delete them; `cortex store verify --repair` checks the present one"),
+            }
+        }
+    });
+    let manifest = workspace.manifest()?;
+    let programs = waiting(&manifest);
+    let waits = programs.iter().filter(|program| !trust.trusts(&program.definition)).count();
+    found.push(match (waits, foreign_owner(&workspace.root)) {
+        (0, None) => Finding::new("trust", Level::Good, format!("{} trusted", plural(programs.len(), "program"))),
+        (0, Some(owner)) => Finding::new("trust", Level::Note, format!("the workspace belongs to user {owner}")),
+        (waits, _) => Finding::new(
+            "trust",
+            Level::Problem,
+            format!("{} of this workspace may not run yet", plural(waits, "program")),
+        )
+        .mend("look with `cortex trust --list`, then `cortex trust`"),
+    });
+    found.push(match &manifest.remote {
+        None => Finding::new("remote", Level::Good, "no remote cache"),
+        Some(_) if workspace.remote_waits()? => Finding::new("remote", Level::Problem, "the remote cache is not used before it is trusted")
+            .mend("look with `cortex trust --list`, then `cortex trust`"),
+        Some(_) => Finding::new("remote", Level::Good, "the remote cache is used"),
+    });
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::samples::Sample;
+
+    const PROJECT: &str =
+        "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
+
+    fn with(items: &str) -> String {
+        PROJECT.replace("</Project>", &format!("<ItemGroup>{items}</ItemGroup></Project>"))
+    }
+
+    #[test]
+    fn references_that_lead_nowhere_are_found_and_mended() {
+        let lost = with("<ProjectReference Include=\"../Gone/Gone.csproj\" />");
+        let mut sample = Sample::of(&[("A/A.csproj", &lost), ("A/a.cs", "class A { }")]);
+        sample.read(&["//index:types".to_owned()]).expect("built");
+        let health = Health::read(sample.session()).expect("health");
+        let found = projects(&health, 1, 3);
+        let levels: Vec<(&str, Level)> = found.iter().map(|one| (one.topic.as_str(), one.level)).collect();
+        let expected = [
+            ("projects", Level::Good),
+            ("references", Level::Problem),
+            ("evaluation", Level::Good),
+        ];
+        assert_eq!(levels, expected);
+        assert_eq!(
+            found[1].found,
+            "3 of 4 references between projects lead somewhere; 1 project lost some"
+        );
+        assert!(
+            found[1].cases[0].starts_with("A/A.csproj: ") && found[1].cases[0].ends_with("Gone/Gone.csproj"),
+            "{:?}",
+            found[1]
+        );
+        assert!(found[1].mend.is_some());
+    }
+
+    #[test]
+    fn names_of_types_that_a_project_does_not_see_are_counted() {
+        let user = "class User { Thing thing; Unheard other; string text; Own own; }\nclass Own { }";
+        let found = |items: &str| {
+            let own = with(items);
+            let mut sample = Sample::of(&[
+                ("A/A.csproj", PROJECT),
+                ("A/a.cs", "public class Thing { }"),
+                ("B/B.csproj", &own),
+                ("B/b.cs", user),
+            ]);
+            let symbols = sample.names();
+            bound(&mut sample, &symbols).expect("counts")
+        };
+        let hidden = found("");
+        assert_eq!((hidden.workspace, hidden.unknown), (1, 2), "{hidden:?}");
+        assert_eq!(hidden.hidden, BTreeMap::from([(("B".to_owned(), "A".to_owned()), 1)]));
+        let told = names(&hidden);
+        assert_eq!(
+            (told.level, told.cases[0].as_str()),
+            (Level::Problem, "B names 1 of A, which it does not reference")
+        );
+        let seen = found("<ProjectReference Include=\"../A/A.csproj\" />");
+        assert_eq!((seen.workspace, seen.unknown, names(&seen).level), (2, 1, Level::Good), "{seen:?}");
+    }
+}

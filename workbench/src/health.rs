@@ -1,0 +1,118 @@
+//! The health of a workspace: which of its projects could not be evaluated as a whole, so that answers across them may lack something.
+//!
+//! A project *lost* references when one of them leads nowhere; it is read *in part* when an import, a condition or an item of it could not be
+//! evaluated: what stands there may be references too. Either makes a gap that answers about users of a symbol say. It reads the store only.
+
+use engine::build::session::Session;
+use engine::store::StoreError;
+use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::label::unescape;
+use engine::values::table::Table;
+use producers::csharp::project::index::ProjectRow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The table of projects.
+const PROJECTS: &str = "//index:projects";
+
+/// What says that a reference leads nowhere.
+const LOST: &str = "CS-PROJECT-REFERENCE";
+
+/// How the projects of a workspace stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// How many projects there are, as they were last counted; not counted where nothing is wrong.
+    pub projects: usize,
+    /// Those that lost references.
+    pub lost: BTreeSet<String>,
+    /// Those that were read in part.
+    pub partial: BTreeSet<String>,
+    /// What was said of them.
+    pub said: Vec<Diagnostic>,
+}
+
+impl Health {
+    /// Reads it. Where nothing is wrong no output is read.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn read(session: &Session) -> Result<Self, StoreError> {
+        let mut warnings: Vec<(Option<String>, Diagnostic)> = Vec::new();
+        for (label, remark) in session.remarks()? {
+            let project = project_of(&label);
+            // What was said of a project that is gone is not true of anything.
+            if project.is_none() && label != PROJECTS || session.graph.find(&label).is_none() {
+                continue;
+            }
+            let said = remark.said.into_iter().filter(|said| said.severity >= Severity::Warning);
+            warnings.extend(said.map(|said| (project.clone(), said)));
+        }
+        let mut health = Self::default();
+        if warnings.is_empty() {
+            return Ok(health);
+        }
+        let rows = projects(session)?;
+        health.projects = rows.len();
+        for (project, said) in warnings {
+            let file = said.place.as_ref().map_or("", |place| &place.file);
+            let reads = |path: &str, row: &ProjectRow| path == file || row.files.iter().any(|read| read == file);
+            let meant: Vec<String> = match project {
+                Some(project) if rows.contains_key(&project) => vec![project],
+                Some(_) => continue,
+                None => rows
+                    .iter()
+                    .filter(|(path, row)| reads(path, row))
+                    .map(|(path, _)| path.clone())
+                    .collect(),
+            };
+            let into = match said.code == LOST {
+                true => &mut health.lost,
+                false => &mut health.partial,
+            };
+            into.extend(meant);
+            health.said.push(said);
+        }
+        health.partial = health.partial.difference(&health.lost).cloned().collect();
+        health.said.sort();
+        health.said.dedup();
+        Ok(health)
+    }
+
+    /// The projects whose references may not all be known.
+    pub fn gaps(&self) -> BTreeSet<String> {
+        self.lost.union(&self.partial).cloned().collect()
+    }
+
+    /// The gaps in one sentence, where there are any.
+    pub fn line(&self) -> Option<String> {
+        let (lost, partial) = (self.lost.len(), self.partial.len());
+        let of = self.projects;
+        let projects = |count: usize| format!("{count} of {of} project{}", if of == 1 { "" } else { "s" });
+        match (lost, partial) {
+            (0, 0) => None,
+            (0, _) => Some(format!("{} could not be evaluated as a whole", projects(partial))),
+            (_, 0) => Some(format!("{} lost references", projects(lost))),
+            _ => Some(format!(
+                "{} lost references, and {partial} more could not be evaluated as a whole",
+                projects(lost)
+            )),
+        }
+    }
+}
+
+/// The project that a label of its evaluation or its files is about.
+fn project_of(label: &str) -> Option<String> {
+    let rest = label.strip_prefix("//projects/")?;
+    let project = rest.strip_suffix(":evaluation").or_else(|| rest.strip_suffix(":files"))?;
+    Some(unescape(project))
+}
+
+/// The projects that there are, as they were last found.
+fn projects(session: &Session) -> Result<BTreeMap<String, ProjectRow>, StoreError> {
+    let filed = session.graph.find(PROJECTS).and_then(|id| session.graph.node(id).result);
+    let Some(filed) = filed else { return Ok(BTreeMap::new()) };
+    let bytes = session.engine.store.output(&filed.output)?;
+    let table = bytes.as_deref().and_then(Table::open);
+    let rows = table.into_iter().flat_map(Table::rows);
+    let read = rows.filter_map(|(path, row)| Some((path.to_owned(), serde_json::from_slice(row).ok()?)));
+    Ok(read.collect())
+}

@@ -1,0 +1,232 @@
+//! The library: targets of a workspace for programs that do not start `cortex`. `examples/library.rs` shows it at work.
+//!
+//! A [`Library`] is cheap: each call opens the workspace as a command would, sees the sources as they are, and gives the store and the checkout back
+//! when it returns. Programs that the manifest names do not run and models are not asked, unless that is allowed.
+
+use crate::location::{StoreChoice, find_root};
+use crate::query::{answer, parse};
+use crate::trust::Trusting;
+use crate::workspace::{Access, Opening, WorkbenchError, Workspace};
+use engine::build::Options;
+use engine::build::explain::Explanation;
+use engine::build::query::NodeState;
+use engine::build::request::Request;
+use engine::build::session::Session;
+use engine::seams::producer::Cancel;
+use engine::store::disk::DiskOptions;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::Silent;
+use engine::values::pattern::PatternSet;
+use engine::watch::{Watch, WatchError, Watcher};
+use producers::llm::Limits;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A workspace, for programs.
+pub struct Library {
+    root: PathBuf,
+    store: StoreChoice,
+    /// Whose programs run: nobody's, unless set.
+    pub trust: Trusting,
+    /// What models may be asked: nothing, unless set.
+    pub limits: Limits,
+}
+
+/// The output of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Its label.
+    pub label: String,
+    /// Digest of the bytes.
+    pub digest: Digest,
+    /// The bytes; a table in one page.
+    pub bytes: Arc<[u8]>,
+}
+
+/// Why a call gives nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// The workspace cannot be used.
+    #[error(transparent)]
+    Workspace(#[from] WorkbenchError),
+    /// The sources cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// The label or query means nothing, or the target cannot be made: at least one reason.
+    #[error("{}", .0.iter().map(|why| why.message.as_str()).collect::<Vec<_>>().join("; "))]
+    Refused(Vec<Diagnostic>),
+}
+
+impl From<engine::build::engine::EngineError> for LibraryError {
+    fn from(error: engine::build::engine::EngineError) -> Self {
+        Self::Workspace(error.into())
+    }
+}
+
+type Result<T> = std::result::Result<T, LibraryError>;
+
+impl Library {
+    /// The workspace at or above a folder, and the store that results are filed in.
+    ///
+    /// # Errors
+    /// When there is no manifest.
+    pub fn open(folder: &Path, store: StoreChoice) -> Result<Self> {
+        let root = folder.canonicalize().ok().and_then(|folder| find_root(&folder));
+        Ok(Self {
+            root: root.ok_or_else(|| WorkbenchError::NoManifest(folder.to_owned()))?,
+            store,
+            trust: Trusting::Nothing,
+            limits: Limits {
+                max_calls: Some(0),
+                ..Limits::default()
+            },
+        })
+    }
+
+    /// The present output of the one target that a label means; what is not current of it is made.
+    ///
+    /// # Errors
+    /// When the label means none or several, or the target cannot be made.
+    pub fn get(&self, label: &str) -> Result<Output> {
+        let patterns = patterns(label)?;
+        let (_workspace, mut session) = self.session(Access::Build)?;
+        let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
+        let request = Request {
+            patterns: self::patterns(&label)?,
+            digest: Digest::of(format!("library\0{label}").as_bytes()),
+            options: Options {
+                jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+                ..Options::default()
+            },
+            list: true,
+            outputs: true,
+        };
+        let report = session.build(&request, &Silent, &Cancel::default())?;
+        let output = report
+            .roots
+            .first()
+            .and_then(|root| root.output)
+            .zip(report.outputs.into_iter().next().flatten());
+        let (digest, bytes) = output.ok_or(LibraryError::Refused(report.failures))?;
+        Ok(Output { label, digest, bytes })
+    }
+
+    /// The last output of the one target that a label means, current or not; `None` when it was never made.
+    ///
+    /// # Errors
+    /// When the label means none or several.
+    pub fn last(&self, label: &str) -> Result<Option<Output>> {
+        let patterns = patterns(label)?;
+        let (_workspace, mut session) = self.session(Access::Look)?;
+        let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
+        let Some(last) = session.last(&label)? else { return Ok(None) };
+        let bytes = session.engine.store.output(&last.filed.output).map_err(WorkbenchError::from)?;
+        Ok(bytes.map(|bytes| Output {
+            label,
+            digest: last.filed.output,
+            bytes,
+        }))
+    }
+
+    /// The state of the one target that a label means. Makes nothing.
+    ///
+    /// # Errors
+    /// When the label means none or several.
+    pub fn state(&self, label: &str) -> Result<NodeState> {
+        let patterns = patterns(label)?;
+        let (_workspace, mut session) = self.session(Access::Look)?;
+        let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
+        Ok(session.standing(&label)?.unwrap_or(NodeState::None))
+    }
+
+    /// Why the one target that a label means is in its state. Makes nothing.
+    ///
+    /// # Errors
+    /// When the label means none or several.
+    pub fn why(&self, label: &str) -> Result<Explanation> {
+        let patterns = patterns(label)?;
+        let (_workspace, mut session) = self.session(Access::Look)?;
+        session.explain(&patterns)?.map_err(LibraryError::Refused)
+    }
+
+    /// The labels that answer a query, as of `cortex query`. Makes nothing.
+    ///
+    /// # Errors
+    /// When the query is wrong.
+    pub fn query(&self, expr: &str) -> Result<Vec<String>> {
+        let query = parse(expr).map_err(|why| refused(Diagnostic::error("E_QUERY", why.message)))?;
+        let (_workspace, mut session) = self.session(Access::Look)?;
+        let answer = answer(&mut session, &query, false)?;
+        if !answer.refused.is_empty() {
+            return Err(LibraryError::Refused(answer.refused));
+        }
+        Ok(answer.nodes.iter().map(|node| node.label.to_string()).collect())
+    }
+
+    /// Hears of changes of the sources from now on.
+    ///
+    /// # Errors
+    /// When the folders cannot be watched.
+    pub fn watch(&self) -> Result<Changes> {
+        let workspace = self.workspace(Access::Look)?;
+        let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+        let watcher = Watcher::new(&workspace.root, &look.state.set_defs())?;
+        let watch = Watch::start(watcher, None, Box::new(|| {})).map_err(WatchError::from)?;
+        Ok(Changes { watch })
+    }
+
+    fn session(&self, access: Access) -> Result<(Workspace, Session)> {
+        let workspace = self.workspace(access)?;
+        let session = workspace.session()?;
+        Ok((workspace, session))
+    }
+
+    fn workspace(&self, access: Access) -> Result<Workspace> {
+        Ok(Workspace::open(Opening {
+            from: &self.root,
+            store: self.store.clone(),
+            options: DiskOptions {
+                purpose: "a program".to_owned(),
+                ..DiskOptions::default()
+            },
+            limits: self.limits.clone(),
+            trust: self.trust.clone(),
+            on_wait: Arc::new(|_: &str| {}),
+            access,
+            interrupts: true,
+            connect: None,
+            overlay: None,
+        })?)
+    }
+}
+
+/// Changes of the sources, as they are heard; it ends when the workspace is gone.
+pub struct Changes {
+    watch: Watch,
+}
+
+impl Iterator for Changes {
+    type Item = Vec<String>;
+
+    /// The paths of the next batch, once one came. None are named where more changed than was heard of.
+    fn next(&mut self) -> Option<Vec<String>> {
+        let batch = self.watch.batches().recv().ok()?;
+        Some(batch.paths.into_iter().collect())
+    }
+}
+
+fn patterns(label: &str) -> Result<PatternSet> {
+    PatternSet::parse(&[label.to_owned()]).map_err(|wrong| {
+        let wrong = wrong.into_iter();
+        LibraryError::Refused(
+            wrong
+                .map(|(_, why)| Diagnostic::error("E_LABEL", why.message).found(label))
+                .collect(),
+        )
+    })
+}
+
+fn refused(why: Diagnostic) -> LibraryError {
+    LibraryError::Refused(vec![why])
+}
