@@ -85,24 +85,12 @@ pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
     (!disk.is_collecting() && !disk.collected_at().is_some_and(lately)).then_some(max)
 }
 
-/// A command that filed so many results, as a first build does, leaves a file that is worth a copy.
-const MANY: u64 = 10_000;
-
-/// Copies a file that a command made grow much, if that makes it shorter and nobody waits for it.
-fn compact_if_grown(disk: &DiskStore) -> Result<(), StoreError> {
-    let has_grown = disk.take_filed() >= MANY;
-    if has_grown && !disk.is_wanted() && !disk.is_collecting() && disk.fill()?.is_wasteful() {
-        disk.compact()?;
-    }
-    Ok(())
-}
-
 /// Compacts a file that has grown much, and collects if [`is_due`].
 ///
 /// # Errors
 /// As [`collect`].
 pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
-    compact_if_grown(disk)?;
+    disk.compact_if_grown()?;
     let Some(max) = is_due(disk, limits, now) else {
         return Ok(None);
     };

@@ -15,8 +15,8 @@ use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry};
 use engine::store::disk::{DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
-use engine::store::records::{ActionRecord, Class, HistoryRecord, NewResult};
-use engine::store::{Commit, Inventory, Part, Store, ViewId};
+use engine::store::records::{ActionRecord, Class, HistoryRecord};
+use engine::store::{Inventory, Part, Store, ViewId};
 use engine::values::digest::{ActionKey, Digest};
 use engine::values::event::{Event, Observer};
 use engine::values::pattern::PatternSet;
@@ -494,77 +494,4 @@ fn versions_of_what_is_long_gone_go() {
     };
     let steps = [Step::Write(1, 1, 0), gc(0), Step::Delete(1, 1), Step::Build(1), gc(1)];
     steps.iter().for_each(|step| bench.step(step));
-}
-
-/// Commits grow a file beyond what is in it; a command that filed as many results as a first build leaves a copy.
-#[test]
-fn a_first_build_leaves_a_compact_file() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (disk, _) = DiskStore::open(folder.path(), DiskOptions::default()).expect("a store");
-    let output = |number: usize| -> Arc<[u8]> {
-        format!("{} of {number}", Digest::of(&number.to_le_bytes()))
-            .repeat(8)
-            .into_bytes()
-            .into()
-    };
-    let result = |number: usize| {
-        let blob = output(number);
-        NewResult {
-            key: ActionKey(Digest::of(format!("key {number}").as_bytes())),
-            record: ActionRecord {
-                output: Digest::of(&blob),
-                len: blob.len() as u64,
-                label: format!("//n/{number}:out"),
-                producer: "toy@1".to_owned(),
-                made_at: 1,
-                took_us: 1,
-                inputs: Vec::new(),
-                diagnostics: Vec::new(),
-                class: Class::Cheap,
-                spent: None,
-                notes: BTreeMap::new(),
-                parts: Vec::new(),
-            },
-            blob: Some(blob),
-            parts: Vec::new(),
-        }
-    };
-    let count = 12_000;
-    for first in (0..count).step_by(500) {
-        let results = (first..first + 500).map(result).collect();
-        let rows = (0..40u32)
-            .map(|row| {
-                (
-                    Part::Nodes,
-                    row.to_be_bytes().to_vec(),
-                    Some(output(first + row as usize).repeat(20)),
-                )
-            })
-            .collect();
-        let commit = Commit {
-            results,
-            rows,
-            ..Commit::default()
-        };
-        disk.commit(ViewId(1), commit).expect("room");
-    }
-    disk.release();
-    let before = disk.file_bytes();
-    let limits = engine::manifest::model::StoreLimits::default();
-    assert!(garbage::keep_within(&disk, &limits, 1).expect("a store").is_none());
-    disk.release();
-    let after = disk.file_bytes();
-    assert!(after < before / 4 * 3, "{after} of {before} bytes");
-    assert_eq!(disk.usage().expect("a store").actions, count as u64);
-    assert!((0..count).all(|number| disk.blob(&Digest::of(&output(number))).expect("a store").is_some()));
-    // What files little more is no reason for another copy.
-    disk.commit(
-        ViewId(1),
-        Commit {
-            results: vec![result(count)],
-            ..Commit::default()
-        },
-    )
-    .expect("room");
-    assert_eq!(disk.take_filed(), 1);
 }

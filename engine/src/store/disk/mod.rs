@@ -120,7 +120,7 @@ pub struct DiskStore {
     notes: Mutex<Notes>,
     /// Whether results were filed since it was opened.
     filed: AtomicBool,
-    /// How many, since that was asked last.
+    /// How many, since it was last asked whether the file has grown.
     fresh: AtomicU64,
     /// Blobs that lie beside those read lately.
     frames: block::Frames,
@@ -168,11 +168,6 @@ impl DiskStore {
     /// Whether results were filed by this handle: then the file may have grown.
     pub fn has_filed(&self) -> bool {
         self.filed.load(Relaxed)
-    }
-
-    /// How many results were filed by this handle since this was asked last.
-    pub fn take_filed(&self) -> u64 {
-        self.fresh.swap(0, Relaxed)
     }
 
     /// Closes the file and gives the lock back; the next call of anything opens it again. To be called before something slow, so that

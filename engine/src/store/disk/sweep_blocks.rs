@@ -56,11 +56,11 @@ impl DiskStore {
     }
 }
 
+/// A blob with its digest.
+type Found = (Digest, Arc<[u8]>);
+
 /// The blobs of these digests that are sound.
-fn read_blobs<'d>(
-    database: &dyn ReadableDatabase,
-    digests: impl Iterator<Item = &'d Digest>,
-) -> Result<Vec<(Digest, Arc<[u8]>)>, redb::Error> {
+fn read_blobs<'d>(database: &dyn ReadableDatabase, digests: impl Iterator<Item = &'d Digest>) -> Result<Vec<Found>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Vec::new());

@@ -7,7 +7,7 @@ use super::super::sweep::{Marks, Policy};
 use super::super::{DiskOptions, DiskStore};
 use crate::store::conformance::result;
 use crate::store::records::NewResult;
-use crate::store::{Commit, Store, ViewId};
+use crate::store::{Commit, Part, Store, ViewId};
 use proptest::prelude::*;
 use redb::{ReadableTable, ReadableTableMetadata};
 use std::collections::BTreeMap;
@@ -138,4 +138,34 @@ fn a_store_of_the_first_format_becomes_one_of_this() {
     drop(database);
     let store = opened(dir.path());
     assert!(store.verify().unwrap().is_sound() && more.iter().all(|result| is_there(&store, result)));
+}
+
+#[test]
+fn a_file_that_many_results_made_grow_is_copied_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = opened(dir.path());
+    let path = dir.path().join(super::super::folder::DATABASE);
+    let length = || {
+        store.release();
+        std::fs::metadata(&path).unwrap().len()
+    };
+    let count = 10_000;
+    for first in (0..count).step_by(500) {
+        // Rows that each commit replaces leave pages free, between those of results.
+        let rows = (0..40_u32).map(|row| (Part::Nodes, row.to_be_bytes().to_vec(), Some(vec![first as u8; 20_000])));
+        let commit = Commit {
+            results: (first..first + 500).map(|number| output(number, 90)).collect(),
+            rows: rows.collect(),
+            ..Commit::default()
+        };
+        store.commit(ViewId(1), commit).unwrap();
+    }
+    let before = length();
+    let is_wasteful = store.fill().unwrap().is_wasteful();
+    assert_eq!(store.compact_if_grown().unwrap(), is_wasteful);
+    assert!(is_wasteful && length() < before / 4 * 3, "{} of {before}", length());
+    assert!(store.verify().unwrap().is_sound());
+    assert!((0..count).step_by(97).all(|number| is_there(&store, &output(number, 90))));
+    file(&store, vec![output(count, 90)]);
+    assert!(!store.compact_if_grown().unwrap());
 }
