@@ -2,6 +2,9 @@
 """How far cortex's facts about real repositories agree with the C# compiler's.
 
   scripts/accuracy.sh REPO…             REPO is a folder with a git repository or a URL, @COMMIT behind it chooses a commit
+  scripts/accuracy.sh --panel           the repositories of scripts/panel.tsv at their commits; the worst of each half is printed
+    --half seen|unseen                  one half of the panel
+    --from DIR                          folder with clones named OWNER+NAME/repo, before github.com is asked
     --cortex PROGRAM                    default: target/release/cortex
     --work DIR                          where checkouts and facts go (default: scripts/.work/accuracy)
     --list CLASS [--limit N]            print the differences of one class as well; `--list help` names the classes
@@ -16,7 +19,9 @@ Files that the compiler (C# 12) finds syntax errors in are left out, with every 
 Columns: types found of the compiler's (+ extra ones); members found, with the same kind and signature; references to types of the
 workspace in signatures, bases, constraints and attributes, as (type, target, place), with wrong ones; occurrences of written type names
 in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones, and
-those that the compiler's own record leaves undecided: it has no packages, so what stands behind their types it cannot bind."""
+those that the compiler's own record leaves undecided: it has no packages, so what stands behind their types it cannot bind. The second
+table has the uses of members by kind: those that are told as certain, those that are told at all, and of the certain ones those that are right
+(where the compiler binds nothing at a place, they are not counted)."""
 
 import argparse
 import collections
@@ -44,8 +49,14 @@ CLASSES = {
     "pairs-missing": "pairs of types in bodies that cortex lacks",
     "pairs-wrong": "pairs of types in bodies that are not there",
     "pairs-undecided": "pairs of types in bodies that the compiler cannot tell without the packages (not counted)",
+    "uses-lost": "uses of members that cortex does not tell",
+    "uses-possible": "uses of members that cortex tells as possible",
+    "uses-wrong": "certain uses of members that are others",
     "syntax": "files that the compiler finds syntax errors in",
 }
+
+# Kinds of members whose uses are counted apart.
+KINDS = ["methods", "properties", "fields", "events", "constructors", "indexers", "operators"]
 
 
 READ = ["*.cs", "*.csproj", "*.sln", "*.slnx", "*.slnf", "*.props", "*.targets", "*.projitems", "*.shproj", ".gitignore", "cortex.toml"]
@@ -119,7 +130,12 @@ def facts_of_compiler(ours, target, work, name):
 def owned(theirs, ours):
     """The compiler's records without the types of files that another project owns: they are compared there."""
     linked = {(place(record), file) for record in ours if record["k"] == "project" for file in record.get("linked", [])}
-    foreign = {(place(record), record["id"]) for record in theirs if record["k"] == "type" and all((place(record), part) in linked for part in record["parts"])}
+    types = [record for record in theirs if record["k"] == "type"]
+    outside = lambda record: all((place(record), part) in linked for part in record["parts"])
+    home = {record["id"] for record in types if not outside(record)}
+    # What only another project's symbols declare is at home in that project.
+    mine = {(place(record), record["id"]) for record in ours if record["k"] == "type"}
+    foreign = {(place(record), record["id"]) for record in types if outside(record) and record["id"] in home and (place(record), record["id"]) not in mine}
     about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path"}
 
     def kept(record):
@@ -198,6 +214,66 @@ def line_of(target, file, offset, texts):
     if file not in texts:
         texts[file] = (target / file).read_bytes()
     return texts[file].count(b"\n", 0, offset) + 1
+
+
+def used(record):
+    """The type and the name of the member that a documentation identifier means, and its kind."""
+    path = record["to"][2:].split("(")[0]
+    owner, _, name = path.rpartition(".")
+    name = name.split("``")[0]
+    kind = {"P": "properties", "F": "fields", "E": "events"}.get(record["to"][0], "methods")
+    if name == "#ctor":
+        name, kind = ".ctor", "constructors"
+    elif name.startswith("op_"):
+        kind = "operators"
+    elif record["to"].startswith("P:") and "(" in record["to"]:
+        name, kind = "this[]", "indexers"
+    return f"{owner}#{name}", kind
+
+
+def compare_uses(ours, theirs, bad, row, differences):
+    """Places that use members: those of the compiler against those of cortex, by place."""
+    mine = collections.defaultdict(set)
+    for record in ours:
+        if record["k"] == "use":
+            mine[(record["p"], record["f"], record["l"], record["c"])].add((record["to"], record["maybe"]))
+    counts = {kind: [0, 0, 0, 0, 0] for kind in KINDS}  # all, certain, told; certain ones that are right, wrong
+    bound = collections.defaultdict(set)
+    for record in theirs:
+        if record["k"] != "use" or (place(record), record["f"]) in bad or record["to"][:2] == "T:" or record["u"] in ("cref", "implement", "override"):
+            continue
+        at = (place(record), record["f"], record["l"], record["c"])
+        if record["w"] != "s":
+            bound[at] |= {used({"to": to, "u": record["u"]}) for to in record["maybe"]} | {None}
+            continue
+        to, kind = used(record)
+        bound[at].add((to, kind))
+        found = mine.get(at, set())
+        name = to.rpartition("#")[2]
+        certain = (to, False) in found
+        told = certain or any(other.rpartition("#")[2] == name for other, _ in found)
+        counts[kind][0] += 1
+        counts[kind][1] += certain
+        counts[kind][2] += told
+        if not certain:
+            line = f"{record['f']}:{record['l']}:{record['c']}: {record['to']} ({record['u']})"
+            differences["uses-possible" if told else "uses-lost"].append(line)
+    for at, found in mine.items():
+        there = bound.get(at, set())
+        if not there or None in there:
+            continue
+        for to, maybe in found:
+            if maybe:
+                continue
+            right = next((kind for own, kind in there if own == to), None)
+            name = to.rpartition("#")[2]
+            other = next((kind for own, kind in there if own.rpartition("#")[2] == name), None)
+            if right:
+                counts[right][3] += 1
+            elif other:
+                counts[other][4] += 1
+                differences["uses-wrong"].append(f"{at[1]}:{at[2]}:{at[3]}: {to}, not {', '.join(sorted(own for own, _ in there))}")
+    row["uses"] = counts
 
 
 def share(found, all_):
@@ -306,6 +382,7 @@ def compare(name, target, ours, theirs, listed, report):
     row["pairs"] = (found, len(bodies), len(invented), len(own_bodies), len(undecided))
     differences["pairs-missing"] = [f"{spot(pair, True)}: {pair[1]} → {pair[2]} ({', '.join(sorted(bodies[pair]))})" for pair in sorted(bodies.keys() - own_bodies)]
     differences["pairs-wrong"] = [f"{where(pair[:2])}: {pair[1]} → {pair[2]}" for pair in invented]
+    compare_uses(ours, theirs, bad, row, differences)
     with open(report, "w", encoding="utf-8") as file:
         file.writelines(f"{kind} {line}\n" for kind in CLASSES for line in differences[kind])
     if listed:
@@ -315,6 +392,51 @@ def compare(name, target, ours, theirs, listed, report):
     return row
 
 
+PANEL = oracle.SCRIPTS / "panel.tsv"
+UNSEEN = 7
+
+
+def panel():
+    """The lines of the panel as (repository, commit, half), after checking that the unseen half follows its rule."""
+    text = PANEL.read_text(encoding="utf-8")
+    release = re.search(r"^# release (\S+)$", text, re.M).group(1)
+    rows = [tuple(line.split("\t")[:3]) for line in text.splitlines() if line and not line.startswith("#")]
+    drawn = sorted((name for name, _, half in rows if half != "seen"), key=lambda name: hashlib.sha256(f"{release} {name}".encode()).hexdigest())
+    if {name for name, _, half in rows if half == "unseen"} != set(drawn[:UNSEEN]):
+        sys.exit(f"{PANEL}: the unseen half of release {release} is {', '.join(sorted(drawn[:UNSEEN]))}")
+    return rows
+
+
+def chosen(args):
+    """What is measured: (what to clone, half)."""
+    for spec in args.repositories:
+        yield spec, ""
+    for name, commit, half in panel() if args.panel or args.half else []:
+        if half in ([args.half] if args.half else ["seen", "unseen"]):
+            local = args.source / name.replace("/", "+") / "repo" if args.source else None
+            yield f"{local if local and local.exists() else f'https://github.com/{name}.git'}@{commit}", half
+
+
+def print_uses(rows):
+    """The table of uses, and of each half the worst share of each kind."""
+    print("\n| repository | half | " + " | ".join(f"{kind}: certain / told / right" for kind in KINDS) + " |")
+    print("|---|---|" + "--:|" * len(KINDS))
+    percent = lambda part, whole: f"{100 * part / whole:.2f}" if whole else "–"
+    worst = collections.defaultdict(lambda: 100.0)
+    for name, half, row in rows:
+        cells = []
+        for kind in KINDS:
+            all_, certain, told, right, wrong = row["uses"][kind]
+            cells.append(f"{percent(certain, all_)} / {percent(told, all_)} / {percent(right, right + wrong)} % of {all_:,}")
+            for what, part, whole in (("certain", certain, all_), ("told", told, all_), ("right", right, right + wrong)):
+                if whole:
+                    worst[half, what] = min(worst[half, what], 100 * part / whole)
+        print(f"| {name} | {half} | " + " | ".join(cells) + " |")
+    for (half, what), value in sorted(worst.items()):
+        if half:
+            print(f"worst of the {half} half, {what}: {value:.2f} %")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repositories", nargs="*")
@@ -322,6 +444,9 @@ def main():
     parser.add_argument("--work", type=Path, default=oracle.SCRIPTS / ".work" / "accuracy")
     parser.add_argument("--list", choices=["help", *CLASSES])
     parser.add_argument("--kept", action="store_true")
+    parser.add_argument("--panel", action="store_true")
+    parser.add_argument("--half", choices=["seen", "unseen"])
+    parser.add_argument("--from", dest="source", type=Path)
     parser.add_argument("--limit", type=int, default=100)
     args = parser.parse_args()
     if args.list == "help":
@@ -331,20 +456,21 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     oracle.setup()
     rows = []
-    for spec in args.repositories:
+    for spec, half in chosen(args):
         name, target, commit = checkout(spec, work)
         ours = facts_of_cortex(args.cortex, target, work, name, args.kept)
         theirs = facts_of_compiler(ours, target, work, name)
         row = compare(name, target, ours, owned(theirs, ours), (args.list, args.limit) if args.list else None, work / f"{name}.differences.txt")
-        rows.append((name, commit, row))
+        rows.append((name, commit, half, row))
         print(f"{name}: {json.dumps(row['differences'])}", file=sys.stderr)
     print("| repository | commit | files | left out | types | headers | members | references | names in bodies | pairs in bodies |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|")
-    for name, commit, row in rows:
+    for name, commit, _, row in rows:
         types, members, refs, pairs = row["types"], row["members"], row["refs"], row["pairs"]
         wrong = f"{pairs[2]:,} wrong ({100 * pairs[2] / pairs[3] if pairs[3] else 0:.2f} %), {pairs[4]:,} undecided"
         print(f"| {name} | {commit} | {row['files']:,} | {row['syntax']} | {share(*types[:2])}, +{types[2]} | {share(*row['headers'])} | {share(*members[:2])}, +{members[2]}"
               f" | {share(*refs[:2])}, {refs[2]} wrong, {refs[3]} undecided | {share(*row['names'])} | {share(*pairs[:2])}, {wrong} |")
+    print_uses([(name, half, row) for name, _, half, row in rows])
 
 
 if __name__ == "__main__":

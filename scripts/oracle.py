@@ -102,8 +102,8 @@ def golden():
 
 def uses_of(records):
     """Golden lines: the places that name a member of the sources, as the compiler binds them, in order."""
-    places = ((r["l"], r["c"], r["t"], r["to"]) for r in records if r["k"] == "use" and r["w"] == "s" and r["to"][:2] in ("M:", "F:", "P:", "E:"))
-    return [json.dumps({"c": c, "l": l, "t": t, "to": to}, ensure_ascii=False) + "\n" for l, c, t, to in sorted(places)]
+    places = {(r["l"], r["c"], r["t"], r["to"], r["u"]) for r in records if r["k"] == "use" and r["w"] == "s" and r["u"] not in ("implement", "override") and r["to"][:2] in ("M:", "F:", "P:", "E:", "T:")}
+    return [json.dumps({"c": c, "l": l, "t": t, "to": to, "u": u}, ensure_ascii=False) + "\n" for l, c, t, to, u in sorted(places)]
 
 
 def shaped(records):

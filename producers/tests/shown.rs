@@ -9,6 +9,37 @@ use engine::seams::producer::Failure;
 use engine::values::diagnostic::Diagnostic;
 
 #[test]
+fn generated_code_is_summarised_when_asked_for() {
+    let files = [
+        ("src/Clock.cs", CLOCK),
+        (
+            "src/Texts.Designer.cs",
+            "namespace N; public class Texts { public string Hello() { return \"HELLOWORD\"; } }",
+        ),
+    ];
+    let desk = Desk::new("", &files);
+    let built = desk.build("//types/...:semantic");
+    assert_eq!(built.failures(), [""; 0]);
+    assert!(
+        built.asked.iter().all(|asked| !asked.whole.contains("HELLOWORD")),
+        "{:?}",
+        types(&built)
+    );
+    let (text, _) = desk.text("//types/N.Texts:semantic");
+    assert!(
+        text.contains("Source: withheld\n\nROLE:\nGenerated code: no model was asked.\n"),
+        "{text}"
+    );
+    let desk = Desk::new("params.generated = true", &files);
+    let built = desk.build("//types/N.Texts:semantic");
+    assert!(
+        built.asked.iter().any(|asked| asked.whole.contains("HELLOWORD")),
+        "{:?}",
+        types(&built)
+    );
+}
+
+#[test]
 fn no_secret_is_in_any_prompt() {
     let key = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
     let text = edited(

@@ -106,9 +106,7 @@ pub(crate) fn csharp_sources() -> SetDef {
     SetDef {
         name: "csharp".to_owned(),
         include: vec!["**/*.cs".to_owned()],
-        exclude: ["**/bin/**", "**/obj/**", "**/*.g.cs", "**/*.Designer.cs", "**/*.generated.cs"]
-            .map(str::to_owned)
-            .to_vec(),
+        exclude: ["**/bin/**", "**/obj/**"].map(str::to_owned).to_vec(),
         gitignore: true,
     }
 }
@@ -126,10 +124,10 @@ fn text(name: &str, csharp: bool) -> String {
     } else {
         "rulesets = []                         # no C# was found here; with some: rulesets = [\"csharp\"]"
     };
-    let generated = if csharp {
-        "# Generated code is left out by the ruleset; leave out more like this (given keys replace the ruleset's):\n\
+    let sources = if csharp {
+        "# Leave code out like this (given keys replace the ruleset's):\n\
          # [sources.csharp]\n\
-         # exclude = [\"**/bin/**\", \"**/obj/**\", \"**/*.g.cs\", \"third_party/**\"]\n\n"
+         # exclude = [\"**/bin/**\", \"**/obj/**\", \"third_party/**\"]\n\n"
     } else {
         ""
     };
@@ -139,7 +137,7 @@ fn text(name: &str, csharp: bool) -> String {
 name = {name}
 {rulesets}
 
-{generated}# Your own targets:
+{sources}# Your own targets:
 # [producer.wordcount]
 # uses = "command"
 # argv = ["wc", "-w", "{{in.text}}"]

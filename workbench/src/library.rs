@@ -171,8 +171,11 @@ impl Library {
     pub fn watch(&self) -> Result<Changes> {
         let workspace = self.workspace(Access::Look)?;
         let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-        let watcher = Watcher::new(&workspace.root, &look.state.set_defs())?;
-        let watch = Watch::start(watcher, None, Box::new(|| {})).map_err(WatchError::from)?;
+        let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
+        let watch = Watch::start(watcher, None, Box::new(|| {})).map_err(|error| WorkbenchError::Path {
+            path: workspace.root.clone(),
+            reason: format!("it cannot be watched: {error}"),
+        })?;
         Ok(Changes { watch })
     }
 

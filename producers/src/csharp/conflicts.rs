@@ -54,6 +54,7 @@ mod tests {
                 arity: 0,
                 assembly: String::new(),
                 files: vec![],
+                generated: false,
                 kind: "class".into(),
                 namespace: String::new(),
                 project: None,

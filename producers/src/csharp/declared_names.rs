@@ -37,16 +37,26 @@ impl<'t> Words<'t> {
         matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
     }
 
-    /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute. Of a list of attributes the
-    /// first and the last are known by their brackets.
-    pub fn is_constructed(self, at: usize) -> bool {
-        let before = at.checked_sub(1).map_or("", |before| self.at(before));
-        match self.at(at + 1) {
-            "(" => true,
-            "]" => matches!(before, "[" | ":" | ","),
-            "," => before == "[",
-            _ => false,
+    /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute, which stands in square
+    /// brackets and in none within these. `first` is where the declaration begins.
+    pub fn is_constructed(self, at: usize, first: usize) -> bool {
+        if self.at(at + 1) == "(" {
+            return true;
         }
+        let before = at.checked_sub(1).map_or("", |before| self.at(before));
+        if !matches!(self.at(at + 1), "," | "]") || !matches!(before, "[" | ":" | "," | "." | "::") {
+            return false;
+        }
+        let mut depth = 0_usize;
+        for before in (first..at).rev() {
+            match self.at(before) {
+                ")" | "]" | "}" => depth += 1,
+                "(" | "[" | "{" if depth > 0 => depth -= 1,
+                bracket @ ("(" | "[" | "{" | "<") if depth == 0 => return bracket == "[",
+                _ => {}
+            }
+        }
+        false
     }
 
     /// The token that is the name which a member or a delegate declares: the last such word outside of all brackets, before constraints and
@@ -154,12 +164,12 @@ mod tests {
 
     #[test]
     fn attributes_and_bases_with_arguments_call_constructors() {
-        let text = "[Foo, Foo] [x: Foo] [Foo(1)] class A(Foo[] a) : Foo(a), I<B, Foo>";
+        let text = "[Foo, Foo] [x: Foo] [Foo(1)] class A(Foo[] a) : Foo(a), I<B, Foo> [B(1, Foo), N.Foo, C]";
         let tokens = lex(text).tokens;
         let words = Words { text, tokens: &tokens };
-        let is_call = |at: &usize| words.word(*at) == "Foo" && words.is_constructed(*at);
+        let is_call = |at: &usize| words.word(*at) == "Foo" && words.is_constructed(*at, 0);
         let found: Vec<u32> = (0..tokens.len()).filter(is_call).map(|at| tokens[at].start).collect();
-        let expected = [1, 6, 15, 21, 48];
+        let expected = [1, 6, 15, 21, 48, 80];
         assert_eq!(found, expected);
     }
 

@@ -1,9 +1,10 @@
 //! The symbols for `#if` that a producer reads a file under: its parameter `defines` and its input of that name, a JSON list
-//! (`//files/P:defines`: those that are defined for the file and that it mentions).
+//! (`//files/P:defines`: those that are defined for the file and that it mentions). Behind the symbols stands a list for each further set
+//! that another project compiles the file under: the path of the project, then its symbols.
 
 use engine::seams::producer::{Failure, Inputs, ParamError, Params};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The symbols.
 ///
@@ -14,11 +15,67 @@ pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
         .map(str::to_owned)
         .collect();
     for input in inputs.all("defines") {
-        let more: Vec<String> = serde_json::from_slice(&input.bytes)
-            .map_err(|error| Failure::permanent(format!("input 'defines' is not a list of symbols: {error}")))?;
-        symbols.extend(more);
+        symbols.extend(read(&input.bytes)?.own);
     }
     Ok(symbols)
+}
+
+/// The symbols of a file as `//files/P:defines` holds them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileSymbols {
+    /// Those that its project defines.
+    pub own: Vec<String>,
+    /// Paths of other projects that compile it with other ones, and these.
+    pub others: Vec<(String, BTreeSet<String>)>,
+}
+
+/// Reads them.
+///
+/// # Errors
+/// When the bytes are no list of symbols.
+pub fn read(bytes: &[u8]) -> Result<FileSymbols, Failure> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Item {
+        Symbol(String),
+        Other(Vec<String>),
+    }
+    let items: Vec<Item> =
+        serde_json::from_slice(bytes).map_err(|error| Failure::permanent(format!("input 'defines' is not a list of symbols: {error}")))?;
+    let mut symbols = FileSymbols::default();
+    for item in items {
+        match item {
+            Item::Symbol(symbol) => symbols.own.push(symbol),
+            Item::Other(list) => {
+                let mut list = list.into_iter();
+                symbols.others.extend(list.next().map(|project| (project, list.collect())));
+            }
+        }
+    }
+    Ok(symbols)
+}
+
+/// Writes them: `own`, and by the symbols of each further set the path of its project.
+pub fn write(own: &[String], others: &BTreeMap<Vec<String>, String>) -> Vec<u8> {
+    let of_project = |(symbols, project): (&Vec<String>, &String)| -> Value {
+        let list = std::iter::once(project).chain(symbols);
+        list.map(|text| Value::from(text.as_str())).collect()
+    };
+    let own = own.iter().map(|symbol| Value::from(symbol.as_str()));
+    let items: Vec<Value> = own.chain(others.iter().map(of_project)).collect();
+    super::types::json(&items)
+}
+
+/// The further sets that other projects compile the file under.
+///
+/// # Errors
+/// When the input is not a list of symbols.
+pub fn others(inputs: &Inputs<'_>) -> Result<Vec<(String, BTreeSet<String>)>, Failure> {
+    let mut others = Vec::new();
+    for input in inputs.all("defines") {
+        others.extend(read(&input.bytes)?.others);
+    }
+    Ok(others)
 }
 
 /// Checks that `defines` is the only parameter and a list of symbols.

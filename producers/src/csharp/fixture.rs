@@ -20,6 +20,7 @@ pub(crate) fn decl(namespace: &str, path: &str) -> TypeDecl {
     let (name, arity) = last.split_once('`').unwrap_or((last, "0"));
     let arity: usize = arity.parse().expect("a number");
     TypeDecl {
+        of: None,
         namespace: namespace.into(),
         path: path.into(),
         name: name.into(),
@@ -72,6 +73,8 @@ pub(crate) fn file(types: Vec<TypeDecl>) -> Syntax {
         types,
         top_level: false,
         is_app: false,
+        is_generated: false,
+        friends: vec![],
     }
 }
 

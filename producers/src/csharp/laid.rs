@@ -27,14 +27,23 @@ impl<'t> Laid<'t> {
         let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file);
         let (mut at, mut there, mut failures) = (0, 0, 0);
         while at < tokens.len() && failures < MOST_FAILURES {
-            let meets = |there: usize| {
+            let is_end = |there: usize| range.get(there).is_some_and(|token| token.text(file) == ";");
+            let meets = |mut there: usize| {
                 let length = MEET.min(tokens.len() - at);
-                there + length <= range.len() && (0..length).all(|by| same(at + by, there + by))
+                (0..length).all(|by| {
+                    if by > 0 && is_end(there) && !same(at + by, there) {
+                        there = next_accessor(range, file, there);
+                    }
+                    there += 1;
+                    there <= range.len() && same(at + by, there - 1)
+                })
             };
             if there < range.len() && (at > 0 && same(at, there) || meets(there)) {
                 of_file[at] = Some(range[there]);
                 at += 1;
                 there += 1;
+            } else if at > 0 && is_end(there) {
+                there = next_accessor(range, file, there);
             } else if let Some(next) = (there..range.len()).find(|next| meets(*next)) {
                 there = next;
             } else {
@@ -65,7 +74,39 @@ impl<'t> Laid<'t> {
             let rest = text.get(start as usize..).unwrap_or("");
             rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '@')).collect()
         };
+        let sign = |text: &str, start: u32| text.get(start as usize..).and_then(|rest| rest.chars().next());
         let expected = word(self.body, place);
-        (!expected.is_empty() && expected == word(self.file, byte)).then_some(byte)
+        let is_there = match expected.is_empty() {
+            true => place > 0 && sign(self.body, place) == sign(self.file, byte),
+            false => expected == word(self.file, byte),
+        };
+        is_there.then_some(byte)
+    }
+}
+
+/// The token behind the semicolon at `at` and what may stand before the next accessor: canonical text has none of these.
+fn next_accessor(tokens: &[Token], file: &str, mut at: usize) -> usize {
+    let text = |at: usize| tokens.get(at).map_or("", |token| token.text(file));
+    at += 1;
+    loop {
+        match text(at) {
+            "public" | "private" | "protected" | "internal" | "readonly" => at += 1,
+            "[" => {
+                let mut depth = 0_usize;
+                let close = (at..tokens.len()).find(|at| {
+                    match text(*at) {
+                        "[" => depth += 1,
+                        "]" => depth -= 1,
+                        _ => {}
+                    }
+                    depth == 0
+                });
+                match close {
+                    Some(close) => at = close + 1,
+                    None => return at,
+                }
+            }
+            _ => return at,
+        }
     }
 }

@@ -116,6 +116,12 @@ impl Layout {
         self.other_framework.contains(file)
     }
 
+    /// The project that compiles a declaration: the one it says, or the one that its file belongs to.
+    pub fn compiler(&self, of: Option<&str>, file: &str) -> Option<usize> {
+        let named = of.and_then(|path| self.projects.iter().position(|project| project.path == path));
+        named.or_else(|| self.owner(file))
+    }
+
     /// The project a file belongs to.
     pub fn owner(&self, file: &str) -> Option<usize> {
         match &self.owners {

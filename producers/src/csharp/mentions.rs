@@ -147,7 +147,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 6)
+        ProducerId::new("csharp/mentions", 7)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -229,7 +229,8 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         MemberKind::Indexer => "i",
         MemberKind::EnumMember => "e",
         MemberKind::Field | MemberKind::Constant | MemberKind::Property | MemberKind::Event => "p",
-        MemberKind::Finalizer | MemberKind::Operator | MemberKind::Conversion => return None,
+        MemberKind::Operator | MemberKind::Conversion => "o",
+        MemberKind::Finalizer => return None,
     };
     if member.name.contains('.') && member.kind != MemberKind::Constructor {
         // An explicit implementation is called by the interface's name for it.
@@ -242,6 +243,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
             ("x", MemberKind::Property) if is_static => "xspt".to_owned(),
             ("x", MemberKind::Property) => "xsp".to_owned(),
             ("x", _) if of_block && is_static => "xst".to_owned(),
+            ("o", MemberKind::Conversion) => "oc".to_owned(),
             ("e" | "x", _) => format!("{letter}s"),
             _ => format!("{letter}{}", if is_static { "s" } else { "" }),
         },

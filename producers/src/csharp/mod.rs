@@ -24,6 +24,8 @@ mod escapes;
 pub(crate) mod fixture;
 #[cfg(test)]
 mod fold_tests;
+mod friends;
+mod generated;
 pub mod graph;
 pub mod groups;
 pub mod hashes;
@@ -57,6 +59,8 @@ pub mod syntax_table;
 pub mod types;
 mod undecided;
 pub mod usages;
+#[cfg(test)]
+mod uses_property_tests;
 #[cfg(test)]
 mod uses_tests;
 pub mod variants;

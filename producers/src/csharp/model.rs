@@ -248,6 +248,9 @@ pub struct TypeDecl {
     /// The signature with the attributes of parameters and type parameters in their places; empty when there are none.
     #[n(16)]
     pub attributed: String,
+    /// Path of the project that compiles it, where the one that owns the file does not: it has other symbols.
+    #[n(17)]
+    pub of: Option<String>,
 }
 
 impl TypeDecl {
@@ -311,4 +314,10 @@ pub struct Syntax {
     /// Whether it is a file-based app, compiled alone: a `#!` line begins it, or it has `#:` lines.
     #[n(4)]
     pub is_app: bool,
+    /// Whether the file is marked as generated code.
+    #[n(5)]
+    pub is_generated: bool,
+    /// Assemblies that see internal types of the one that compiles it.
+    #[n(6)]
+    pub friends: Vec<String>,
 }

@@ -7,7 +7,7 @@ use minicbor::{Decode, Encode};
 use std::collections::{BTreeSet, HashSet};
 
 /// Raised whenever the same syntax may give other [`Names`].
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 5;
 
 /// One type declaration as an index sees it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
@@ -40,6 +40,9 @@ pub struct NamedType {
     /// Base list as written, canonical, in written order.
     #[n(8)]
     pub bases: Vec<String>,
+    /// Path of the project that compiles it, where the one that owns the file does not.
+    #[n(9)]
+    pub of: Option<String>,
 }
 
 /// What indexes need of one file.
@@ -60,6 +63,12 @@ pub struct Names {
     /// Whether the file is compiled alone unless a project compiles it.
     #[n(4)]
     pub is_app: bool,
+    /// Whether the file is marked as generated code.
+    #[n(5)]
+    pub is_generated: bool,
+    /// Assemblies that see internal types of the one that compiles it.
+    #[n(6)]
+    pub friends: Vec<String>,
 }
 
 /// The projection.
@@ -83,6 +92,7 @@ pub fn names(syntax: &Syntax) -> Names {
             is_partial: decl.modifiers.iter().any(|modifier| modifier == "partial"),
             is_static: decl.modifiers.iter().any(|modifier| modifier == "static"),
             bases: decl.bases.clone(),
+            of: decl.of.clone(),
         })
         .collect();
     types.sort();
@@ -108,6 +118,8 @@ pub fn names(syntax: &Syntax) -> Names {
         namespaces: namespaces.into_iter().collect(),
         top_level: syntax.top_level,
         is_app: syntax.is_app,
+        is_generated: syntax.is_generated,
+        friends: syntax.friends.clone(),
     }
 }
 

@@ -30,7 +30,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 5)
+        ProducerId::new("csharp/symbols", 7)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -84,7 +84,7 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
             let (_, entry) = entries
                 .entry(key)
                 .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, (file, names.is_app), layout)));
-            for project in layout.also(file) {
+            for project in layout.also(file).iter().filter(|_| decl.of.is_none()) {
                 if let Err(at) = entry.also.binary_search(project) {
                     entry.also.insert(at, project.clone());
                 }
@@ -119,7 +119,7 @@ fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): (&str, bool
         id: row.id.clone(),
         key: key.to_owned(),
         namespace: row.namespace.clone(),
-        project: layout.owner(file).map(|at| layout.projects[at].path.clone()),
+        project: layout.compiler(decl.of.as_deref(), file).map(|at| layout.projects[at].path.clone()),
     }
 }
 
@@ -137,6 +137,7 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             .or_default()
             .extend(globals.map(|using| (using.alias.clone(), using.target.clone(), using.is_static)));
     }
+    let friends = friends(files, layout);
     let mut strays: BTreeMap<Option<usize>, Vec<&str>> = BTreeMap::new();
     for (file, owner) in layout.strays() {
         strays.entry(owner).or_default().push(file);
@@ -157,7 +158,17 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
                 types,
             }
         });
+        let sees = |path: &&String| {
+            let assembly = project.map_or("", |project| project.assembly.as_str()).to_lowercase();
+            friends.get(path.as_str()).is_some_and(|friends| friends.contains(&assembly))
+        };
         let row = Globals {
+            friends: project
+                .into_iter()
+                .flat_map(|project| &project.references)
+                .filter(sees)
+                .cloned()
+                .collect(),
             project: project.map(|project| project.path.clone()),
             references: project.map(|project| project.references.clone()).unwrap_or_default(),
             usings: usings.collect(),
@@ -170,6 +181,30 @@ fn global_usings(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout
             index.globals.insert(place.to_owned(), row);
         }
     }
+}
+
+/// By path of a project the assemblies that see its internal types, in lower case.
+fn friends<'l>(files: &[(&str, Names)], layout: &'l Layout) -> BTreeMap<&'l str, BTreeSet<String>> {
+    let mut friends: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for project in &layout.projects {
+        let named = project.internals_visible_to.iter();
+        let names = named.map(|name| name.split(',').next().unwrap_or_default().trim().to_lowercase());
+        friends.entry(&project.path).or_default().extend(names);
+    }
+    for (file, names) in files.iter().filter(|(_, names)| !names.friends.is_empty()) {
+        let owner = layout.owner(file).map(|at| layout.projects[at].path.as_str());
+        let also = layout
+            .also(file)
+            .iter()
+            .filter_map(|path| layout.projects.iter().find(|project| project.path == *path));
+        for path in owner.into_iter().chain(also.map(|project| project.path.as_str())) {
+            friends
+                .entry(path)
+                .or_default()
+                .extend(names.friends.iter().map(|name| name.to_lowercase()));
+        }
+    }
+    friends
 }
 
 /// Fills in ancestors: bases with nested types, nearest first.

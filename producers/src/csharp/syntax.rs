@@ -4,12 +4,13 @@
 //! Symbols for `#if` come from the input `defines`, usually `//files/P:defines`, which holds only those that matter to the file, and
 //! from the parameter of that name.
 
-use super::model::Tier;
+use super::model::{Syntax, Tier, TypeDecl};
 use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
+use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 10;
 
 /// Adds the producer.
 pub fn register(registry: &mut Registry) {
@@ -17,6 +18,19 @@ pub fn register(registry: &mut Registry) {
 }
 
 pub use super::syntax_table::{decode, encode};
+
+/// Most sets of symbols beyond its own that a file is read under.
+const MOST_PROJECTS: usize = 8;
+
+/// Adds the types that only another project compiles: those that the file does not declare under its own symbols.
+fn add_types(syntax: &mut Syntax, other: Syntax, project: &str) {
+    let known: BTreeSet<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
+    let added = other.types.into_iter().filter(|decl| !known.contains(&decl.symbol()));
+    syntax.types.extend(added.map(|decl| TypeDecl {
+        of: Some(project.to_owned()),
+        ..decl
+    }));
+}
 
 struct SyntaxProducer;
 
@@ -38,10 +52,14 @@ impl Producer for SyntaxProducer {
         let defines = defines::given(inputs)?;
         let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
         let refused = text.is_empty() && unread.is_some();
-        let (syntax, mut diagnostics) = match refused {
+        let (syntax, diagnostics) = match refused {
             true => (parse::nothing(Tier::Nothing), Vec::new()),
             false => parse::read(&text, &defines, file),
         };
+        let (mut syntax, mut diagnostics) = (syntax, diagnostics);
+        for (project, symbols) in defines::others(inputs)?.iter().filter(|_| !refused).take(MOST_PROJECTS) {
+            add_types(&mut syntax, parse::read(&text, symbols, file).0, project);
+        }
         diagnostics.splice(0..0, unread);
         Ok(Output {
             bytes: encode(&syntax),
@@ -55,6 +73,26 @@ impl Producer for SyntaxProducer {
 mod tests {
     use super::super::fixture::{blob, run};
     use super::*;
+
+    #[test]
+    fn types_that_only_another_project_compiles_are_there() {
+        let text = "class A { }\n#if OTHER\nclass B { class C { } }\n#else\nclass D { }\n#endif\n";
+        let of = |defines: &str| {
+            let roles = vec![("bytes", vec![blob("", text)]), ("defines", vec![blob("", defines)])];
+            let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");
+            let syntax = decode(&output.bytes).expect("a syntax");
+            let types = syntax.types.iter();
+            types
+                .map(|decl| format!("{} {}", decl.symbol(), decl.of.as_deref().unwrap_or("own")))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of("[]"), ["A own", "D own"]);
+        assert_eq!(
+            of(r#"[["Q/Q.csproj","OTHER"]]"#),
+            ["A own", "D own", "B Q/Q.csproj", "B+C Q/Q.csproj"]
+        );
+        assert_eq!(of(r#"["OTHER",["Q/Q.csproj"]]"#), ["A own", "B own", "B+C own", "D Q/Q.csproj"]);
+    }
 
     #[test]
     fn what_is_no_text_is_said_to_have_given_nothing() {

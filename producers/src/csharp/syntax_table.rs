@@ -120,7 +120,10 @@ pub fn encode(syntax: &Syntax) -> Vec<u8> {
     }
     let mut rows: BTreeMap<&str, Vec<u8>> = types.iter().map(|(symbol, row)| (*symbol, cbor(row))).collect();
     rows.insert(USINGS, cbor(&syntax.usings));
-    rows.insert(FILE, cbor(&(syntax.tier, syntax.top_level, syntax.is_app)));
+    rows.insert(
+        FILE,
+        cbor(&(syntax.tier, syntax.top_level, syntax.is_app, syntax.is_generated, &syntax.friends)),
+    );
     rows.insert(PLACES, cbor(&starts));
     write_table(&rows)
 }
@@ -155,7 +158,8 @@ fn read<'b, T: Decode<'b, ()>>(table: &Table<'b>, key: &str) -> Result<Option<T>
 pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
     let table = Table::open(bytes).ok_or_else(|| foreign("it is no table"))?;
     let lacks = |what: &str| foreign(format!("it has no row {what}"));
-    let (tier, top_level, is_app): (Tier, bool, bool) = read(&table, FILE)?.ok_or_else(|| lacks(FILE))?;
+    type Of = (Tier, bool, bool, bool, Vec<String>);
+    let (tier, top_level, is_app, is_generated, friends): Of = read(&table, FILE)?.ok_or_else(|| lacks(FILE))?;
     let starts: Vec<Start> = read(&table, PLACES)?.ok_or_else(|| lacks(PLACES))?;
     let mut parts: FxHashMap<&str, std::vec::IntoIter<TypeDecl>> = FxHashMap::default();
     for (key, row) in table.rows().filter(|(key, _)| !key.starts_with(':')) {
@@ -175,6 +179,8 @@ pub fn decode(bytes: &[u8]) -> Result<Syntax, Failure> {
         types,
         top_level,
         is_app,
+        is_generated,
+        friends,
     })
 }
 

@@ -29,6 +29,9 @@ pub struct TypeRow {
     pub assembly: String,
     /// Files with a part of it, sorted.
     pub files: Vec<String>,
+    /// Whether all of it is in files that are marked as generated code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub generated: bool,
     /// Type identifier.
     pub id: String,
     /// `class`, `record struct` …
@@ -69,11 +72,13 @@ struct Found {
     parts: u32,
     /// Whether all of them say `partial`.
     partial: bool,
+    /// Whether all of them are generated.
+    generated: bool,
 }
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 5)
+        ProducerId::new("csharp/types", 7)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -117,6 +122,8 @@ fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(Strin
             let outermost = named.path.split('+').next().unwrap_or(&named.path);
             let scope = if of_file.contains(&(named.namespace.as_str(), outermost)) {
                 Scope::File(file)
+            } else if named.of.is_some() {
+                layout.compiler(named.of.as_deref(), file).map_or(owner, Scope::Project)
             } else {
                 owner
             };
@@ -130,9 +137,11 @@ fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(Strin
                     files: BTreeSet::new(),
                     parts: 0,
                     partial: true,
+                    generated: true,
                 });
             part.parts += 1;
             part.partial &= named.is_partial;
+            part.generated &= names.is_generated;
             // One part may leave out what another writes; what is written is never less than the default.
             part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
@@ -207,6 +216,7 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
                 arity: part.arity,
                 assembly: project.map_or_else(String::new, |project| project.assembly.clone()),
                 files: part.files.iter().cloned().collect(),
+                generated: part.generated,
                 id: format!("T_{}", id.text),
                 kind: kind_word(part.kind).to_owned(),
                 namespace: part.namespace.clone(),

@@ -37,6 +37,10 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
             ")" | "]" | "}" => _ = around.pop(),
             _ => {}
         }
+        if let Some(there) = laid.of_file[at].filter(|_| at >= first && laid.tokens[at].kind == Kind::Text) {
+            found.extend(in_text(word, laid.tokens[at].start, uses, locals).map(|(name, by)| (name, there.start + by)));
+            continue;
+        }
         let Some(there) = laid.of_file[at].filter(|_| at >= first && !is_decided && is_word(at) && !is_reserved(word)) else {
             continue;
         };
@@ -64,6 +68,37 @@ pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet
         }
     }
     found
+}
+
+/// The names in the values of an interpolated text that stands at `start`, which no use tells of, each with its byte in the text.
+fn in_text<'t>(text: &'t str, start: u32, uses: &'t [Use], locals: &'t FxHashSet<String>) -> impl Iterator<Item = (&'t str, u32)> {
+    let is_interpolated = text.trim_start_matches('@').starts_with('$');
+    let (mut depth, mut at, mut found) = (0_usize, 0, Vec::new());
+    while is_interpolated && at < text.len() {
+        let rest = &text[at..];
+        let c = rest.chars().next().unwrap_or(' ');
+        match c {
+            '{' if depth == 0 && rest.starts_with("{{") && !text.starts_with("$$") => at += 1,
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ if depth > 0 && (c.is_alphabetic() || c == '_') => {
+                let length = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+                let (word, before) = (&rest[..length], text[..at].trim_end().chars().next_back().unwrap_or(' '));
+                let is_decided = uses.iter().any(|used| used.place == start + at as u32);
+                // Behind a colon stands a form, behind a quote a text.
+                let is_value =
+                    before == '.' || !(locals.contains(word) || is_contextual(word) || matches!(before, ':' | '"' | '\'' | '\\'));
+                if is_value && !is_decided && !is_reserved(word) {
+                    found.push((word, at as u32));
+                }
+                at += length;
+                continue;
+            }
+            _ => {}
+        }
+        at += c.len_utf8();
+    }
+    found.into_iter()
 }
 
 /// Words that mean something where they stand, which no member is called by in code that cannot be read.

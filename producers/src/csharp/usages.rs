@@ -62,7 +62,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 9)
+        ProducerId::new("csharp/usages", 10)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -426,7 +426,7 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
                     for (key, at) in named {
                         places.entry(key).or_default().insert(file.place(file.tokens[at].start));
                     }
-                    if words.is_constructed(at) {
+                    if words.is_constructed(at, range.start) {
                         let place = Place {
                             kind: UseKind::Construct,
                             ..file.place(file.tokens[at].start)

@@ -18,6 +18,8 @@ struct Bound {
     #[serde(rename = "t")]
     name: String,
     to: String,
+    #[serde(rename = "u")]
+    does: String,
 }
 
 impl Bound {
@@ -25,12 +27,20 @@ impl Bound {
     fn member(&self) -> (&str, &str) {
         let path = self.to[2..].split('(').next().unwrap_or_default();
         let (owner, name) = path.rsplit_once('.').unwrap_or(("", path));
-        (owner, name.split("``").next().unwrap_or(name))
+        let name = name.split("``").next().unwrap_or(name);
+        (
+            owner,
+            match name {
+                "#ctor" => ".ctor",
+                "Item" if self.name == "[" => "this[]",
+                name => name,
+            },
+        )
     }
 }
 
-/// The type and the member that a place uses, and whether another type may be meant.
-type FoundUse = (String, String, bool);
+/// The type and the member that a place uses, whether another type may be meant, and what is done with it.
+type FoundUse = (String, String, bool, &'static str);
 
 fn fixtures() -> BTreeMap<String, (PathBuf, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/csharp");
@@ -63,31 +73,34 @@ fn no_use_of_a_member_is_lost() {
                 let found: Vec<Place> = serde_json::from_slice(value).expect("places");
                 for place in found {
                     let owner = owner.replace('+', ".");
-                    let known = (owner, member.to_owned(), place.elsewhere);
+                    let known = (owner, member.to_owned(), place.elsewhere, place.kind.word());
                     places.entry((place.line, place.column)).or_default().insert(known);
                 }
             }
         }
         let types: BTreeSet<String> = world.keys().iter().map(|key| key.replace('+', ".")).collect();
-        for use_ in bound
-            .iter()
-            .filter(|use_| types.contains(use_.member().0) && !use_.to.contains("#ctor"))
-        {
+        for use_ in bound.iter().filter(|use_| types.contains(use_.member().0)) {
             all += 1;
             let (owner, member) = use_.member();
             let at = places.get(&(use_.line, use_.column));
-            let is = |(found, name, elsewhere): &&FoundUse| name == member && found == owner && !elsewhere;
-            let may = |(found, name, elsewhere): &&FoundUse| name == member && (found == "?" || *elsewhere || found == owner);
+            let is = |(found, name, elsewhere, _): &&FoundUse| name == member && found == owner && !elsewhere;
+            let may = |(found, name, elsewhere, _): &&FoundUse| name == member && (found == "?" || *elsewhere || found == owner);
             let place = format!("{name}:{}:{} {}", use_.line, use_.column, use_.to);
             match at {
-                Some(at) if at.iter().any(|found| is(&found)) => certain += 1,
+                Some(at) if at.iter().any(|found| is(&found)) => {
+                    certain += 1;
+                    let kinds: BTreeSet<&str> = at.iter().filter(is).map(|(.., does)| *does).collect();
+                    if !kinds.contains(use_.does.as_str()) {
+                        differences.push(format!("{kinds:?}, not {} {place}", use_.does));
+                    }
+                }
                 Some(at) if at.iter().any(|found| may(&found)) => differences.push(format!("possible {place}")),
                 _ => differences.push(format!("lost {place}")),
             }
             let wrong = at
                 .into_iter()
                 .flatten()
-                .filter(|(found, name, elsewhere)| found != "?" && !elsewhere && name == &use_.name && found != owner);
+                .filter(|(found, name, elsewhere, _)| found != "?" && !elsewhere && name == &use_.name && found != owner);
             differences.extend(wrong.map(|(found, ..)| format!("wrong {place}: {found}")));
         }
     }

@@ -10,8 +10,8 @@ use super::document;
 use super::evidence::{self, Names};
 use super::room::Rooms;
 use super::shrink;
-use super::slots::{Slot, WITHHELD};
-use super::subject::{Subject, short, type_key};
+use super::slots::Slot;
+use super::subject::{Subject, Withholding, short, type_key};
 use super::talk::{Made, Talk};
 use super::wishes::Wishes;
 use crate::llm::Ask;
@@ -127,8 +127,9 @@ fn finish(
             }
         }
     }
-    for key in subject.withheld.keys() {
-        let none = wishes.sections.iter().map(|section| (section.name.clone(), WITHHELD.to_owned()));
+    for (key, withholding) in &subject.withheld {
+        let said = withholding.summary();
+        let none = wishes.sections.iter().map(|section| (section.name.clone(), said.to_owned()));
         made.summaries.insert(key.clone(), none.collect());
     }
     if !made.kept.is_empty() {
@@ -156,24 +157,37 @@ fn write(subject: &Subject, summaries: &Summaries, wishes: &Wishes) -> String {
     }
 }
 
-/// The summary of what no model may see: it says so, and nothing else.
+/// The summary of what no model is asked about: it says so, and nothing else.
 fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
-    let sections: Sections = wishes
-        .sections
-        .iter()
-        .map(|section| (section.name.clone(), WITHHELD.to_owned()))
-        .collect();
-    let summaries = subject.heads.iter().map(|head| (head.key.clone(), sections.clone())).collect();
-    let glob = subject.withheld.values().next().cloned().unwrap_or_default();
+    let sections = |withholding: &Withholding| -> Sections {
+        let said = withholding.summary();
+        wishes
+            .sections
+            .iter()
+            .map(|section| (section.name.clone(), said.to_owned()))
+            .collect()
+    };
+    let all = subject.heads.iter().zip(subject.withheld.values());
+    let summaries: Summaries = all.map(|(head, withholding)| (head.key.clone(), sections(withholding))).collect();
     let text = match &subject.group {
         Some(id) => document::write_group(id, &subject.heads, "withheld", &summaries, &wishes.sections),
-        None => document::write(&subject.heads[0], "withheld", &sections, &wishes.sections),
+        None => document::write(&subject.heads[0], "withheld", &summaries[&subject.heads[0].key], &wishes.sections),
     };
-    let why = format!("its source matches '{glob}' and is never sent");
+    let why = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
     let mut diagnostics = Vec::new();
     if !subject.theirs.is_empty() {
-        let message = "what a person wrote of it is left out: its source is never sent to a model, nor is anything about it";
-        diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint("it is back when the glob in never_send is gone"));
+        let is_secret = subject.withheld.values().any(|why| matches!(why, Withholding::Secret(_)));
+        let (message, hint) = match is_secret {
+            true => (
+                "what a person wrote of it is left out: its source is never sent to a model, nor is anything about it",
+                "it is back when the glob in never_send is gone",
+            ),
+            false => (
+                "what a person wrote of it is left out: it is generated code",
+                "it is back with params.generated = true",
+            ),
+        };
+        diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint(hint));
     }
     Output {
         diagnostics,

@@ -13,7 +13,7 @@ use engine::seams::producer::{Failure, Inputs};
 pub(super) enum Case {
     /// Its group, which is asked about as one.
     PartOfGroup(Subject, Wishes),
-    /// Nobody: its source is never sent.
+    /// Nobody: its source is never sent, or it is generated code.
     Withheld(Subject, Wishes),
     /// A model.
     Asked(Box<Asked>),

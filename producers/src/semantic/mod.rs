@@ -67,7 +67,7 @@ impl Semantic {
 
 impl Producer for Semantic {
     fn id(&self) -> ProducerId {
-        ProducerId::new("semantic", 4)
+        ProducerId::new("semantic", 5)
     }
 
     fn pool(&self, params: &Params) -> Pool {

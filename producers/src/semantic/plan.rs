@@ -5,6 +5,7 @@ use super::decide::Way;
 use super::moved::Moved;
 use super::prompt;
 use super::room::Rooms;
+use super::subject::Withholding;
 use super::talk::{Talk, names_of};
 use super::wishes::Wishes;
 use crate::llm::Ask;
@@ -24,7 +25,10 @@ const GUESSED_ANSWERS: (u64, u64) = (400, 120);
 pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<Plan, Failure> {
     let case = match Case::read(inputs)? {
         Case::PartOfGroup(_, wishes) => return Ok(free(&wishes, inputs, ask, "part", "its group is asked about as one")),
-        Case::Withheld(_, wishes) => return Ok(free(&wishes, inputs, ask, "withheld", "its source is never sent")),
+        Case::Withheld(subject, wishes) => {
+            let reason = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
+            return Ok(free(&wishes, inputs, ask, "withheld", &reason));
+        }
         Case::Asked(case) => case,
     };
     let Asked {

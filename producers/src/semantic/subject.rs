@@ -2,7 +2,7 @@
 
 use super::document::Head;
 use super::secrets::withheld;
-use super::slots::{self, Blobs, Slot};
+use super::slots::{self, Blobs, Slot, WITHHELD};
 use super::template::Template;
 use super::theirs::Theirs;
 use super::wishes::Wishes;
@@ -14,6 +14,33 @@ use engine::values::digest::Digest;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Why no model is asked about a type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Withholding {
+    /// Its source matches this glob and is never sent.
+    Secret(String),
+    /// All of it is generated code.
+    Generated,
+}
+
+impl Withholding {
+    /// As a sentence about the type.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Secret(glob) => format!("its source matches '{glob}' and is never sent"),
+            Self::Generated => "it is generated code".to_owned(),
+        }
+    }
+
+    /// What the summary says in each section.
+    pub(super) fn summary(&self) -> &'static str {
+        match self {
+            Self::Secret(_) => WITHHELD,
+            Self::Generated => "Generated code: no model was asked.",
+        }
+    }
+}
+
 /// What is asked about.
 pub(super) struct Subject {
     /// Identifier of the group, when it is one.
@@ -22,8 +49,8 @@ pub(super) struct Subject {
     pub(super) heads: Vec<Head>,
     /// Keys of the types, in the same order.
     pub(super) keys: Vec<String>,
-    /// By key of a type: the glob that keeps its source from being sent.
-    pub(super) withheld: BTreeMap<String, String>,
+    /// By key of a type that no model is asked about: why.
+    pub(super) withheld: BTreeMap<String, Withholding>,
     /// The inputs.
     pub(super) blobs: Blobs,
     /// Dependencies whose declarations no model may see.
@@ -49,7 +76,9 @@ impl Subject {
             let structure = digest("structure", key).ok_or_else(|| lacks("structure"))?;
             let code = digest("code", key).or_else(|| digest("impl", key)).ok_or_else(|| lacks("impl"))?;
             if let Some(glob) = row.files.iter().find_map(|file| withheld(file, &wishes.never_send)) {
-                never.insert(key.clone(), glob.to_owned());
+                never.insert(key.clone(), Withholding::Secret(glob.to_owned()));
+            } else if row.generated && !wishes.generated {
+                never.insert(key.clone(), Withholding::Generated);
             }
             let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
             heads.push(Head {

@@ -21,9 +21,10 @@ pub(super) const SECTIONS: [(&str, &str); 5] = [
 ];
 
 /// Every parameter.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 11] = [
     "docs",
     "evidence",
+    "generated",
     "max_diff",
     "max_patches",
     "max_tokens",
@@ -60,6 +61,8 @@ pub(super) struct Wishes {
     pub(super) evidence: bool,
     /// Whether documentation is shown.
     pub(super) docs: bool,
+    /// Whether generated code is summarised.
+    pub(super) generated: bool,
     /// Longest answer for one type, in tokens.
     pub(super) max_tokens: u64,
     /// Patches in a row before an answer is written anew.
@@ -95,6 +98,7 @@ impl Wishes {
             sections: seeds.chain(own).collect(),
             evidence: params.get("evidence").and_then(Value::as_bool).unwrap_or(true),
             docs: params.get("docs").and_then(Value::as_bool).unwrap_or(false),
+            generated: params.get("generated").and_then(Value::as_bool).unwrap_or(false),
             max_tokens: params.get("max_tokens").and_then(Value::as_u64).unwrap_or(1200),
             max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(8),
             max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(0.5),
@@ -170,12 +174,13 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
                 "'model' is the name of a model",
                 "write model = \"extractive\", or the NAME of a table [model.NAME]",
             ),
-            "docs" | "structures" | "evidence" if value.is_boolean() => continue,
+            "docs" | "structures" | "evidence" | "generated" if value.is_boolean() => continue,
             "docs" => ("'docs' is true or false", "true lets the model read documentation comments"),
             "structures" => (
                 "'structures' is true or false",
                 "true shows the model what it uses of its dependencies' declarations",
             ),
+            "generated" => ("'generated' is true or false", "true asks for summaries of generated code, too"),
             "evidence" => (
                 "'evidence' is true or false",
                 "true asks for members behind claims and drops names of nothing",

@@ -27,6 +27,8 @@ pub struct Document {
     pub key: String,
     /// The files that it stands in.
     pub files: Vec<String>,
+    /// Whether it is generated code alone.
+    pub is_generated: bool,
     /// Digest of all that it is made of.
     pub digest: Digest,
     /// Its words in order, with how much each counts and whether the type or a member of it is named by it.
@@ -158,6 +160,7 @@ impl Document {
         Self {
             key: key.to_owned(),
             files: files.to_vec(),
+            is_generated: false,
             digest: parts.digest(files),
             length: words.iter().map(|(_, counts, _)| counts).sum(),
             words,

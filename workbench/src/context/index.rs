@@ -68,7 +68,8 @@ impl Index {
                 index.files.entry(file.clone()).or_default().push(own);
             }
             let own = u32::try_from(own).expect("invariant: a workspace has fewer types than that");
-            for (word, counts, _) in &document.words {
+            // Generated code is found by its name alone.
+            for (word, counts, _) in document.words.iter().filter(|_| !document.is_generated) {
                 match index.postings.get_mut(word) {
                     Some(list) => list.push((own, *counts)),
                     None => {
@@ -121,13 +122,16 @@ impl Index {
         let made: Result<Vec<Arc<Document>>, SymbolError> = keys
             .into_par_iter()
             .map(|(at, key)| {
-                let files = symbols.row(at)?.files;
+                let row = symbols.row(at)?;
                 let none = Parts::default();
                 let parts = parts.get(&escape(key)).unwrap_or(&none);
                 let known = before.and_then(|before| before.document(before.find(key)?));
-                match known.filter(|known| known.digest == parts.digest(&files)) {
+                match known.filter(|known| known.digest == parts.digest(&row.files) && known.is_generated == row.generated) {
                     Some(known) => Ok(known.clone()),
-                    None => Ok(Arc::new(Document::new(key, &files, parts))),
+                    None => Ok(Arc::new(Document {
+                        is_generated: row.generated,
+                        ..Document::new(key, &row.files, parts)
+                    })),
                 }
             })
             .collect();

@@ -11,19 +11,21 @@ use engine::values::label::{Label, unescape};
 use engine::values::table::Table;
 use member::{Canonical, canonical};
 use producers::csharp::complete::{self, Complete};
+use producers::csharp::defines;
 use producers::csharp::deps::{self, Dependencies};
 use producers::csharp::layout::Layout;
-use producers::csharp::mentions::Place;
+use producers::csharp::mentions::Place as Evidence;
 use producers::csharp::model::{MemberKind, TypeKind};
 use producers::csharp::names::{self, Names};
 use producers::csharp::types::{TypeRow, symbol_of};
+use producers::csharp::usages::Place;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use written::{Aliases, simple_text};
 
 /// Targets whose outputs [`lines`] reads.
-pub const TARGETS: [&str; 7] = [
+pub const TARGETS: [&str; 8] = [
     "//index:types",
     "//index:files",
     "//projects/...:project",
@@ -31,6 +33,7 @@ pub const TARGETS: [&str; 7] = [
     "//files/...:defines",
     "//types/...:complete",
     "//types/...:deps",
+    "//types/...:usages",
 ];
 
 /// Why there are no facts.
@@ -54,6 +57,7 @@ struct Outputs {
     defines: BTreeMap<String, Vec<String>>,
     complete: BTreeMap<String, Complete>,
     deps: BTreeMap<String, Dependencies>,
+    uses: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// The facts as JSON lines, sorted by kind of record and then by what they are about.
@@ -82,6 +86,9 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
         }
         if let Some(dependencies) = read.deps.get(key) {
             edges(of, key, dependencies, &mut out);
+        }
+        if let Some(table) = read.uses.get(key).and_then(|bytes| Table::open(bytes)) {
+            uses(of, &table, &mut out);
         }
     }
     let mut lines: Vec<&str> = out.lines().collect();
@@ -112,8 +119,8 @@ impl Outputs {
                 self.files.push((name, names));
             }
             "defines" if label.package().starts_with("files/") => {
-                let symbols = serde_json::from_slice(&input.bytes).map_err(|error| error.to_string())?;
-                self.defines.insert(name, symbols);
+                let symbols = defines::read(&input.bytes).map_err(told)?;
+                self.defines.insert(name, symbols.own);
             }
             "complete" => {
                 let whole = complete::read(&input).map_err(told)?;
@@ -123,6 +130,7 @@ impl Outputs {
                 let dependencies = deps::read(&input).map_err(told)?;
                 self.deps.insert(name, dependencies);
             }
+            "usages" => _ = self.uses.insert(name, input.bytes.clone()),
             _ => {}
         }
         Ok(())
@@ -297,13 +305,31 @@ fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
     for (target, places) in &dependencies.evidence {
         for place in places {
             let category = match place {
-                Place::Base => "base",
-                Place::Signature => "sig",
-                Place::Attribute => "attr",
-                Place::Body => "body",
-                Place::Inferred => "inferred",
+                Evidence::Base => "base",
+                Evidence::Signature => "sig",
+                Evidence::Attribute => "attr",
+                Evidence::Body => "body",
+                Evidence::Inferred => "inferred",
             };
             push(out, &json!({"k": "edge", "p": of, "from": from, "to": id(target), "cat": category}));
+        }
+    }
+}
+
+/// A record for each place that uses a member, or may: `to` is the type and the member, `?` for a type that is not known.
+fn uses(of: &str, table: &Table<'_>, out: &mut String) {
+    for (key, places) in table.rows() {
+        let Some((owner, member)) = key.split_once('#') else { continue };
+        let Ok(places) = serde_json::from_slice::<Vec<Place>>(places) else {
+            continue;
+        };
+        let to = format!("{}#{member}", symbol_of(owner).replace('+', "."));
+        for place in places {
+            let maybe = place.elsewhere || owner == "?";
+            push(
+                out,
+                &json!({"k": "use", "p": of, "f": place.file, "l": place.line, "c": place.column, "to": to, "u": place.kind.word(), "maybe": maybe}),
+            );
         }
     }
 }

@@ -28,6 +28,8 @@ pub struct Symbols {
     names: Folded,
     digest: OnceLock<Digest>,
     namespaces: OnceLock<Vec<String>>,
+    /// Keys of types that are generated code alone.
+    generated: OnceLock<BTreeSet<String>>,
 }
 
 /// A member as the index knows it: all overloads that a type declares under a name are lines of their own.
@@ -67,6 +69,7 @@ impl Symbols {
             names,
             digest: OnceLock::new(),
             namespaces: OnceLock::new(),
+            generated: OnceLock::new(),
         })
     }
 
@@ -92,6 +95,22 @@ impl Symbols {
             }
             found.into_iter().filter(|name| !name.is_empty()).collect()
         })
+    }
+
+    /// Whether a type is generated code alone.
+    pub fn is_generated(&self, key: &str) -> bool {
+        let generated = self.generated.get_or_init(|| {
+            #[derive(Deserialize)]
+            struct Mark {
+                #[serde(default)]
+                generated: bool,
+            }
+            let is_marked = |row: &[u8]| serde_json::from_slice::<Mark>(row).is_ok_and(|row| row.generated);
+            let table = self.table();
+            let marked = table.rows().filter(|(_, row)| is_marked(row));
+            marked.map(|(key, _)| key.to_owned()).collect()
+        });
+        generated.contains(key)
     }
 
     fn table(&self) -> Table<'_> {

@@ -179,6 +179,7 @@ fn types_table(keys: &[String]) -> Arc<[u8]> {
         .enumerate()
         .map(|(n, key)| {
             let row = TypeRow {
+                generated: false,
                 accessibility: if n % 3 == 0 { "internal" } else { "public" }.to_owned(),
                 arity: 0,
                 assembly: "Company".to_owned(),

@@ -94,6 +94,8 @@ pub struct Query<'q> {
     pub limit: usize,
     /// Where the last page ended.
     pub cursor: Option<&'q str>,
+    /// Whether generated code is looked at, too.
+    pub generated: bool,
     /// What renamed types were called before, if that is to be looked at.
     pub aliases: Option<&'q Aliases>,
 }
@@ -107,6 +109,7 @@ impl<'q> Query<'q> {
             namespace: None,
             limit: USUAL,
             cursor: None,
+            generated: false,
             aliases: None,
         }
     }
@@ -149,6 +152,8 @@ pub struct Page {
     pub total: usize,
     /// How many match by name and were left out by the filters.
     pub filtered: usize,
+    /// How many of those are generated code.
+    pub generated: usize,
     /// What to ask the next page with; absent on the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -199,6 +204,7 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
         start,
         total,
         filtered: found.filtered,
+        generated: found.generated,
     })
 }
 
@@ -287,6 +293,19 @@ fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, Sy
 struct Finds<'s> {
     by_match: BTreeMap<Matched, Vec<Entry<'s>>>,
     filtered: usize,
+    generated: usize,
+}
+
+impl<'s> Finds<'s> {
+    /// Adds an entry about the type `key`, or counts it as left out.
+    fn add(&mut self, symbols: &Symbols, asked: &Asked<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
+        let generated = passes && !asked.generated && symbols.is_generated(key);
+        self.generated += usize::from(generated);
+        match passes && !generated {
+            true => self.by_match.entry(matched).or_default().push(entry),
+            false => self.filtered += 1,
+        }
+    }
 }
 
 /// A query, read.
@@ -300,6 +319,7 @@ struct Asked<'q> {
     written: &'q str,
     kind: Option<&'q str>,
     namespace: Option<String>,
+    generated: bool,
 }
 
 impl<'q> Asked<'q> {
@@ -349,6 +369,7 @@ impl<'q> Asked<'q> {
             written,
             kind: kind.and_then(|(_, known)| known),
             namespace: query.namespace.map(folded),
+            generated: query.generated,
         })
     }
 
@@ -415,19 +436,16 @@ impl<'q> Asked<'q> {
             if let Some(matched) = self.matched(name, simple_name(symbols.folded(at)), holds)
                 && self.is_around(outer_part(key))
             {
-                match self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind)) {
-                    true => ranked.entry(matched).or_default().push(at),
-                    false => found.filtered += 1,
-                }
+                ranked.entry(matched).or_default().push(at);
             }
         }
         for (matched, mut types) in ranked {
             types.sort_by_cached_key(|&at| type_order(symbols, at));
-            found
-                .by_match
-                .entry(matched)
-                .or_default()
-                .extend(types.into_iter().map(Entry::Type));
+            for at in types {
+                let key = symbols.key(at);
+                let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind));
+                found.add(symbols, self, key, matched, passes, Entry::Type(at));
+            }
         }
     }
 
@@ -460,10 +478,8 @@ impl<'q> Asked<'q> {
             if std::mem::replace(&mut last, declared.owner) == declared.owner || !self.is_around(symbol_of(declared.owner)) {
                 continue;
             }
-            match self.is_within(declared.owner) && self.wants_member(kind_of(declared.name, declared.line.flags)) {
-                true => found.by_match.entry(matched).or_default().push(Entry::Member(declared)),
-                false => found.filtered += 1,
-            }
+            let passes = self.is_within(declared.owner) && self.wants_member(kind_of(declared.name, declared.line.flags));
+            found.add(symbols, self, declared.owner, matched, passes, Entry::Member(declared));
         }
     }
 
@@ -504,10 +520,8 @@ impl<'q> Asked<'q> {
         types.sort_by_cached_key(|(at, name)| (type_order(symbols, *at), *name));
         types.dedup_by_key(|(at, _)| *at);
         for (at, name) in types {
-            match self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind) {
-                true => found.by_match.entry(Matched::Former).or_default().push(Entry::Former(at, name)),
-                false => found.filtered += 1,
-            }
+            let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
+            found.add(symbols, self, symbols.key(at), Matched::Former, passes, Entry::Former(at, name));
         }
     }
 
@@ -522,10 +536,8 @@ impl<'q> Asked<'q> {
             .collect();
         near.sort_by_cached_key(|(edits, at)| (*edits, type_order(symbols, *at)));
         for (_, at) in near {
-            match self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind) {
-                true => found.by_match.entry(Matched::Fuzzy).or_default().push(Entry::Type(at)),
-                false => found.filtered += 1,
-            }
+            let passes = self.is_within(symbols.key(at)) && self.wants_type(symbols.glance(at).kind);
+            found.add(symbols, self, symbols.key(at), Matched::Fuzzy, passes, Entry::Type(at));
         }
         let mut names: Vec<(usize, usize, &str)> = (0..symbols.names())
             .filter_map(|at| Some((word.edits(symbols.name(at).1)?, symbols.name(at).0)))

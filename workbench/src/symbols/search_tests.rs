@@ -15,6 +15,38 @@ fn told(page: &Page) -> Vec<String> {
 }
 
 #[test]
+fn generated_code_is_found_when_asked_for() {
+    let mut sample = Sample::of(&[
+        ("src/Texts.Designer.cs", "namespace Box; class Texts { public string Hello; }"),
+        (
+            "src/Readers.cs",
+            "namespace Box; class TextsReader { string Hi() => new Texts().Hello; } partial class Half { }",
+        ),
+        ("src/Half.g.cs", "namespace Box; partial class Half { }"),
+    ]);
+    let symbols = sample.symbols();
+    let page = search(&symbols, &Query::new("Texts")).expect("an answer");
+    assert_eq!(
+        (told(&page), page.filtered, page.generated),
+        (vec!["Prefix Box.TextsReader".to_owned()], 1, 1)
+    );
+    let all = Query {
+        generated: true,
+        ..Query::new("Texts")
+    };
+    let page = search(&symbols, &all).expect("an answer");
+    assert_eq!(
+        (told(&page), page.generated),
+        (vec!["Exact Box.Texts".to_owned(), "Prefix Box.TextsReader".to_owned()], 0)
+    );
+    let page = search(&symbols, &Query::new("Hello")).expect("an answer");
+    assert_eq!((page.hits.len(), page.generated), (0, 1));
+    let page = search(&symbols, &Query::new("Half")).expect("an answer");
+    assert_eq!((told(&page), page.generated), (vec!["Exact Box.Half".to_owned()], 0));
+    assert!(symbols.declared("Hello").next().is_some(), "it is bound like other code");
+}
+
+#[test]
 fn what_queries_find() {
     let symbols = Sample::default().symbols();
     let found = |query: Query<'_>| told(&search(&symbols, &query).expect("an answer"));

@@ -18,8 +18,37 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// Kinds of members whose uses bear no name.
-const NAMELESS: [&str; 4] = ["indexer", "operator", "conversion", "finalizer"];
+/// Members that constructs of the language call without their names: `using`, loops, `await`, initialisers, deconstruction, queries.
+const IMPLIED: [&str; 23] = [
+    "Add",
+    "Cast",
+    "Current",
+    "Deconstruct",
+    "Dispose",
+    "DisposeAsync",
+    "GetAsyncEnumerator",
+    "GetAwaiter",
+    "GetEnumerator",
+    "GetResult",
+    "GroupBy",
+    "GroupJoin",
+    "IsCompleted",
+    "Join",
+    "MoveNext",
+    "MoveNextAsync",
+    "OrderBy",
+    "OrderByDescending",
+    "Select",
+    "SelectMany",
+    "ThenBy",
+    "ThenByDescending",
+    "Where",
+];
+
+/// Whether no use of a member bears its name: constructors, indexers, operators.
+fn is_nameless(word: &str) -> bool {
+    word == CONSTRUCTOR || word == "this[]" || word.starts_with("op_")
+}
 
 /// The name of constructors.
 const CONSTRUCTOR: &str = ".ctor";
@@ -144,25 +173,30 @@ pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject,
     let mut found = Usages::default();
     found.unseen.extend(unseen(symbols, subject, word).map_err(O::Error::from)?);
     found.unseen.extend(uncompiled(outputs, word, &mut found.unread)?);
-    // A constructor's uses bear the name of its type, or none: `new()`.
-    let of_constructor = word == CONSTRUCTOR;
-    let by = if of_constructor { "deps" } else { "mentions" };
+    let by: &[&str] = match (is_nameless(word), IMPLIED.contains(&word)) {
+        (true, _) => &["deps"],
+        (_, true) => &["deps", "mentions"],
+        _ => &["mentions"],
+    };
     let own = simple_name(&subject.key);
-    let mut mentioning: Vec<String> = Vec::new();
+    let mut mentioning: BTreeSet<String> = BTreeSet::new();
     let mut near: BTreeSet<String> = BTreeSet::new();
-    for (label, bytes) in made(outputs.read(&[format!("//types/...:{by}")])?, &mut found.unread) {
-        let (may_use, names_type) = match of_constructor {
-            true => (depends(&bytes, &subject.key), true),
-            false => mentions(&bytes, word, own),
-        };
-        if let Some(package) = label.strip_suffix(by).filter(|_| may_use) {
-            let label = format!("{package}usages");
-            if names_type {
-                near.insert(label.clone());
+    for by in by {
+        for (label, bytes) in made(outputs.read(&[format!("//types/...:{by}")])?, &mut found.unread) {
+            let (may_use, names_type) = match *by {
+                "deps" => (depends(&bytes, &subject.key), true),
+                _ => mentions(&bytes, word, own),
+            };
+            if let Some(package) = label.strip_suffix(by).filter(|_| may_use) {
+                let label = format!("{package}usages");
+                if names_type {
+                    near.insert(label.clone());
+                }
+                mentioning.insert(label);
             }
-            mentioning.push(label);
         }
     }
+    let mentioning: Vec<String> = mentioning.into_iter().collect();
     let search = Search::new(outputs, symbols, subject, word, gaps)?;
     if !mentioning.is_empty() {
         for (label, bytes) in made(outputs.read(&mentioning)?, &mut found.unread) {
@@ -181,10 +215,15 @@ fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
         return Ok(Vec::new());
     };
-    if NAMELESS.contains(&kind.as_str()) {
-        return Ok(vec![format!(
-            "uses of a member of this kind ({kind}) bear no name and are not looked for; those of its type are"
-        )]);
+    match kind.as_str() {
+        "finalizer" => return Ok(vec!["the runtime calls finalizers; no code does".to_owned()]),
+        "conversion" => {
+            return Ok(vec![
+                "casts are found; conversions that no cast shows are not looked for".to_owned(),
+            ]);
+        }
+        "indexer" | "operator" => return Ok(Vec::new()),
+        _ => {}
     }
     let bases = outside(symbols.declarations(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
     Ok(match bases.first() {

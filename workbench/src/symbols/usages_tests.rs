@@ -239,8 +239,40 @@ int Run2 = 1;
 }
 
 #[test]
+fn uses_that_bear_no_name_are_found() {
+    let text = "struct A : System.IDisposable {
+public int this[int x] { get => 1; set { } }
+public static A operator +(A a, A b) => a;
+public static A operator +(A a, int b) => a;
+public static explicit operator int(A a) => 1;
+public void Dispose() { }
+}
+class B { void M(A a, System.Collections.Generic.List<A> all) {
+a[1] = a[2];
+var two = a + a + 3;
+var three = (int)a;
+using var four = a;
+foreach (var one in all) { }
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut places = |symbol: &str| {
+        let (_, found) = find_usages(&mut sample, symbol);
+        assert!(found.possible.is_empty(), "{symbol}: {:?}", found.possible);
+        let certain = found.certain.iter();
+        certain
+            .map(|place| format!("{}:{} {}", place.line, place.column, place.kind.word()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(places("A#this[int]"), ["9:2 write", "9:9 read"]);
+    assert_eq!(places("A#op_Addition"), ["10:13 call", "10:17 call"]);
+    assert_eq!(places("A#op_Explicit"), ["11:13 call"]);
+    assert_eq!(places("A.Dispose"), ["12:1 call"]);
+}
+
+#[test]
 fn what_is_not_looked_at_is_told() {
-    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\n}\n";
+    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
     let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
     let mut unseen = |symbol: &str| find_usages(&mut sample, symbol).1.unseen;
@@ -252,9 +284,10 @@ fn what_is_not_looked_at_is_told() {
         unseen("A.Dispose"),
         ["calls through System.IDisposable, which declares it too, are not looked for"]
     );
+    assert_eq!(unseen("A#this[int]"), Vec::<String>::new());
     assert_eq!(
-        unseen("A#this[int]"),
-        ["uses of a member of this kind (indexer) bear no name and are not looked for; those of its type are"]
+        unseen("A#op_Explicit"),
+        ["casts are found; conversions that no cast shows are not looked for"]
     );
     assert_eq!(unseen("A#.ctor(int)"), Vec::<String>::new());
     assert_eq!(unseen("B"), Vec::<String>::new());

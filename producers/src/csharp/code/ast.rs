@@ -76,12 +76,12 @@ pub enum Initializer {
     /// `Member = { … }`.
     #[n(1)]
     Nested(#[n(0)] Word, #[n(1)] Vec<Initializer>),
-    /// `[index] = value`.
+    /// `[index] = value`, with the place of the bracket.
     #[n(2)]
-    Index(#[n(0)] Vec<Expression>, #[n(1)] Expression),
-    /// An element, `{ a, b }` as several values.
+    Index(#[n(0)] Vec<Expression>, #[n(1)] Expression, #[n(2)] u32),
+    /// An element, `{ a, b }` as several values, with the place where it begins.
     #[n(3)]
-    Element(#[n(0)] Vec<Expression>),
+    Element(#[n(0)] Vec<Expression>, #[n(1)] u32),
 }
 
 /// A link of a chain.
@@ -93,9 +93,9 @@ pub enum Link {
     /// `(…)`.
     #[n(1)]
     Call(#[n(0)] Vec<Argument>),
-    /// `[…]`.
+    /// `[…]`, with the place of the bracket.
     #[n(2)]
-    Index(#[n(0)] Vec<Argument>),
+    Index(#[n(0)] Vec<Argument>, #[n(1)] u32),
 }
 
 /// What operators give.
@@ -184,18 +184,18 @@ pub struct Parameter {
 /// A clause of a query.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Clause {
-    /// `from T x in e`, `join T x in e on a equals b` (both keys follow as [`Clause::Value`]).
+    /// `from T x in e`, `join T x in e on a equals b` (both keys follow as [`Clause::Value`]), with the keyword.
     #[n(0)]
-    From(#[n(0)] Option<TypeRef>, #[n(1)] String, #[n(2)] Expression),
-    /// `let x = e`.
+    From(#[n(0)] Option<TypeRef>, #[n(1)] String, #[n(2)] Expression, #[n(3)] Word),
+    /// `let x = e`, with the keyword.
     #[n(1)]
-    Let(#[n(0)] String, #[n(1)] Expression),
-    /// `where`, `orderby`, keys: a value whose names count.
+    Let(#[n(0)] String, #[n(1)] Expression, #[n(2)] Word),
+    /// `where`, `orderby`, keys: a value whose names count, with the keyword or the comma before it; of a falling order that with `descending`.
     #[n(2)]
-    Value(#[n(0)] Expression),
-    /// `select e`, `group e by k`.
+    Value(#[n(0)] Expression, #[n(1)] Word),
+    /// `select e`, `group e by k`, with the keyword.
     #[n(3)]
-    Select(#[n(0)] Expression),
+    Select(#[n(0)] Expression, #[n(1)] Word),
     /// `into x`.
     #[n(4)]
     Into(#[n(0)] String),
@@ -242,9 +242,9 @@ pub enum Expression {
     /// A lambda or an anonymous method.
     #[n(10)]
     Lambda(#[n(0)] Vec<Parameter>, #[n(1)] Vec<Statement>),
-    /// `(T)e`.
+    /// `(T)e`, with the place of the bracket.
     #[n(11)]
-    Cast(#[n(0)] TypeRef, #[n(1)] Box<Expression>),
+    Cast(#[n(0)] TypeRef, #[n(1)] Box<Expression>, #[n(2)] u32),
     /// `e as T`.
     #[n(12)]
     As(#[n(0)] Box<Expression>, #[n(1)] TypeRef),
@@ -257,18 +257,18 @@ pub enum Expression {
     /// `default(T)`, `sizeof(T)` counts as one of an integer.
     #[n(15)]
     Default(#[n(0)] TypeRef),
-    /// Operands joined by operators of one class.
+    /// Operands joined by operators of one class, from left to right, with what stands between them.
     #[n(16)]
-    Operation(#[n(0)] Operator, #[n(1)] Vec<Expression>),
-    /// `target = value` and compound forms.
+    Operation(#[n(0)] Operator, #[n(1)] Vec<Expression>, #[n(2)] Vec<Word>),
+    /// `target = value` and compound forms, with the operator.
     #[n(17)]
-    Assign(#[n(0)] Box<Expression>, #[n(1)] Box<Expression>),
-    /// `await e`.
+    Assign(#[n(0)] Box<Expression>, #[n(1)] Box<Expression>, #[n(2)] Word),
+    /// `await e`, with the place of the keyword.
     #[n(18)]
-    Await(#[n(0)] Box<Expression>),
-    /// `!e`: a truth value.
+    Await(#[n(0)] Box<Expression>, #[n(1)] u32),
+    /// `!e`, `-e`, `e++` …, with the operator.
     #[n(19)]
-    Not(#[n(0)] Box<Expression>),
+    Unary(#[n(0)] Word, #[n(1)] Box<Expression>),
     /// `c ? a : b`.
     #[n(20)]
     Conditional(#[n(0)] Box<Expression>, #[n(1)] Box<Expression>, #[n(2)] Box<Expression>),
@@ -324,13 +324,14 @@ pub enum Pattern {
     /// `T`, `T x`.
     #[n(1)]
     Type(#[n(0)] TypeRef, #[n(1)] Option<Designation>),
-    /// `T (a, b) { P: c } x`.
+    /// `T (a, b) { P: c } x`, with the place of the first bracket.
     #[n(2)]
     Recursive(
         #[n(0)] Option<TypeRef>,
         #[n(1)] Vec<Pattern>,
         #[n(2)] Vec<(Vec<Word>, Pattern)>,
         #[n(3)] Option<Designation>,
+        #[n(4)] u32,
     ),
     /// `[a, ..]`.
     #[n(3)]
@@ -364,15 +365,24 @@ pub enum Statement {
     /// Statements with a scope of their own.
     #[n(4)]
     Block(#[n(0)] Vec<Statement>),
-    /// `foreach (T x in e) …`.
+    /// `foreach (T x in e) …`, with the keyword; that of `await foreach` is `await`.
     #[n(5)]
-    Foreach(#[n(0)] TypeRef, #[n(1)] Designation, #[n(2)] Expression, #[n(3)] Vec<Statement>),
+    Foreach(
+        #[n(0)] TypeRef,
+        #[n(1)] Designation,
+        #[n(2)] Expression,
+        #[n(3)] Vec<Statement>,
+        #[n(4)] Word,
+    ),
     /// A local function.
     #[n(6)]
     Function(#[n(0)] LocalFunction),
     /// `case p when c:`, with what is switched over.
     #[n(7)]
     Switch(#[n(0)] Expression, #[n(1)] Vec<Section>),
+    /// What a `using` disposes of: a declaration or a value, with the keyword; that of `await using` is `await`.
+    #[n(8)]
+    Using(#[n(0)] Box<Statement>, #[n(1)] Word),
 }
 
 /// A section of a `switch`: its labels, each a pattern and its `when`, and its statements.

@@ -116,6 +116,26 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// So many tokens as one word, passed.
+    pub(super) fn sign(&mut self, length: usize) -> Word {
+        let sign = Word {
+            text: (self.at..self.at + length).map(|at| self.text_at(at)).collect(),
+            place: self.place(self.at),
+        };
+        self.at += length;
+        sign
+    }
+
+    /// The keyword at the cursor, passed; `await` where that stands before it.
+    pub(super) fn awaited_keyword(&mut self) -> Word {
+        let awaited = self.at.checked_sub(1).is_some_and(|before| self.text_at(before) == "await");
+        let mut keyword = self.sign(1);
+        if awaited {
+            "await".clone_into(&mut keyword.text);
+        }
+        keyword
+    }
+
     /// The present token as a word, passed.
     pub(super) fn word(&mut self) -> Word {
         let text = self.peek();

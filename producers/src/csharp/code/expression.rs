@@ -59,17 +59,16 @@ impl Cursor<'_> {
         }
         let left = self.conditional();
         match self.peek() {
-            "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | "??=" => self.at += 1,
+            "=" | "+=" | "-=" | "*=" | "/=" | "%=" | "&=" | "|=" | "^=" | "<<=" | "??=" => {}
             // `>>=`: single tokens.
-            ">" if self.ahead(1) == ">" => {
-                while self.take(">") {}
-                self.take("=");
-            }
+            ">" if self.ahead(1) == ">" => {}
             _ => return left,
         }
+        let length = (0..).take_while(|by| self.ahead(*by) == ">").count();
+        let sign = self.sign(length + usize::from(length == 0 || self.ahead(length) == "="));
         self.take("ref");
         let right = self.expression();
-        Expression::Assign(Box::new(left), Box::new(right))
+        Expression::Assign(Box::new(left), Box::new(right), sign)
     }
 
     fn conditional(&mut self) -> Expression {
@@ -129,7 +128,7 @@ impl Cursor<'_> {
             let Some((class, level, length)) = binary(self).filter(|(_, level, _)| *level > floor) else {
                 return left;
             };
-            self.at += length;
+            let sign = self.sign(length);
             let right = if class == Operator::Range && !self.starts_operand() {
                 Expression::Literal(Literal::Integer)
             } else if class == Operator::Coalesce {
@@ -142,9 +141,12 @@ impl Cursor<'_> {
                 self.deeper(Expression::Unknown, |cursor| cursor.operators(level))
             };
             match &mut left {
-                Expression::Operation(other, operands) if *other == class => operands.push(right),
+                Expression::Operation(other, operands, signs) if *other == class => {
+                    operands.push(right);
+                    signs.push(sign);
+                }
                 _ => {
-                    left = Expression::Operation(class, vec![left, right]);
+                    left = Expression::Operation(class, vec![left, right], vec![sign]);
                     nested += 1;
                 }
             }
@@ -160,25 +162,26 @@ impl Cursor<'_> {
         match self.peek() {
             "+" | "-" | "~" | "++" | "--" | "&" | "*" | "^" => {
                 let is_sign = matches!(self.peek(), "+" | "-");
-                self.at += 1;
+                let sign = self.sign(1);
                 match self.deeper(Expression::Unknown, Self::unary) {
                     // A sign leaves these as they are. Of others a literal of another type may become, or an index from the end.
                     Expression::Literal(
                         signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
                     ) if is_sign => Expression::Literal(signed),
-                    literal @ Expression::Literal(_) => Expression::Operation(Operator::Arithmetic, vec![literal]),
-                    value => value,
+                    literal @ Expression::Literal(_) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
+                    value if matches!(sign.text.as_str(), "&" | "*" | "^") => value,
+                    value => Expression::Unary(sign, Box::new(value)),
                 }
             }
             "!" => {
-                self.at += 1;
+                let sign = self.sign(1);
                 let value = self.deeper(Expression::Unknown, Self::unary);
-                Expression::Not(Box::new(value))
+                Expression::Unary(sign, Box::new(value))
             }
             "await" if self.begins_operand_at(self.at + 1) => {
-                self.at += 1;
+                let place = self.sign(1).place;
                 let value = self.deeper(Expression::Unknown, Self::unary);
-                Expression::Await(Box::new(value))
+                Expression::Await(Box::new(value), place)
             }
             "throw" => {
                 self.at += 1;
@@ -225,14 +228,14 @@ impl Cursor<'_> {
             return None;
         };
         let value = self.deeper(Expression::Unknown, Self::unary);
-        Some(Expression::Cast(kind, Box::new(value)))
+        Some(Expression::Cast(kind, Box::new(value), self.place(start)))
     }
 
     // ── what follows a value ────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn postfix(&mut self) -> Expression {
         let root = self.deeper(Expression::Unknown, Self::primary);
-        let mut links = Vec::new();
+        let (mut links, mut signs) = (Vec::new(), Vec::new());
         loop {
             match self.peek() {
                 "." | "?." | "->" if self.is_word_at(self.at + 1) => {
@@ -245,26 +248,32 @@ impl Cursor<'_> {
                     links.push(Link::Call(args));
                 }
                 "[" => {
+                    let place = self.place(self.at);
                     let args = self.arguments();
-                    links.push(Link::Index(args));
+                    links.push(Link::Index(args, place));
                 }
                 "?" if self.ahead(1) == "[" && self.conditional_index() => {
                     self.at += 1;
+                    let place = self.place(self.at);
                     let args = self.arguments();
-                    links.push(Link::Index(args));
+                    links.push(Link::Index(args, place));
                 }
-                "++" | "--" => self.at += 1,
+                "++" | "--" => signs.push(self.sign(1)),
                 "!" if !self.begins_operand_at(self.at + 1) || self.ahead(1) == "(" => self.at += 1,
                 _ => break,
             }
         }
-        match root {
+        let value = match root {
             root if links.is_empty() => root,
             Expression::Chain(inner, mut before) => {
                 before.extend(links);
                 Expression::Chain(inner, before)
             }
             root => Expression::Chain(Box::new(root), links),
+        };
+        match signs.pop() {
+            Some(sign) => Expression::Unary(sign, Box::new(value)),
+            None => value,
         }
     }
 

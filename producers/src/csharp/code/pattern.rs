@@ -97,16 +97,16 @@ impl Cursor<'_> {
     /// A constant: no comparison, no `is`, no conditional.
     fn shift_level(&mut self) -> Expression {
         self.deeper(Expression::Literal(Literal::Null), |cursor| {
-            let mut parts = vec![cursor.unary()];
+            let (mut parts, mut signs) = (vec![cursor.unary()], Vec::new());
             while matches!(cursor.peek(), "+" | "-" | "*" | "/" | "|" | "<<" | "%") && parts.len() < 1_000 {
-                cursor.at += 1;
+                signs.push(cursor.sign(1));
                 parts.push(cursor.unary());
             }
             match parts.pop() {
                 Some(only) if parts.is_empty() => only,
                 last => {
                     parts.extend(last);
-                    Expression::Operation(Operator::Arithmetic, parts)
+                    Expression::Operation(Operator::Arithmetic, parts, signs)
                 }
             }
         })
@@ -122,6 +122,7 @@ impl Cursor<'_> {
 
     /// `(p)` or `(p, q) { … } x`.
     fn positional(&mut self) -> Pattern {
+        let place = self.place(self.at);
         let parts = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
         let alone = parts.len() == 1 && !self.is("{");
         let name = if self.is("{") { None } else { self.pattern_name() };
@@ -132,14 +133,15 @@ impl Cursor<'_> {
         let positional = parts.into_iter().map(|(_, pattern)| pattern).collect();
         if self.is("{") {
             return match self.recursive(None) {
-                Pattern::Recursive(kind, _, properties, name) => Pattern::Recursive(kind, positional, properties, name),
+                Pattern::Recursive(kind, _, properties, name, _) => Pattern::Recursive(kind, positional, properties, name, place),
                 other => other,
             };
         }
-        Pattern::Recursive(None, positional, Vec::new(), name)
+        Pattern::Recursive(None, positional, Vec::new(), name, place)
     }
 
     fn recursive(&mut self, kind: Option<TypeRef>) -> Pattern {
+        let place = self.place(self.at);
         let mut positional = Vec::new();
         let mut properties = Vec::new();
         if self.is("(") {
@@ -150,7 +152,7 @@ impl Cursor<'_> {
             properties = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
         }
         let name = self.pattern_name();
-        Pattern::Recursive(kind, positional, properties, name)
+        Pattern::Recursive(kind, positional, properties, name, place)
     }
 
     /// `A.B: p` or `p`.

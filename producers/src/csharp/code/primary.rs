@@ -222,14 +222,16 @@ impl Cursor<'_> {
             return Initializer::Member(word, self.expression());
         }
         if self.is("[") && self.text_at(self.after(self.at)) == "=" {
+            let place = self.place(self.at);
             let index = self.arguments().into_iter().map(|argument| argument.value).collect();
             self.at += 1;
-            return Initializer::Index(index, self.expression());
+            return Initializer::Index(index, self.expression(), place);
         }
+        let place = self.place(self.at);
         if self.is("{") {
-            return Initializer::Element(self.elements());
+            return Initializer::Element(self.elements(), place);
         }
-        Initializer::Element(vec![self.expression()])
+        Initializer::Element(vec![self.expression()], place)
     }
 
     // ── switch, text, queries ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -291,24 +293,24 @@ impl Cursor<'_> {
             let before = self.at;
             match self.peek() {
                 "from" | "join" => {
-                    self.at += 1;
+                    let keyword = self.sign(1);
                     let kind = if self.ahead(1) == "in" { None } else { self.type_ref(Around::Type) };
                     let name = self.word().text;
                     self.take("in");
                     let source = self.expression();
-                    clauses.push(Clause::From(kind, name, source));
+                    clauses.push(Clause::From(kind, name, source, keyword));
                 }
                 "let" => {
-                    self.at += 1;
+                    let keyword = self.sign(1);
                     let name = self.word().text;
                     self.take("=");
                     let value = self.expression();
-                    clauses.push(Clause::Let(name, value));
+                    clauses.push(Clause::Let(name, value, keyword));
                 }
                 "select" | "group" => {
-                    self.at += 1;
+                    let keyword = self.sign(1);
                     let value = self.expression();
-                    clauses.push(Clause::Select(value));
+                    clauses.push(Clause::Select(value, keyword));
                 }
                 "into" => {
                     self.at += 1;
@@ -316,10 +318,13 @@ impl Cursor<'_> {
                     clauses.push(Clause::Into(name));
                 }
                 "where" | "orderby" | "on" | "equals" | "by" | "ascending" | "descending" | "," => {
-                    self.at += 1;
+                    let mut keyword = self.sign(1);
                     if !matches!(self.peek(), "," | "select" | "group" | "where" | "from" | "let" | "join") {
                         let value = self.expression();
-                        clauses.push(Clause::Value(value));
+                        if self.is("descending") {
+                            keyword.text.push_str("descending");
+                        }
+                        clauses.push(Clause::Value(value, keyword));
                     }
                 }
                 _ => break,

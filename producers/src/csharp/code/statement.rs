@@ -56,7 +56,8 @@ impl Cursor<'_> {
             "foreach" => self.foreach(list),
             "await" if matches!(self.ahead(1), "foreach" | "using") => self.at += 1,
             "using" | "fixed" if self.ahead(1) == "(" => {
-                self.at += 1;
+                let disposes = self.is("using");
+                let keyword = self.awaited_keyword();
                 let mut inner = self
                     .inside(|cursor| {
                         let mut inner = Vec::new();
@@ -64,10 +65,24 @@ impl Cursor<'_> {
                         inner
                     })
                     .unwrap_or_default();
+                if disposes && let Some(resource) = inner.pop() {
+                    inner.push(Statement::Using(Box::new(resource), keyword));
+                }
                 inner.extend(self.governed());
                 list.push(Statement::Block(inner));
             }
-            "using" | "const" => self.at += 1,
+            "using" => {
+                let keyword = self.awaited_keyword();
+                let before = list.len();
+                self.simple(list);
+                self.end_of_statement();
+                if list.len() > before
+                    && let Some(resource) = list.pop()
+                {
+                    list.push(Statement::Using(Box::new(resource), keyword));
+                }
+            }
+            "const" => self.at += 1,
             "catch" => self.catch(list),
             "switch" if self.ahead(1) == "(" => self.switch(list),
             "return" => {
@@ -147,10 +162,10 @@ impl Cursor<'_> {
             && self.text_at(self.after(self.at)) == "="
         {
             let names = self.designation();
-            self.at += 1;
+            let sign = self.sign(1);
             let value = self.expression();
             let left = Expression::Declaration(kind.clone(), names);
-            list.push(Statement::Expression(Expression::Assign(Box::new(left), Box::new(value))));
+            list.push(Statement::Expression(Expression::Assign(Box::new(left), Box::new(value), sign)));
             return true;
         }
         let named = self.is_identifier() && (!is_infix(self.peek()) || matches!(self.ahead(1), "=" | ";"));
@@ -274,7 +289,7 @@ impl Cursor<'_> {
     }
 
     fn foreach(&mut self, list: &mut Vec<Statement>) {
-        self.at += 1;
+        let keyword = self.awaited_keyword();
         let head = self.inside(|cursor| {
             let (kind, designation) = if cursor.is("(") {
                 let names = cursor.deconstruction();
@@ -288,7 +303,7 @@ impl Cursor<'_> {
         });
         let body = self.governed();
         match head {
-            Some((kind, designation, source)) => list.push(Statement::Foreach(kind, designation, source, body)),
+            Some((kind, designation, source)) => list.push(Statement::Foreach(kind, designation, source, body, keyword)),
             None => list.push(Statement::Block(body)),
         }
     }

@@ -28,7 +28,7 @@ fn statements_and_locals() {
     has("{ a = b; }", "Assign(Name(");
     has("{ if (x is Foo { Bar: 1 } f && f.G) return; }", "Recursive(Some(Named");
     has("{ (var a, B b) = c; }", "Declaration(Var(0), Name(\"a\"))");
-    has("{ using var a = b; using (var c = d) e(); }", "Block([Local(Var(0), [(\"c\"");
+    has("{ using var a = b; using (var c = d) e(); }", "Block([Using(Local(Var(0), [(\"c\"");
 }
 
 #[test]

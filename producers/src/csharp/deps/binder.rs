@@ -446,9 +446,19 @@ fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {
     references.iter().any(|path| entry.is_of(Some(path)))
 }
 
+/// Whether code there may name a type at all: what is internal to another project only its friends do.
+fn accessible(around: &Surroundings<'_>, entry: &Entry) -> bool {
+    if around.project.is_none() || entry.project.is_none() || entry.is_of(around.project) {
+        return true;
+    }
+    let friends: &[String] = around.globals.map_or(&[], |globals| &globals.friends);
+    !matches!(entry.accessibility.as_str(), "internal" | "private" | "private protected" | "file")
+        || friends.iter().any(|path| entry.is_of(Some(path)))
+}
+
 /// Leaves what the file can see, the own project before referenced ones before all others; public types before internal ones.
 fn visible<'a>(mut types: Vec<&'a Entry>, around: &Surroundings<'a>) -> Option<Bound<'a>> {
-    types.retain(|entry| reached(around, entry));
+    types.retain(|entry| reached(around, entry) && accessible(around, entry));
     types.retain(|entry| entry.file.as_deref().is_none_or(|only| only == around.file));
     // A copy of a type of .NET that another project keeps for itself is for older frameworks.
     types.retain(|entry| {

@@ -53,6 +53,9 @@ impl Entry {
 /// Global usings of one project, and what else is known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Globals {
+    /// Projects among these whose internal types it sees.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub friends: Vec<String>,
     /// Path of the project file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,

@@ -66,6 +66,8 @@ fn add_lines(text: &str, rows: &mut BTreeMap<String, String>) {
     for line in members {
         match line.strip_prefix('\t').and_then(|line| line.split_once('\t')) {
             Some((".ctor", rest)) => add(simple, &[".", key, "\t", rest, "\n"]),
+            // Code does not name operators.
+            Some((_, rest)) if rest.starts_with('o') => {}
             Some((name, rest)) => add(name, &[key, "\t", rest, "\n"]),
             None => {}
         }

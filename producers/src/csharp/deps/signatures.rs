@@ -20,7 +20,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 6)
+        ProducerId::new("csharp/signatures", 7)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -124,6 +124,8 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
         'x' if declared.flags.contains('p') => MemberKind::Property,
         'm' | 'x' => MemberKind::Method,
         'c' => MemberKind::Constructor,
+        'o' if declared.flags == "oc" => MemberKind::Conversion,
+        'o' => MemberKind::Operator,
         'i' => MemberKind::Indexer,
         'e' => MemberKind::EnumMember,
         _ => MemberKind::Property,
@@ -152,6 +154,7 @@ fn line(own: &str, declared: &Declared, resolver: &Resolver<'_>, mark: &str) -> 
             value_kind(letter, &declared.signature)
         ),
         'c' | 'h' | 'd' => "m".to_owned(),
+        'o' => "os".to_owned(),
         _ => declared.flags.clone(),
     };
     let mut text = format!("\t{}\t{flags}{mark}\t{}\t", declared.name, declared.type_parameters.len());

@@ -206,13 +206,24 @@ fn global_usings_belong_to_their_project() {
 
 #[test]
 fn a_type_of_a_project_that_is_not_referenced_is_another_one() {
-    let of = |accessibility: &str, references: &str| {
+    let with = |accessibility: &str, references: &str, far_project: &str, friends: &[&str]| {
         let mut far = decl("N", "T");
         far.modifiers = vec![accessibility.to_owned()];
-        let files = [("A/r.cs", file(vec![reader("T")])), ("L/t.cs", file(vec![far]))];
-        let world = World::new(&files, &[("A/A.csproj", references), ("L/L.csproj", "{}")]);
+        let mut far = file(vec![far]);
+        far.friends = friends.iter().map(|name| (*name).to_owned()).collect();
+        let files = [("A/r.cs", file(vec![reader("T")])), ("L/t.cs", far)];
+        let world = World::new(&files, &[("A/A.csproj", references), ("L/L.csproj", far_project)]);
         deps(&world, "N.Inner.Reader").structure
     };
+    let of = |accessibility: &str, references: &str| with(accessibility, references, "{}", &[]);
+    let references = r#"{"assembly":"Acme.A","references":["L/L.csproj"]}"#;
+    assert!(of("internal", references).is_empty());
+    assert_eq!(with("internal", references, "{}", &["acme.a"]), ["N.T"]);
+    assert_eq!(
+        with("internal", references, r#"{"internals_visible_to":["Acme.A, PublicKey=00"]}"#, &[]),
+        ["N.T"]
+    );
+    assert!(with("internal", references, "{}", &["Other"]).is_empty());
     assert_eq!(of("public", r#"{"references":["L/L.csproj"]}"#), ["N.T"]);
     assert!(of("public", "{}").is_empty());
     // Where both compile its source, the index of files says so.

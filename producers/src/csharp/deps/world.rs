@@ -47,7 +47,7 @@ impl<'a> Candidate<'a> {
 
     /// Whether it is called.
     pub fn is_method(&self) -> bool {
-        self.line.flags.starts_with(['m', 'x'])
+        self.line.flags.starts_with(['m', 'o', 'x'])
     }
 
     /// Whether it is the property of an extension block.

@@ -19,11 +19,13 @@ mod shown;
 mod tame;
 #[cfg(test)]
 mod tests;
-mod tokens;
+pub(crate) mod tokens;
 mod types;
 mod unions;
 mod walk;
 
+use super::friends::friends;
+use super::generated::is_generated;
 use super::model::{Syntax, Tier};
 use super::preprocess::Active;
 use super::{escapes, lexer, preprocess};
@@ -110,6 +112,8 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         },
     );
     syntax.is_app = is_app(text, &tokens);
+    syntax.is_generated = is_generated(file, text);
+    syntax.friends = friends(&tokens);
     if tamed && matches!(tier, Tier::Whole | Tier::Repaired) {
         syntax.tier = Tier::Partial;
         message = "code with too many open '<' was left out";
@@ -257,6 +261,8 @@ pub fn nothing(tier: Tier) -> Syntax {
         types: Vec::new(),
         top_level: false,
         is_app: false,
+        is_generated: false,
+        friends: Vec::new(),
     }
 }
 

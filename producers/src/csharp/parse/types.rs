@@ -72,6 +72,7 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
         _ => Vec::new(),
     };
     let decl = TypeDecl {
+        of: None,
         namespace: String::new(),
         path: String::new(),
         name: plain(tokens.text(name)).to_owned(),

@@ -414,6 +414,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             types,
             top_level,
             is_app: false,
+            is_generated: false,
+            friends: Vec::new(),
         }
     }
 
@@ -440,6 +442,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             attributed: String::new(),
         };
         TypeDecl {
+            of: None,
             namespace: String::new(),
             path: "Program".to_owned(),
             name: "Program".to_owned(),

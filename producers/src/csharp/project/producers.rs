@@ -9,6 +9,7 @@ use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;
 use super::xml::{self, Element};
+use crate::csharp::defines;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry, Sees};
 use engine::values::table::{Table, write_table};
 use serde::Serialize;
@@ -258,7 +259,7 @@ struct Defines;
 
 impl Producer for Defines {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/defines", 1)
+        ProducerId::new("csharp/defines", 2)
     }
 
     fn reads_at_most(&self) -> usize {
@@ -296,8 +297,21 @@ impl Producer for Defines {
         };
         // What cannot be decoded, the parse says.
         let (text, _) = crate::text::decode(&source.bytes, file);
-        let both: Vec<&str> = mentioned(&text).into_iter().filter(|symbol| defined.contains(*symbol)).collect();
-        Ok(Output::new(json(&both)))
+        let mentioned = mentioned(&text);
+        let both = |defined: &BTreeSet<String>| -> Vec<String> {
+            let both = mentioned.iter().filter(|symbol| defined.contains(**symbol));
+            both.map(|symbol| (*symbol).to_owned()).collect()
+        };
+        let own = both(&defined);
+        let mut others: BTreeMap<Vec<String>, String> = BTreeMap::new();
+        for other in inputs.all("others").iter().filter(|_| !mentioned.is_empty()) {
+            let by_framework: BTreeMap<String, BTreeSet<String>> = from_json(&other.bytes, "the symbols")?;
+            let symbols = by_framework.get("").map(&both).unwrap_or_default();
+            if symbols != own {
+                others.entry(symbols).or_insert_with(|| other.item.to_string());
+            }
+        }
+        Ok(Output::new(defines::write(&own, &others)))
     }
 }
 

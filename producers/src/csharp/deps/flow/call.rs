@@ -555,7 +555,7 @@ fn known_or_self(bindings: &[Shape]) -> Vec<Shape> {
 }
 
 /// Whether so many arguments can be given.
-fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
+pub(super) fn takes(parameters: &[(&str, Shape)], count: usize) -> bool {
     let needed = parameters.iter().filter(|(word, _)| !matches!(*word, "opt" | "params")).count();
     let many = parameters.last().is_some_and(|(word, _)| *word == "params");
     // An extension method's receiver is counted by those who know of it.

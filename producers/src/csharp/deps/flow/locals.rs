@@ -1,6 +1,7 @@
 //! Locals in scope, found by name in the time of one look-up however many there are.
 
 use super::Local;
+use crate::csharp::deps::shape::Shape;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The locals of the code that is read: the scopes that are open, one on top of the other.
@@ -35,6 +36,15 @@ impl<'f> Locals<'f> {
                 places.pop();
             }
         }
+    }
+
+    /// The types of those that were declared since there were `len`.
+    pub(super) fn since(&self, len: usize) -> Vec<Shape> {
+        let value = |(_, local): &(&str, Local<'f>)| match local {
+            Local::Value(shape) => shape.clone(),
+            Local::Function(_) => Shape::Unknown,
+        };
+        self.all[len.min(self.all.len())..].iter().map(value).collect()
     }
 
     /// The innermost local of a name.

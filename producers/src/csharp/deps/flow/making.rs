@@ -57,23 +57,27 @@ impl<'f> Flow<'f, '_> {
                     let target = self.value_member(shape, &word.text, word.place);
                     self.initialize(&target, entries);
                 }
-                Initializer::Index(index, value) => {
-                    for index in index {
-                        self.value(index, None);
-                    }
-                    let found = self.members_of(shape, "this[]");
-                    let target = found.first().map(|candidate| candidate.result()).unwrap_or_default();
+                Initializer::Index(index, value, place) => {
+                    let given: Vec<Shape> = index.iter().map(|index| self.value(index, None)).collect();
+                    let from = self.uses();
+                    let target = self.indexed(shape, &given, *place);
+                    self.done(UseKind::Write, from, Some(*place));
                     self.value(value, Some(&target));
                 }
-                Initializer::Element(values) => {
+                Initializer::Element(values, place) => {
                     let targets: Vec<Shape> = if values.len() == 1 {
                         vec![self.world.element(shape)]
                     } else {
                         let element = self.world.element(shape);
                         element.args().to_vec()
                     };
-                    for (at, value) in values.iter().enumerate() {
-                        self.value(value, targets.get(at));
+                    let given: Vec<Shape> = values
+                        .iter()
+                        .enumerate()
+                        .map(|(at, value)| self.value(value, targets.get(at)))
+                        .collect();
+                    if !matches!(shape, Shape::Array(_)) {
+                        self.implied(shape, "Add", &given, *place);
                     }
                 }
             }

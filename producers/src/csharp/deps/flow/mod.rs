@@ -4,11 +4,13 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod call;
+mod implied;
 mod locals;
 mod making;
 mod operators;
 mod overload;
 mod pattern;
+mod query;
 mod statement;
 #[cfg(test)]
 mod tests;
@@ -89,6 +91,7 @@ impl UseKind {
     fn of(member: &str, call: Option<&Call>) -> Self {
         match (member, call) {
             (CONSTRUCTOR, _) => Self::Construct,
+            (value::INDEXER, _) => Self::Read,
             (_, Some(_)) => Self::Call,
             (_, None) => Self::Read,
         }
@@ -283,7 +286,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let shape = self.attribute(kind);
             for argument in arguments {
                 match &argument.value {
-                    Expression::Assign(left, value) => {
+                    Expression::Assign(left, value, _) => {
                         let target = match &**left {
                             Expression::Name(name) => self.written_member(&shape, &name.word),
                             _ => Shape::Unknown,

@@ -1,23 +1,28 @@
 //! Operators, assignments and queries.
 
-use super::{Flow, Local, UseKind};
-use crate::csharp::code::ast::{Clause, Designation, Expression, Link, Operator};
+use super::{Flow, UseKind, implied};
+use crate::csharp::code::ast::{Designation, Expression, Link, Operator, Word};
 use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
-use std::rc::Rc;
 
 impl<'f> Flow<'f, '_> {
-    pub(super) fn operation(&mut self, class: Operator, operands: &'f [Expression], target: Option<&Shape>) -> Shape {
+    pub(super) fn operation(&mut self, class: Operator, operands: &'f [Expression], signs: &[Word], target: Option<&Shape>) -> Shape {
         let mut first = Shape::Unknown;
         let mut own = None;
-        for operand in operands {
+        // What stands left of the next sign.
+        let mut left = Shape::Unknown;
+        for (at, operand) in operands.iter().enumerate() {
             let hint = if class == Operator::Coalesce && first.is_known() {
                 Some(first.clone())
             } else {
                 target.cloned()
             };
             let shape = self.value(operand, hint.as_ref());
-            if own.is_none() && (shape.key().is_some_and(|key| !key.starts_with(['~', '^'])) || shape.key() == Some("~System.String")) {
+            let before = std::mem::replace(&mut left, shape.clone());
+            if let Some(sign) = at.checked_sub(1).and_then(|before| signs.get(before)) {
+                left = self.binary(class, sign, &before, &shape, (&own, &first));
+            }
+            if own.is_none() && is_own(&shape) {
                 own = Some(shape.clone());
             }
             if !first.is_known() {
@@ -25,26 +30,67 @@ impl<'f> Flow<'f, '_> {
             }
         }
         match class {
-            Operator::Truth => predefined("bool"),
+            Operator::Truth => left,
             Operator::Coalesce => match &first {
                 Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().cloned().unwrap_or_default(),
                 _ => first,
             },
+            Operator::Arithmetic if !signs.is_empty() => left,
             Operator::Arithmetic => own.unwrap_or(first),
             Operator::Range => Shape::plain("~System.Range"),
         }
     }
 
-    pub(super) fn assignment(&mut self, left: &'f Expression, right: &'f Expression) -> Shape {
+    /// What an operator gives on two values; `known` are the first operands so far that are of the workspace's types, and of known ones.
+    fn binary(&mut self, class: Operator, sign: &Word, left: &Shape, right: &Shape, known: (&Option<Shape>, &Shape)) -> Shape {
+        let given = implied::binary_name(&sign.text).and_then(|name| self.operator(name, &[left, right], sign.place));
+        // `a && b` is `a & b` of types with operators of their own.
+        let short = match sign.text.as_str() {
+            "&&" => Some("op_BitwiseAnd"),
+            "||" => Some("op_BitwiseOr"),
+            _ => None,
+        };
+        let given = given.or_else(|| {
+            let name = short.filter(|_| left.key().is_some_and(|key| !key.starts_with(['~', '^'])))?;
+            self.operator(name, &[left, right], sign.place)
+        });
+        match (class, given) {
+            (_, Some(given)) => given,
+            (Operator::Truth, None) => predefined("bool"),
+            (_, None) => {
+                let (own, first) = known;
+                let own = own.clone().or_else(|| is_own(right).then(|| right.clone()));
+                own.unwrap_or_else(|| if first.is_known() { first.clone() } else { right.clone() })
+            }
+        }
+    }
+
+    /// A sign before or behind a value.
+    pub(super) fn unary(&mut self, sign: &Word, inner: &'f Expression, target: Option<&Shape>) -> Shape {
+        let changes = matches!(sign.text.as_str(), "++" | "--");
+        let shape = match changes {
+            true => self.assigned(inner, None),
+            false => self.value(inner, target.filter(|_| sign.text != "!")),
+        };
+        let given = implied::unary_name(&sign.text).and_then(|name| self.operator(name, &[&shape], sign.place));
+        match given {
+            Some(given) => given,
+            None if sign.text == "!" => predefined("bool"),
+            None => shape,
+        }
+    }
+
+    pub(super) fn assignment(&mut self, left: &'f Expression, right: &'f Expression, sign: &Word) -> Shape {
         match left {
-            Expression::Declaration(_, Designation::Tuple(_)) => {
+            Expression::Declaration(_, Designation::Tuple(names)) => {
                 let shape = self.value(right, None);
+                self.split(&shape, names, sign.place);
                 self.value(left, Some(&shape));
                 shape
             }
             Expression::Tuple(parts) => {
                 let shape = self.value(right, None);
-                let shapes = self.parts(&shape, parts.len());
+                let shapes = self.deconstructed(&shape, parts.len(), sign.place);
                 for (part, shape) in parts.iter().zip(&shapes) {
                     self.assigned(&part.value, Some(shape));
                 }
@@ -53,6 +99,14 @@ impl<'f> Flow<'f, '_> {
             _ => {
                 let target = self.assigned(left, None);
                 let shape = self.value(right, Some(&target));
+                let compound = implied::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
+                match compound {
+                    Some(name) => _ = self.operator(name, &[&shape], sign.place),
+                    None => {
+                        let name = sign.text.strip_suffix('=').and_then(implied::binary_name);
+                        name.and_then(|name| self.operator(name, &[&target, &shape], sign.place));
+                    }
+                }
                 if target.is_known() { target } else { shape }
             }
         }
@@ -63,15 +117,16 @@ impl<'f> Flow<'f, '_> {
         let from = self.uses();
         let shape = self.value(left, target);
         let last = match left {
-            Expression::Name(name) => Some(name),
+            Expression::Name(name) => Some(name.word.place),
             Expression::Chain(_, links) => match links.last() {
-                Some(Link::Member(name)) => Some(name),
+                Some(Link::Member(name)) => Some(name.word.place),
+                Some(Link::Index(_, place)) => Some(*place),
                 _ => None,
             },
             _ => None,
         };
-        if let Some(name) = last {
-            self.done(UseKind::Write, from, Some(name.word.place));
+        if let Some(place) = last {
+            self.done(UseKind::Write, from, Some(place));
         }
         shape
     }
@@ -86,40 +141,13 @@ impl<'f> Flow<'f, '_> {
             other => other.clone(),
         }
     }
+}
 
-    pub(super) fn query(&mut self, clauses: &'f [Clause]) -> Shape {
-        let locals = self.locals.len();
-        let mut result = Shape::Unknown;
-        for clause in clauses {
-            match clause {
-                Clause::From(kind, name, source) => {
-                    let source = self.value(source, None);
-                    let element = match kind {
-                        Some(kind) => self.written(kind),
-                        None => self.world.element(&source),
-                    };
-                    self.locals.push((name, Local::Value(element)));
-                }
-                Clause::Let(name, value) => {
-                    let shape = self.value(value, None);
-                    self.locals.push((name, Local::Value(shape)));
-                }
-                Clause::Value(value) => {
-                    self.value(value, None);
-                }
-                Clause::Select(value) => {
-                    let shape = self.value(value, None);
-                    result = Shape::Named("~System.Collections.Generic.IEnumerable`1".into(), Rc::from([shape])).bounded();
-                }
-                Clause::Into(name) => {
-                    let shape = self.world.element(&result);
-                    self.locals.push((name, Local::Value(shape)));
-                }
-            }
-        }
-        self.locals.truncate(locals);
-        result
-    }
+/// Whether a value decides what an operator without a declaration gives: one of the workspace's types, or text.
+fn is_own(shape: &Shape) -> bool {
+    shape
+        .key()
+        .is_some_and(|key| !key.starts_with(['~', '^']) || key == "~System.String")
 }
 
 fn is_task(key: &str) -> bool {

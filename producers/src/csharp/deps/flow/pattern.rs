@@ -19,13 +19,13 @@ impl<'f> Flow<'f, '_> {
                     self.declare(name, &shape);
                 }
             }
-            Pattern::Recursive(kind, positional, properties, name) => {
+            Pattern::Recursive(kind, positional, properties, name, place) => {
                 let shape = match kind {
                     Some(kind) => self.written(kind),
                     None => subject.clone(),
                 };
                 if !positional.is_empty() {
-                    let parts = self.parts(&shape, positional.len());
+                    let parts = self.deconstructed(&shape, positional.len(), *place);
                     for (pattern, part) in positional.iter().zip(parts) {
                         self.pattern(pattern, &part);
                     }

@@ -1,6 +1,6 @@
 //! Statements: scopes, locals, loops, what a body returns.
 
-use super::{Flow, Local};
+use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Designation, Expression, Statement, TypeRef};
 use crate::csharp::deps::shape::Shape;
 
@@ -45,11 +45,15 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Local(kind, locals) => self.local(kind, locals),
             Statement::Block(body) => self.block(body),
-            Statement::Foreach(kind, designation, source, body) => {
+            Statement::Foreach(kind, designation, source, body, keyword) => {
                 let locals = self.locals.len();
                 let source = self.value(source, None);
+                self.looped(&source, keyword.text == "await", keyword.place);
                 let element = self.world.element(&source);
                 let element = self.loop_variable(kind, element);
+                if let Designation::Tuple(names) = designation {
+                    self.split(&element, names, keyword.place);
+                }
                 self.declare(designation, &element);
                 for statement in body {
                     self.statement(statement);
@@ -57,6 +61,23 @@ impl<'f> Flow<'f, '_> {
                 self.locals.truncate(locals);
             }
             Statement::Function(function) => self.function(function),
+            Statement::Using(resource, keyword) => {
+                let awaited = keyword.text == "await";
+                match &**resource {
+                    Statement::Local(kind, locals) => {
+                        let before = self.locals.len();
+                        self.local(kind, locals);
+                        for shape in self.locals.since(before) {
+                            self.disposed(&shape, awaited, keyword.place);
+                        }
+                    }
+                    Statement::Expression(value) => {
+                        let shape = self.value(value, None);
+                        self.disposed(&shape, awaited, keyword.place);
+                    }
+                    other => self.statement(other),
+                }
+            }
             Statement::Switch(value, sections) => {
                 let subject = self.value(value, None);
                 for (labels, body) in sections {
@@ -143,8 +164,55 @@ impl<'f> Flow<'f, '_> {
         }
     }
 
+    /// Notes what the deconstruction of a value into names calls.
+    pub(super) fn split(&mut self, shape: &Shape, names: &[Designation], place: u32) {
+        let parts = self.deconstructed(shape, names.len(), place);
+        for (name, part) in names.iter().zip(&parts) {
+            if let Designation::Tuple(inner) = name {
+                self.split(part, inner, place);
+            }
+        }
+    }
+
+    /// What a value deconstructs into, with the method that it calls.
+    pub(super) fn deconstructed(&mut self, shape: &Shape, count: usize, place: u32) -> Vec<Shape> {
+        let is_own = !self.is_outside(shape) && !matches!(shape, Shape::Tuple(_));
+        if is_own && let Some(parts) = self.own_parts(shape, count, Some(place)) {
+            return parts;
+        }
+        self.parts(shape, count)
+    }
+
+    /// What a method `Deconstruct` makes of a value; its use is noted at a place.
+    fn own_parts(&mut self, shape: &Shape, count: usize, place: Option<u32>) -> Option<Vec<Shape>> {
+        const NAME: &str = "Deconstruct";
+        let found = self.members_of(shape, NAME);
+        let mut chosen = found
+            .into_iter()
+            .find(|candidate| candidate.is_method() && candidate.parameters().len() == count);
+        let mut skip = 0;
+        if chosen.is_none() && shape.is_known() {
+            let extensions = self.extensions(shape, NAME, false);
+            chosen = extensions.into_iter().find(|candidate| candidate.parameters().len() == count + 1);
+            skip = 1;
+        }
+        let call = implied::call_of(&vec![Shape::Unknown; count], skip > 0);
+        match (&chosen, place) {
+            (Some(chosen), Some(place)) => self.used(&chosen.owner, NAME, place, true, Some(call)),
+            (None, Some(place)) if matches!(shape, Shape::Unknown) => self.guessed(NAME, place, Some(call)),
+            _ => {}
+        }
+        let parameters = chosen?.parameters().into_iter();
+        Some(parameters.skip(skip).map(|(_, shape)| shape).collect())
+    }
+
     /// What a value deconstructs into.
-    pub(super) fn parts(&self, shape: &Shape, count: usize) -> Vec<Shape> {
+    pub(super) fn parts(&mut self, shape: &Shape, count: usize) -> Vec<Shape> {
+        if !self.is_outside(shape)
+            && let Some(parts) = self.own_parts(shape, count, None)
+        {
+            return parts;
+        }
         match shape {
             Shape::Tuple(parts) if parts.len() == count => parts.iter().map(|(_, part)| part.clone()).collect(),
             Shape::Named(key, args) if &**key == "~System.Collections.Generic.KeyValuePair`2" => args.to_vec(),

@@ -1,11 +1,18 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
-use super::{Flow, Local};
+use super::{Flow, Local, implied};
 use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
 use crate::csharp::mentions::Place;
 use std::rc::Rc;
+
+/// The name of indexers.
+pub(super) const INDEXER: &str = "this[]";
+
+/// Elements of a tuple before those that `Rest` holds.
+const REST: usize = 7;
 
 /// What a beginning of a chain stands for.
 #[derive(Clone, Debug)]
@@ -53,9 +60,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.lambda(value, &target);
                 target
             }
-            Expression::Cast(written, inner) => {
+            Expression::Cast(written, inner, place) => {
                 let shape = self.written(written);
-                self.value(inner, Some(&shape));
+                let from = self.value(inner, Some(&shape));
+                self.cast(&from, &shape, *place);
                 shape
             }
             Expression::As(inner, written) => {
@@ -72,16 +80,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Shape::plain("~System.Type")
             }
             Expression::Default(written) => self.written(written),
-            Expression::Operation(class, operands) => self.operation(*class, operands, target),
-            Expression::Assign(left, right) => self.assignment(left, right),
-            Expression::Await(inner) => {
+            Expression::Operation(class, operands, signs) => self.operation(*class, operands, signs, target),
+            Expression::Assign(left, right, sign) => self.assignment(left, right, sign),
+            Expression::Await(inner, place) => {
                 let shape = self.value(inner, None);
-                self.awaited(&shape)
+                self.waited(&shape, *place)
             }
-            Expression::Not(inner) => {
-                self.value(inner, None);
-                predefined("bool")
-            }
+            Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => {
                 self.value(condition, None);
                 let yes = self.value(yes, target);
@@ -347,6 +352,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let by_name = parts.iter().position(|(own, _)| own.as_deref() == Some(name));
                 let at = by_name.or_else(|| numbered.and_then(|number| number.checked_sub(1)));
                 self.passed(place);
+                if name == "Rest" && by_name.is_none() && parts.len() > REST {
+                    return Shape::Tuple(parts[REST..].iter().cloned().collect());
+                }
                 return at.and_then(|at| parts.get(at)).map(|(_, part)| part.clone()).unwrap_or_default();
             }
             Shape::Anonymous(parts) => {
@@ -491,9 +499,9 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let shape = stand.shape();
                     Stand::Value(self.invoke(&shape, args))
                 }
-                Link::Index(args) => {
+                Link::Index(args, place) => {
                     let shape = stand.shape();
-                    Stand::Value(self.index(&shape, args))
+                    Stand::Value(self.index(&shape, args, *place))
                 }
             };
         }
@@ -510,18 +518,35 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    fn index(&mut self, shape: &Shape, args: &'f [Argument]) -> Shape {
-        for arg in args {
-            self.value(&arg.value, None);
-        }
+    fn index(&mut self, shape: &Shape, args: &'f [Argument], place: u32) -> Shape {
+        let given = self.arguments(args, &[]);
         match shape {
-            Shape::Array(element) => return (**element).clone(),
-            Shape::Tuple(_) | Shape::Unknown | Shape::Null | Shape::Anonymous(_) => return Shape::Unknown,
-            _ => {}
+            Shape::Array(element) => (**element).clone(),
+            Shape::Tuple(_) | Shape::Null | Shape::Anonymous(_) => Shape::Unknown,
+            shape => self.indexed(shape, &given, place),
         }
-        let found = self.members_of(shape, "this[]");
-        let fitting = found.iter().find(|candidate| candidate.parameters().len() == args.len());
-        fitting.or(found.first()).map(|candidate| candidate.result()).unwrap_or_default()
+    }
+
+    /// The type of an element that an indexer gives.
+    pub(super) fn indexed(&mut self, shape: &Shape, given: &[Shape], place: u32) -> Shape {
+        let found = self.members_of(shape, INDEXER);
+        if found.is_empty() {
+            self.missed(shape, INDEXER, place, None);
+            return Shape::Unknown;
+        }
+        let score = |candidate: &Candidate<'_>| -> Option<u32> {
+            let parameters = candidate.parameters();
+            let fits = parameters.iter().zip(given).map(|((_, own), given)| self.fits(own, given, &mut []));
+            (parameters.len() == given.len()).then(|| fits.sum()).flatten()
+        };
+        let best = found
+            .iter()
+            .filter_map(|one| Some((score(one)?, one)))
+            .reduce(|one, other| if other.0 > one.0 { other } else { one });
+        let same = || found.iter().find(|candidate| candidate.parameters().len() == given.len());
+        let chosen = best.map(|(_, one)| one).or_else(same).unwrap_or(&found[0]).clone();
+        self.used(&chosen.owner, INDEXER, place, true, Some(implied::call_of(given, false)));
+        chosen.result()
     }
 }
 

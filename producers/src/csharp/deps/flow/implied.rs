@@ -1,0 +1,217 @@
+//! Members that constructs of the language use without naming them: operators, conversions, and what `using`, loops, `await`,
+//! initialisers, deconstruction and queries call.
+
+use super::call::takes;
+use super::{Call, Flow};
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+
+impl<'a> Flow<'_, 'a> {
+    /// Notes that a construct uses the member of that name on a value, with so many arguments; what it gives.
+    pub(super) fn implied(&mut self, on: &Shape, name: &str, arguments: &[Shape], place: u32) -> Option<Shape> {
+        let found = self.members_of(on, name);
+        let fits = |candidate: &&Candidate<'_>| match candidate.is_method() {
+            true => takes(&candidate.parameters(), arguments.len()),
+            false => name == "Current" || name == "IsCompleted",
+        };
+        let mut extends = false;
+        let mut chosen = found.iter().find(fits).cloned();
+        if chosen.is_none() && on.is_known() {
+            let extensions = self.extensions(on, name, false);
+            chosen = extensions.into_iter().find(|one| takes(&one.parameters(), arguments.len() + 1));
+            extends = chosen.is_some();
+        }
+        let call = call_of(arguments, extends);
+        let Some(chosen) = chosen else {
+            if matches!(on, Shape::Unknown) || !self.is_outside(on) && on.key().is_some_and(|key| key.starts_with('^')) {
+                self.guessed(name, place, Some(call));
+            }
+            return None;
+        };
+        self.used(&chosen.owner, name, place, true, chosen.is_method().then_some(call));
+        let open = vec![Shape::Unknown; chosen.line.arity as usize];
+        Some(chosen.result().substitute(&[], &open).bounded())
+    }
+
+    /// Notes the operator that stands between, before or behind operands; what it gives, if they have one of their own.
+    pub(super) fn operator(&mut self, name: &str, operands: &[&Shape], place: u32) -> Option<Shape> {
+        let mut found: Vec<Candidate<'a>> = Vec::new();
+        for operand in operands {
+            let operand = match operand {
+                Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().unwrap_or(operand),
+                operand => *operand,
+            };
+            if !self.is_outside(operand) {
+                found.extend(self.members_of(operand, name));
+            }
+        }
+        let fit = |candidate: &Candidate<'_>| -> Option<u32> {
+            let parameters = candidate.parameters();
+            let mut bindings = Vec::new();
+            let fits = parameters.iter().zip(operands);
+            let fits = fits.map(|((_, parameter), operand)| self.fits(parameter, operand, &mut bindings));
+            (parameters.len() == operands.len()).then(|| fits.sum::<Option<u32>>()).flatten()
+        };
+        let mut best: Option<(u32, usize)> = None;
+        for (at, candidate) in found.iter().enumerate() {
+            if let Some(score) = fit(candidate)
+                && best.is_none_or(|(other, _)| score > other)
+            {
+                best = Some((score, at));
+            }
+        }
+        let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
+        // An operand may have a conversion of its own to what the operator takes; text takes all values.
+        let is_text = |operand: &&Shape| operand.key() == Some("~System.String");
+        if best.is_none() && !(name == "op_Addition" && operands.iter().any(is_text)) {
+            best = found
+                .iter()
+                .position(|one| one.parameters().len() == operands.len())
+                .map(|at| (0, at));
+        }
+        let Some((_, at)) = best else {
+            // Of a value whose type is not known any operator may be meant.
+            if operands.iter().any(|operand| matches!(operand, Shape::Unknown)) {
+                self.guessed(name, place, Some(call_of(&arguments, false)));
+            }
+            return None;
+        };
+        let chosen = found.swap_remove(at);
+        self.used(&chosen.owner, name, place, true, Some(call_of(&arguments, false)));
+        Some(chosen.result())
+    }
+
+    /// Notes the conversion that a cast calls, if one of the two types declares it.
+    pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
+        let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();
+        for name in ["op_Explicit", "op_Implicit"] {
+            for side in [to, from] {
+                if !self.is_outside(side) {
+                    found.extend(self.members_of(side, name).into_iter().map(|candidate| (name, candidate)));
+                }
+            }
+        }
+        let converts = |(_, candidate): &&(&str, Candidate<'_>)| {
+            let parameters = candidate.parameters();
+            let takes = parameters.first().is_some_and(|(_, own)| self.fits(own, from, &mut []).is_some());
+            takes && candidate.result().key() == to.key()
+        };
+        let certain = from.is_known();
+        let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())
+            || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+        if let Some((name, candidate)) = found.iter().find(converts).cloned().filter(|_| !is_base) {
+            self.used(
+                &candidate.owner,
+                name,
+                place,
+                certain,
+                Some(call_of(std::slice::from_ref(from), false)),
+            );
+        }
+    }
+
+    /// Notes what a loop calls on what it goes through.
+    pub(super) fn looped(&mut self, source: &Shape, awaited: bool, place: u32) {
+        let names = match awaited {
+            true => ["GetAsyncEnumerator", "MoveNextAsync", "Current", "DisposeAsync"],
+            false => ["GetEnumerator", "MoveNext", "Current", "Dispose"],
+        };
+        let Some(walker) = self.implied(source, names[0], &[], place) else {
+            if matches!(source, Shape::Unknown) {
+                self.guessed(names[1], place, Some(Call::default()));
+                self.guessed(names[2], place, None);
+            }
+            return;
+        };
+        if self.is_outside(&walker) {
+            return;
+        }
+        self.implied(&walker, names[1], &[], place);
+        self.implied(&walker, names[2], &[], place);
+        if !self.members_of(&walker, names[3]).is_empty() {
+            self.implied(&walker, names[3], &[], place);
+        }
+    }
+
+    /// What waiting for a value gives, with what it calls.
+    pub(super) fn waited(&mut self, shape: &Shape, place: u32) -> Shape {
+        if self.is_outside(shape) {
+            return self.awaited(shape);
+        }
+        let Some(waiter) = self.implied(shape, "GetAwaiter", &[], place) else {
+            return self.awaited(shape);
+        };
+        self.implied(&waiter, "IsCompleted", &[], place);
+        self.implied(&waiter, "GetResult", &[], place).unwrap_or_default()
+    }
+
+    /// Notes what ends the use of a value.
+    pub(super) fn disposed(&mut self, shape: &Shape, awaited: bool, place: u32) {
+        self.implied(shape, if awaited { "DisposeAsync" } else { "Dispose" }, &[], place);
+    }
+}
+
+/// What is known of the arguments of a call that is not written.
+pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
+    let known = |shape: &Shape| shape.key().filter(|key| key.starts_with('~')).unwrap_or("").to_owned();
+    Call {
+        arguments: arguments.iter().map(known).collect(),
+        extension,
+        ..Call::default()
+    }
+}
+
+/// The name of the operator with that sign on two values.
+pub(super) fn binary_name(sign: &str) -> Option<&'static str> {
+    Some(match sign {
+        "+" => "op_Addition",
+        "-" => "op_Subtraction",
+        "*" => "op_Multiply",
+        "/" => "op_Division",
+        "%" => "op_Modulus",
+        "&" => "op_BitwiseAnd",
+        "|" => "op_BitwiseOr",
+        "^" => "op_ExclusiveOr",
+        "==" => "op_Equality",
+        "!=" => "op_Inequality",
+        "<" => "op_LessThan",
+        ">" => "op_GreaterThan",
+        "<=" => "op_LessThanOrEqual",
+        ">=" => "op_GreaterThanOrEqual",
+        "<<" => "op_LeftShift",
+        ">>" => "op_RightShift",
+        ">>>" => "op_UnsignedRightShift",
+        _ => return None,
+    })
+}
+
+/// The name of the operator with that sign on one value.
+pub(super) fn unary_name(sign: &str) -> Option<&'static str> {
+    Some(match sign {
+        "+" => "op_UnaryPlus",
+        "-" => "op_UnaryNegation",
+        "!" => "op_LogicalNot",
+        "~" => "op_OnesComplement",
+        "++" => "op_Increment",
+        "--" => "op_Decrement",
+        _ => return None,
+    })
+}
+
+/// The name of the operator that a compound assignment of that sign calls on what it assigns to, before that of the sign alone.
+pub(super) fn assignment_name(sign: &str) -> Option<&'static str> {
+    Some(match sign {
+        "+=" => "op_AdditionAssignment",
+        "-=" => "op_SubtractionAssignment",
+        "*=" => "op_MultiplicationAssignment",
+        "/=" => "op_DivisionAssignment",
+        "%=" => "op_ModulusAssignment",
+        "&=" => "op_BitwiseAndAssignment",
+        "|=" => "op_BitwiseOrAssignment",
+        "^=" => "op_ExclusiveOrAssignment",
+        "<<=" => "op_LeftShiftAssignment",
+        ">>=" => "op_RightShiftAssignment",
+        ">>>=" => "op_UnsignedRightShiftAssignment",
+        _ => return None,
+    })
+}

@@ -1,0 +1,126 @@
+//! Queries: their variables, and the methods that their clauses call.
+
+use super::{Flow, Local};
+use crate::csharp::code::ast::{Clause, Expression, Word};
+use crate::csharp::deps::shape::Shape;
+use std::rc::Rc;
+
+impl<'f> Flow<'f, '_> {
+    pub(super) fn query(&mut self, clauses: &'f [Clause]) -> Shape {
+        let locals = self.locals.len();
+        let mut result = Shape::Unknown;
+        // What the next clause is called on.
+        let mut source: Option<Shape> = None;
+        for (at, clause) in clauses.iter().enumerate() {
+            match clause {
+                Clause::From(kind, name, value, keyword) => {
+                    let mut shape = self.value(value, None);
+                    let element = match kind {
+                        Some(kind) => {
+                            shape = self.clause(&shape, "Cast", 0, keyword);
+                            self.written(kind)
+                        }
+                        None => self.element_of(&shape),
+                    };
+                    self.locals.push((name, Local::Value(element)));
+                    source = Some(match (source, keyword.text.as_str()) {
+                        (None, _) => shape,
+                        (Some(source), "join") => {
+                            let grouped = clauses[at..]
+                                .iter()
+                                .skip(1)
+                                .find(|next| !matches!(next, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals")));
+                            let name = if matches!(grouped, Some(Clause::Into(_))) {
+                                "GroupJoin"
+                            } else {
+                                "Join"
+                            };
+                            self.clause(&source, name, 4, keyword)
+                        }
+                        (Some(source), _) => self.clause(&source, "SelectMany", 2, keyword),
+                    });
+                }
+                Clause::Let(name, value, keyword) => {
+                    let shape = self.value(value, None);
+                    self.locals.push((name, Local::Value(shape)));
+                    source = source.map(|source| self.clause(&source, "Select", 1, keyword));
+                }
+                Clause::Value(value, keyword) => {
+                    self.value(value, None);
+                    let name = match keyword.text.as_str() {
+                        "where" => "Where",
+                        "orderby" => "OrderBy",
+                        "orderbydescending" => "OrderByDescending",
+                        "," => "ThenBy",
+                        ",descending" => "ThenByDescending",
+                        _ => continue,
+                    };
+                    source = source.map(|source| self.clause(&source, name, 1, keyword));
+                }
+                Clause::Select(value, keyword) => {
+                    let mut shape = self.value(value, None);
+                    if keyword.text == "group" {
+                        shape = Shape::Named("~System.Linq.IGrouping`2".into(), Rc::from([Shape::Unknown, shape]));
+                    }
+                    result = Shape::Named("~System.Collections.Generic.IEnumerable`1".into(), Rc::from([shape])).bounded();
+                    let groups = keyword.text == "group";
+                    // `select x` of what a clause before gives calls nothing; what follows a second `from` or a `join` is part of its call.
+                    let is_key =
+                        |clause: &&Clause| matches!(clause, Clause::Value(_, word) if matches!(word.text.as_str(), "on" | "equals"));
+                    let before = clauses[..at].iter().rposition(|clause| !is_key(&clause)).unwrap_or(0);
+                    let is_merged = before > 0 && matches!(clauses[before], Clause::From(..));
+                    let is_plain = is_variable(value, clauses);
+                    if let Some(on) = source.clone().filter(|_| groups || !(is_merged || is_plain && at > 1)) {
+                        let (name, count) = if groups {
+                            ("GroupBy", 2 - usize::from(is_plain))
+                        } else {
+                            ("Select", 1)
+                        };
+                        source = Some(self.clause(&on, name, count, keyword));
+                    }
+                }
+                Clause::Into(name) => {
+                    let own = source
+                        .as_ref()
+                        .filter(|source| !self.is_outside(source))
+                        .map(|source| self.element_of(source));
+                    let shape = own.unwrap_or_else(|| self.world.element(&result));
+                    self.locals.push((name, Local::Value(shape)));
+                }
+            }
+        }
+        self.locals.truncate(locals);
+        result
+    }
+
+    /// What the variable of a clause is: an element, or what a type with methods of its own for queries holds.
+    fn element_of(&self, source: &Shape) -> Shape {
+        let element = self.world.element(source);
+        match source {
+            Shape::Named(key, args) if !element.is_known() && !key.starts_with(['~', '^']) && args.len() == 1 => args[0].clone(),
+            _ => element,
+        }
+    }
+
+    /// Notes the method that a clause calls; what it gives.
+    fn clause(&mut self, on: &Shape, name: &str, arguments: usize, keyword: &Word) -> Shape {
+        if self.is_outside(on) {
+            return on.clone();
+        }
+        let arguments = vec![Shape::Unknown; arguments];
+        self.implied(on, name, &arguments, keyword.place).unwrap_or_default()
+    }
+}
+
+/// Whether a value is the one variable of a query.
+fn is_variable(value: &Expression, clauses: &[Clause]) -> bool {
+    let variables = clauses
+        .iter()
+        .filter(|clause| matches!(clause, Clause::From(..) | Clause::Let(..)))
+        .count();
+    let Expression::Name(name) = value else { return false };
+    variables == 1
+        && clauses
+            .iter()
+            .any(|clause| matches!(clause, Clause::From(_, own, _, _) if *own == name.word.text))
+}

@@ -1,0 +1,36 @@
+//! `[assembly: InternalsVisibleTo("…")]`: assemblies that see the internal types of the one that compiles a file.
+
+use super::parse::tokens::Tokens;
+
+/// The names of these assemblies in the order of the text, without keys.
+pub(super) fn friends(tokens: &Tokens<'_>) -> Vec<String> {
+    const NAME: &str = "InternalsVisibleTo";
+    if memchr::memmem::find(tokens.source.as_bytes(), NAME.as_bytes()).is_none() {
+        return Vec::new();
+    }
+    let is_name = |at: usize| matches!(tokens.text(at), NAME | "InternalsVisibleToAttribute");
+    let named = (0..tokens.all.len()).filter(|at| is_name(*at) && tokens.is(at + 1, "("));
+    let is_of_assembly = |at: &usize| {
+        let opener = (0..*at).rev().find(|before| matches!(tokens.text(*before), "[" | "]" | "{" | ";"));
+        opener.is_some_and(|open| tokens.is(open, "[") && tokens.is(open + 1, "assembly") && tokens.is(open + 2, ":"))
+    };
+    let assemblies = named.filter(is_of_assembly).filter_map(|at| {
+        let text = tokens.text(at + 2).trim_start_matches('@').strip_prefix('"')?;
+        let name = text.split(['"', ',']).next()?.trim();
+        (!name.is_empty()).then(|| name.to_owned())
+    });
+    assemblies.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::csharp::lexer::lex;
+
+    #[test]
+    fn assemblies_are_named_with_and_without_a_key() {
+        let text = "using System; [assembly: InternalsVisibleTo(\"Lib.Tests\")] [assembly: A, System.Runtime.CompilerServices.InternalsVisibleToAttribute(\"Other, PublicKey=00\")]\n\
+            [module: InternalsVisibleTo(\"No\")] [InternalsVisibleTo(\"No\")] class A { string s = \"InternalsVisibleTo\"; void InternalsVisibleTo(string s) { } }";
+        assert_eq!(friends(&Tokens::new(text, lex(text))), ["Lib.Tests", "Other"]);
+    }
+}
