@@ -85,11 +85,12 @@ pub fn is_due(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Option<u64> {
     (!disk.is_collecting() && !disk.collected_at().is_some_and(lately)).then_some(max)
 }
 
-/// Collects if [`is_due`].
+/// Compacts a file that has grown much, and collects if [`is_due`].
 ///
 /// # Errors
 /// As [`collect`].
 pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<Option<(Options, Report)>, GarbageError> {
+    disk.compact_if_grown()?;
     let Some(max) = is_due(disk, limits, now) else {
         return Ok(None);
     };

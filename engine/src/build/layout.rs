@@ -4,14 +4,15 @@ use super::query::NodeStatus;
 use super::run::{Run, RunError};
 use super::state::Known;
 use crate::graph::NodeId;
-use crate::manifest::model::OutSpec;
-use crate::manifest::template::Vars;
+use crate::manifest::model::{OutSpec, Rule, SetSpec};
+use crate::manifest::template::{Piece, Vars};
 use crate::planning::expand;
 use crate::seams::world::{ExportOutcome, Exports, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::Event;
 use crate::values::label::Label;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -111,6 +112,17 @@ impl Refusals {
     }
 }
 
+/// A request whose files were laid out before.
+#[derive(Clone, Copy)]
+pub struct KnownFiles<'a> {
+    /// The request as it was current last.
+    pub known: &'a Known,
+    /// Whether somebody who watches the files saw none of them move since.
+    pub are_watched: bool,
+    /// Roots that it did not mean then.
+    pub added: &'a FxHashSet<NodeId>,
+}
+
 /// Where one output goes.
 struct Place<'a> {
     path: &'a str,
@@ -119,7 +131,7 @@ struct Place<'a> {
 
 impl Run<'_> {
     /// Lays out the settled `roots` whose rule says where: those whose file is elsewhere, is of an older output, or is not what was written.
-    /// `known`: the request as it was current last, and whether somebody who watches the files saw none of them move since.
+    /// `known`: the request, if it was current before.
     ///
     /// # Errors
     /// When the store breaks.
@@ -128,15 +140,15 @@ impl Run<'_> {
         roots: &[NodeId],
         exports: &dyn Exports,
         finish: &dyn Finish,
-        known: Option<(&Known, bool)>,
+        known: Option<KnownFiles<'_>>,
     ) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
         let roots = &*if self.is_stopped() {
             // Who stops a build finds what it made; the next one looks at the rest.
             let made = roots.iter().copied().filter(|&id| self.was_made(id));
             made.take(FILES).collect()
-        } else if let Some((known, are_watched)) = known.filter(|_| self.places_stand()) {
-            self.still_laid(roots, (known, are_watched), exports, &mut laid)
+        } else if let Some((known, moved)) = known.and_then(|known| Some((known, self.moved_places()?))) {
+            self.still_laid(roots, known, &moved, exports, &mut laid)
         } else {
             roots.to_vec()
         };
@@ -229,40 +241,41 @@ impl Run<'_> {
         Ok(laid)
     }
 
-    /// Whether no path can have changed: the nodes that paths are looked up in did not move.
-    fn places_stand(&mut self) -> bool {
+    /// The nodes whose path may have changed, because the rows that paths are looked up in did; `None` when that may be all.
+    fn moved_places(&mut self) -> Option<FxHashSet<NodeId>> {
         let rules = self.rules;
-        let sets = rules
-            .manifest()
-            .rules
-            .iter()
-            .flat_map(|rule| &rule.out)
-            .flat_map(|out| &out.vars)
-            .map(|(_, set)| set);
-        let mut labels = Vec::new();
-        for set in sets {
-            match expand::set_node(set, &Vars::new()) {
-                Ok(Some(label)) if !labels.contains(&label) => labels.push(label),
-                Ok(_) => {}
-                // The node depends on the target: its path is worked out each time.
-                Err(_) => return false,
+        let mut moved = FxHashSet::default();
+        for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
+            for (_, set) in rule.out.iter().flat_map(|out| &out.vars) {
+                // Where the node depends on the target its path is worked out each time.
+                let Some(label) = expand::set_node(set, &Vars::new()).ok()? else {
+                    continue;
+                };
+                let id = self.graph.find(label.as_str())?;
+                if self.is_unmoved(id) {
+                    continue;
+                }
+                let rows = self.rows_that_moved(id).filter(|_| is_by_own_row(rule, set))?;
+                let labels = rows.iter().filter_map(|(key, _)| rules.label(number, key));
+                moved.extend(labels.filter_map(|label| self.graph.find(label.as_str())));
             }
         }
-        labels
-            .iter()
-            .all(|label| self.graph.find(label.as_str()).is_some_and(|id| self.is_unmoved(id)))
+        Some(moved)
     }
 
-    /// Of roots that were laid out before, takes those whose output did not move and whose file is in place; gives back the others.
+    /// Of roots that were laid out before, takes those of which neither output nor path moved and whose file is in place; gives back the others.
     fn still_laid(
         &mut self,
         roots: &[NodeId],
-        (known, are_watched): (&Known, bool),
+        KnownFiles { known, are_watched, added }: KnownFiles<'_>,
+        moved: &FxHashSet<NodeId>,
         exports: &dyn Exports,
         laid: &mut Laid,
     ) -> Vec<NodeId> {
         let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
-        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| self.is_unmoved(id));
+        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots
+            .iter()
+            .partition(|&&id| self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id));
         let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
         check.sort_unstable();
         let broken = if are_watched { Vec::new() } else { self.broken(exports, &check) };
@@ -384,6 +397,14 @@ impl Run<'_> {
         self.settle_all(&[id])?;
         self.blob(id)
     }
+}
+
+/// Whether a set is the row of a table whose key is the only variable of the rule.
+fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
+    let (Some((variable, _)), None, SetSpec::Node { row: Some(row), .. }) = (&rule.each, &rule.inner, set) else {
+        return false;
+    };
+    matches!(&row.pieces[..], [Piece::Var(name)] if **name == **variable)
 }
 
 /// Every reason why a file is not there says what to do about it: the next build tries again.

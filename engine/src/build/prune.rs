@@ -1,19 +1,23 @@
 //! Pruning: which nodes no longer exist because their set lost them.
 
 use super::blobs::{Blobs, Paged};
-use super::run::{Leaves, file_path};
-use super::session::SessionLeaves;
+use super::run::{Leaves, file_label, file_path};
+use super::session::{Session, SessionLeaves};
 use super::state::State;
+use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
-use crate::manifest::model::SetSpec;
+use crate::manifest::model::{InputFrom, InputSpec, Rule, SetSpec};
 use crate::manifest::template::{Template, Vars};
 use crate::planning::expand::{self, ExpandError};
 use crate::planning::rules::RuleIndex;
-use crate::seams::world::{Refresh, Sources};
+use crate::seams::world::{Exports, Refresh, Sources};
 use crate::store::records::HistoryRecord;
-use crate::values::label::{halves, unescape};
+use crate::values::digest::ActionKey;
+use crate::values::label::{escape, halves, unescape};
+use crate::values::pages::Change;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The labels of sets that moved: source sets that gained or lost files, set nodes with a new version. `parted` tells whether the nodes of a
 /// rule of two variables read what a label gives.
@@ -72,6 +76,75 @@ impl Vanished {
     }
 }
 
+impl Session {
+    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Gives the labels of those of them that had an
+    /// output, and its key; `None` when no node went.
+    pub(super) fn prune(
+        &mut self,
+        exports: Option<&dyn Exports>,
+        blobs: &Blobs,
+        history: &[(String, HistoryRecord)],
+        changes: &SetChanges,
+    ) -> Option<Vec<(String, ActionKey)>> {
+        let moved = self.moved_sets(history);
+        if moved.is_empty() && !self.is_redefined() {
+            return None;
+        }
+        let is_known = !self.is_redefined() && moved.iter().all(|set| changes.contains_key(&**set));
+        let known = is_known.then(|| lost(self, blobs, changes)).flatten();
+        let all = || vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
+        let is_by_difference = known.is_some();
+        let vanished = known.unwrap_or_else(all);
+        // What decides that something goes, or tells of it, is read before anything is taken away.
+        if is_by_difference {
+            for &id in vanished.gone.iter().chain(&vanished.still_read) {
+                self.graph.get(id);
+            }
+        } else if self.is_redefined() || !vanished.is_empty() {
+            self.graph.iter().for_each(drop);
+        }
+        if self.graph.is_damaged() {
+            return None;
+        }
+        if let (Some(exports), true) = (exports, self.is_redefined()) {
+            for (id, node) in self.graph.iter() {
+                let laid_out = self
+                    .rules
+                    .find(&node.label)
+                    .is_some_and(|found| self.rules.rule(found.rule).out.is_some());
+                if !laid_out && exports.path(id.0).is_some() {
+                    // As below.
+                    let _ = exports.remove(id.0);
+                }
+            }
+        }
+        for &id in vanished.gone.iter().chain(&vanished.still_read) {
+            if let Some(exports) = exports {
+                // A file that cannot be removed stays known and is tried again when its number is used again.
+                let _ = exports.remove(id.0);
+            }
+        }
+        let mut gone = Vec::new();
+        let relinks = !vanished.gone.is_empty();
+        for id in vanished.gone {
+            let node = self.graph.node(id);
+            if let (Some(_), Some(filed)) = (&node.edges, node.result) {
+                gone.push((node.label.to_string(), filed.key));
+            }
+            self.graph.remove(id);
+        }
+        for id in vanished.still_read.into_iter().chain(vanished.unsure) {
+            self.graph.set_stale(id, true);
+        }
+        self.forget_gone_origins();
+        if relinks {
+            // The next request of this session must not meet readers that are no more.
+            self.links = Links::of(&self.graph);
+        }
+        relinks.then_some(gone)
+    }
+}
+
 /// What a set holds.
 enum Members {
     /// These.
@@ -82,43 +155,139 @@ enum Members {
     Wrong,
 }
 
+/// Whether nodes exist, by their labels. Each set is read when a node of it is first asked about.
+struct Existence<'a> {
+    graph: &'a Graph,
+    rules: &'a RuleIndex,
+    sources: &'a dyn Sources,
+    leaves: SessionLeaves<'a>,
+    blobs: &'a Blobs,
+    members: FxHashMap<SetSpec, Members>,
+}
+
+/// Whether a node exists.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Exists,
+    Gone,
+    /// Its set was made and is none.
+    Unsure,
+}
+
+impl<'a> Existence<'a> {
+    fn new(graph: &'a Graph, rules: &'a RuleIndex, sources: &'a dyn Sources, state: &'a State, blobs: &'a Blobs) -> Self {
+        Self {
+            graph,
+            rules,
+            sources,
+            leaves: SessionLeaves::new(sources, state, &[]),
+            blobs,
+            members: FxHashMap::default(),
+        }
+    }
+
+    fn of(&mut self, label: &str) -> Standing {
+        let standing = |exists| if exists { Standing::Exists } else { Standing::Gone };
+        if let Some(path) = file_path(label) {
+            return standing(self.sources.digest(&path).is_some());
+        }
+        if label.ends_with(":files") && self.leaves.set(label).is_some() {
+            return Standing::Exists;
+        }
+        let rules = self.rules;
+        let Some(found) = rules.find(label) else { return Standing::Gone };
+        let (outer, inner) = match (&rules.rule(found.rule).inner, halves(found.value)) {
+            (Some(_), Some((outer, _))) => (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten()),
+            _ => (found.value, None),
+        };
+        let mut wrong = false;
+        let mut holds = |set: &SetSpec, value: &str| {
+            let read = || read(set, self.graph, &self.leaves, self.blobs);
+            let members = self.members.entry(set.clone()).or_insert_with(read);
+            wrong |= matches!(members, Members::Wrong);
+            !matches!(members, Members::Known(members) if !members.contains(value))
+        };
+        let each = &rules.rule(found.rule).each;
+        let exists =
+            each.as_ref().is_none_or(|(_, set)| holds(set, &unescape(outer))) && inner.is_none_or(|(set, value)| holds(&set, &value));
+        if exists && wrong { Standing::Unsure } else { standing(exists) }
+    }
+}
+
 /// Finds what is no more. It reads labels alone while nothing is.
 pub fn vanished(graph: &Graph, rules: &RuleIndex, sources: &dyn Sources, state: &State, blobs: &Blobs) -> Vanished {
-    let leaves = SessionLeaves::new(sources, state, &[]);
-    let mut members: FxHashMap<SetSpec, Members> = FxHashMap::default();
-    let mut gone: FxHashSet<NodeId> = FxHashSet::default();
-    let mut unsure = Vec::new();
-    graph.each_label(|id, label| {
-        let mut wrong = false;
-        let exists = if let Some(path) = file_path(label) {
-            sources.digest(&path).is_some()
-        } else if label.ends_with(":files") && leaves.set(label).is_some() {
-            true
-        } else {
-            match rules.find(label) {
-                None => false,
-                Some(found) => {
-                    let rule = rules.rule(found.rule);
-                    let mut holds = |set: &SetSpec, value: &str| {
-                        let members = members.entry(set.clone()).or_insert_with(|| read(set, graph, &leaves, blobs));
-                        wrong |= matches!(members, Members::Wrong);
-                        !matches!(members, Members::Known(members) if !members.contains(value))
-                    };
-                    let (outer, inner) = match (&rule.inner, halves(found.value)) {
-                        (Some(_), Some((outer, _))) => (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten()),
-                        _ => (found.value, None),
-                    };
-                    rule.each.as_ref().is_none_or(|(_, set)| holds(set, &unescape(outer)))
-                        && inner.is_none_or(|(set, value)| holds(&set, &value))
-                }
-            }
-        };
-        if !exists {
-            gone.insert(id);
-        } else if wrong {
-            unsure.push(id);
-        }
+    let mut existence = Existence::new(graph, rules, sources, state, blobs);
+    let (mut gone, mut unsure) = (FxHashSet::default(), Vec::new());
+    graph.each_label(|id, label| match existence.of(label) {
+        Standing::Exists => {}
+        Standing::Gone => drop(gone.insert(id)),
+        Standing::Unsure => unsure.push(id),
     });
+    sorted_out(graph, gone, unsure)
+}
+
+/// What sets lost and gained since nodes were last taken away, by the label of the set.
+pub type SetChanges = FxHashMap<Arc<str>, Vec<(String, Change)>>;
+
+/// Finds what is no more because these sets, of whose items all their rules have a node, lost some; and what an earlier build could not take away yet, all of which is
+/// stale. `None` where nodes of two variables cannot be found by what they read.
+pub fn lost(session: &Session, blobs: &Blobs, changes: &SetChanges) -> Option<Vanished> {
+    let (graph, rules, sources) = (&session.graph, &session.rules, &*session.sources);
+    let mut gone: FxHashSet<NodeId> = FxHashSet::default();
+    for (number, rule) in (0u32..).zip(&rules.manifest().rules) {
+        let Some((_, set)) = &rule.each else { continue };
+        let Some(label) = expand::set_node(set, &Vars::new()).ok()? else {
+            continue;
+        };
+        let Some(changes) = changes.get(label.as_str()) else { continue };
+        let lost = changes.iter().filter(|(_, change)| *change == Change::Removed);
+        for (item, _) in lost {
+            if rule.inner.is_none() {
+                let label = rules.label(number, item);
+                let own = label.filter(|label| rules.find(label.as_str()).is_some_and(|found| found.rule == number));
+                gone.extend(own.and_then(|label| graph.find(label.as_str())));
+                continue;
+            }
+            let inner = own_table(rule)?;
+            let vars = rules.vars(number, &format!("{}#_", escape(item)));
+            let table = expand::fill_label(inner, &vars, None).ok()?;
+            let Some(table) = graph.find(table.as_str()) else { continue };
+            let is_of = |reader: &NodeId| {
+                let label = graph.get(*reader).map(|node| node.label.clone());
+                label.is_some_and(|label| rules.find(&label).is_some_and(|found| found.rule == number))
+            };
+            gone.extend(session.links.readers(table).filter(is_of));
+        }
+    }
+    let removed = session
+        .refresh
+        .changes
+        .iter()
+        .filter(|change| sources.digest(&change.path).is_none());
+    gone.extend(removed.filter_map(|change| graph.find(&file_label(&change.path))));
+    let mut existence = Existence::new(graph, rules, sources, &session.state, blobs);
+    let mut unsure = Vec::new();
+    for id in graph.stale().filter(|id| graph.exists(*id)) {
+        match existence.of(&graph.node(id).label) {
+            Standing::Exists => {}
+            Standing::Gone => drop(gone.insert(id)),
+            Standing::Unsure => unsure.push(id),
+        }
+    }
+    Some(sorted_out(graph, gone, unsure))
+}
+
+/// The table of the second variable of a rule, if all nodes of the rule read it.
+fn own_table(rule: &Rule) -> Option<&Template> {
+    let (_, SetSpec::Node { label, .. }) = rule.inner.as_ref()? else {
+        return None;
+    };
+    let reads = |input: &InputSpec| matches!(&input.from, InputFrom::Slice { node, .. } if node == label);
+    rule.inputs.iter().any(reads).then_some(label)
+}
+
+/// Tells those that a remaining node reads from the others.
+fn sorted_out(graph: &Graph, mut gone: FxHashSet<NodeId>, unsure: Vec<NodeId>) -> Vanished {
     let all = gone.clone();
     while !gone.is_empty() {
         let mut read: FxHashSet<NodeId> = FxHashSet::default();

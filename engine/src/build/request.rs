@@ -3,7 +3,7 @@
 use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::Shared;
-use super::layout::Laid;
+use super::layout::{KnownFiles, Laid};
 use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
@@ -12,16 +12,17 @@ use super::sharing::{Brought, Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
-use crate::graph::walk::Links;
+
 use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Part, RowChange};
 use crate::values::diagnostic::Diagnostic;
-use crate::values::digest::{ActionKey, Digest};
+use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer, Phase};
 use crate::values::pattern::PatternSet;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -175,15 +176,26 @@ impl Session {
         let known = row
             .and_then(|row| decode::<Known>(&row))
             .filter(|_| !self.redefined && !request.options.dry_run);
-        let same = known.as_ref().map(|known| run.known_roots(known)).transpose()?.flatten();
+        let same = known
+            .as_ref()
+            .map(|known| run.known_roots(known, &request.patterns))
+            .transpose()?
+            .flatten();
         let known = known.filter(|_| same.is_some());
+        let mut added = FxHashSet::default();
         let Roots {
             nodes: ids,
             errors: refused,
             open,
             warnings: odd,
         } = match same {
-            Some(nodes) => Roots { nodes, ..Roots::default() },
+            Some(roots) => {
+                added = roots.added;
+                Roots {
+                    nodes: roots.nodes,
+                    ..Roots::default()
+                }
+            }
             None => run.roots(&request.patterns)?,
         };
         // That a set failed is no fault of the pattern, and no reason to leave what does not depend on it. A dry run answers as far as
@@ -249,11 +261,15 @@ impl Session {
                 known
                     .as_ref()
                     .filter(|known| known.generation == generation)
-                    .map(|known| (known, stand(known))),
+                    .map(|known| KnownFiles {
+                        known,
+                        are_watched: stand(known),
+                        added: &added,
+                    }),
             )?;
             observer.phase(&Phase::since("lay out", laying_out));
         }
-        let sets = known.map_or_else(|| run.known_sets(), |known| known.sets);
+        let sets = run.known_sets();
         report.cancelled = run.is_stopped();
         let _keeping = report.cancelled.then(Cancel::keep);
         if report.cancelled {
@@ -305,7 +321,7 @@ impl Session {
             },
             at: self.engine.world.now_secs(),
         });
-        let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history);
+        let gone = self.prune(exports.as_deref(), &shared.blobs, &leftover.history, &leftover.set_changes);
         // What goes was of use until now: from here on its versions grow old.
         let now = self.engine.world.now_secs();
         leftover.used.extend(gone.iter().flatten().map(|(_, key)| (*key, now)));
@@ -506,63 +522,6 @@ impl Session {
         };
         let parted = |label: &str| self.graph.find(label).is_some_and(|id| self.links.readers(id).any(joined));
         super::prune::moved_sets(&self.rules, history, &self.refresh, &self.state, &parted)
-    }
-
-    /// Takes nodes away that the sets no longer hold, with their files. Their History stays. Gives the labels of those of them that had an
-    /// output, and its key; `None` when no node can have gone.
-    fn prune(
-        &mut self,
-        exports: Option<&dyn crate::seams::world::Exports>,
-        blobs: &Blobs,
-        history: &[(String, HistoryRecord)],
-    ) -> Option<Vec<(String, ActionKey)>> {
-        if self.moved_sets(history).is_empty() && !self.is_redefined() {
-            return None;
-        }
-        let vanished = super::prune::vanished(&self.graph, &self.rules, &*self.sources, &self.state, blobs);
-        if self.is_redefined() || !vanished.is_empty() {
-            // All records are read before anything is taken away because of them.
-            self.graph.iter().for_each(drop);
-        }
-        if self.graph.is_damaged() {
-            return None;
-        }
-        if let (Some(exports), true) = (exports, self.is_redefined()) {
-            for (id, node) in self.graph.iter() {
-                let laid_out = self
-                    .rules
-                    .find(&node.label)
-                    .is_some_and(|found| self.rules.rule(found.rule).out.is_some());
-                if !laid_out && exports.path(id.0).is_some() {
-                    // As below.
-                    let _ = exports.remove(id.0);
-                }
-            }
-        }
-        for &id in vanished.gone.iter().chain(&vanished.still_read) {
-            if let Some(exports) = exports {
-                // A file that cannot be removed stays known and is tried again when its number is used again.
-                let _ = exports.remove(id.0);
-            }
-        }
-        let mut gone = Vec::new();
-        let relinks = !vanished.gone.is_empty();
-        for id in vanished.gone {
-            let node = self.graph.node(id);
-            if let (Some(_), Some(filed)) = (&node.edges, node.result) {
-                gone.push((node.label.to_string(), filed.key));
-            }
-            self.graph.remove(id);
-        }
-        for id in vanished.still_read.into_iter().chain(vanished.unsure) {
-            self.graph.set_stale(id, true);
-        }
-        self.forget_gone_origins();
-        if relinks {
-            // The next request of this session must not meet readers that are no more.
-            self.links = Links::of(&self.graph);
-        }
-        Some(gone)
     }
 }
 

@@ -26,6 +26,21 @@ pub(super) struct BlobRecord {
     pub(super) codec: u8,
     /// Its sequence number in the data table.
     pub(super) seq: u64,
+    /// Where it lies among others, if it shares a frame; its stored length is its share of that.
+    pub(super) shared: Option<Shared>,
+}
+
+/// The frame that a blob shares, and its place in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// Where the frame begins in its row.
+    pub(super) frame_at: u64,
+    /// Length of the frame.
+    pub(super) frame_stored: u64,
+    /// Length of what it expands to.
+    pub(super) frame_len: u64,
+    /// Where the blob begins in that.
+    pub(super) at: u64,
 }
 
 fn encoded(write: impl FnOnce(&mut Out<'_>) -> Done) -> Vec<u8> {
@@ -156,7 +171,7 @@ pub(super) fn encode_history(record: &HistoryRecord) -> Vec<u8> {
 /// The bytes of a blob record.
 pub(super) fn encode_blob(record: &BlobRecord) -> Vec<u8> {
     encoded(|out| {
-        out.map(4)?
+        out.map(4 + u64::from(record.shared.is_some()))?
             .u8(0)?
             .u64(record.raw_len)?
             .u8(1)?
@@ -165,6 +180,12 @@ pub(super) fn encode_blob(record: &BlobRecord) -> Vec<u8> {
             .u8(record.codec)?
             .u8(3)?
             .u64(record.seq)?;
+        if let Some(shared) = &record.shared {
+            out.u8(4)?.array(4)?;
+            for number in [shared.frame_at, shared.frame_stored, shared.frame_len, shared.at] {
+                out.u64(number)?;
+            }
+        }
         Ok(())
     })
 }
@@ -321,13 +342,14 @@ pub(super) fn decode_history(version: u32, bytes: &[u8]) -> Result<HistoryRecord
 
 /// The blob record in these bytes.
 pub(super) fn decode_blob(bytes: &[u8]) -> Result<BlobRecord, Error> {
-    let (mut raw_len, mut stored_len, mut codec, mut seq) = (None, None, None, None);
+    let (mut raw_len, mut stored_len, mut codec, mut seq, mut shared) = (None, None, None, None, None);
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
             0 => raw_len = Some(from.u64()?),
             1 => stored_len = Some(from.u64()?),
             2 => codec = Some(from.u8()?),
             3 => seq = Some(from.u64()?),
+            4 => shared = Some(decode_shared(from)?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -337,6 +359,19 @@ pub(super) fn decode_blob(bytes: &[u8]) -> Result<BlobRecord, Error> {
         stored_len: needed(stored_len)?,
         codec: needed(codec)?,
         seq: needed(seq)?,
+        shared,
+    })
+}
+
+fn decode_shared(from: &mut Decoder<'_>) -> Result<Shared, Error> {
+    if from.array()? != Some(4) {
+        return Err(Error::message("the place in a frame has four numbers"));
+    }
+    Ok(Shared {
+        frame_at: from.u64()?,
+        frame_stored: from.u64()?,
+        frame_len: from.u64()?,
+        at: from.u64()?,
     })
 }
 
@@ -447,10 +482,11 @@ pub(super) mod tests {
         }
 
         #[test]
-        fn versions_and_blob_records_round_trip(version: u32, key in any_digest(), output in any_digest(), n: [u64; 3], build: Option<u64>, codec: u8) {
+        fn versions_and_blob_records_round_trip(version: u32, key in any_digest(), output in any_digest(), n: [u64; 3], build: Option<u64>, codec: u8, place: Option<[u64; 4]>) {
+            let shared = place.map(|[frame_at, frame_stored, frame_len, at]| Shared { frame_at, frame_stored, frame_len, at });
             let record = HistoryRecord { version, key: ActionKey(key), output, at: n[0], build };
             prop_assert_eq!(decode_history(version, &encode_history(&record)).unwrap(), record);
-            let blob = BlobRecord { raw_len: n[0], stored_len: n[1], codec, seq: n[2] };
+            let blob = BlobRecord { raw_len: n[0], stored_len: n[1], codec, seq: n[2], shared };
             prop_assert_eq!(decode_blob(&encode_blob(&blob)).unwrap(), blob);
         }
 
@@ -476,6 +512,7 @@ pub(super) mod tests {
             stored_len: 2,
             codec: 0,
             seq: 3,
+            shared: None,
         };
         let mut bytes = encode_blob(&record);
         bytes[0] = 0xa5; // a map of five entries

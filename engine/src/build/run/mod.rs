@@ -8,6 +8,7 @@
 mod check;
 mod decide;
 mod demand;
+mod difference;
 mod failure;
 mod finish;
 mod joined;
@@ -28,6 +29,7 @@ pub use tally::Tally;
 
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
+use super::prune::SetChanges;
 use super::remarks::Heard;
 use super::writer::Writer;
 use crate::graph::stale::{self, StaleSet};
@@ -45,7 +47,7 @@ use crate::store::{RowChange, Store, StoreError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::{Event, Observer};
-use crate::values::pages::RowReader;
+use crate::values::pages::{Change, RowReader};
 use crossbeam_channel::Receiver;
 use rustc_hash::FxHashMap;
 use std::collections::HashMap;
@@ -176,6 +178,8 @@ pub struct Run<'a> {
     moved: StaleSet,
     /// Tables that moved, of which all readers that the change concerns are marked.
     moved_by_row: StaleSet,
+    /// The rows that tables of the workspace and sets do not have in common with what they were.
+    moved_rows: FxHashMap<NodeId, Vec<(String, Change)>>,
     tables_of_rules: Option<Arc<tables::Tables>>,
     slow_ready: Vec<(Job, Pool)>,
     slots: Vec<Slot>,
@@ -258,6 +262,8 @@ pub struct Leftover {
     pub heard: Heard,
     /// What was spent and saved.
     pub ledger: Vec<LedgerEntry>,
+    /// What sets gained and lost.
+    pub set_changes: SetChanges,
     /// What paid producers would ask for, when they were only priced.
     pub plans: Vec<Priced>,
     /// The build's line in the log of builds, its number still to be given.
@@ -316,6 +322,7 @@ impl<'a> Run<'a> {
             root_sets: std::collections::BTreeSet::new(),
             moved: StaleSet::default(),
             moved_by_row: StaleSet::default(),
+            moved_rows: FxHashMap::default(),
             tables_of_rules: None,
             slow_ready: Vec::new(),
             slots: Vec::new(),
@@ -422,7 +429,9 @@ impl<'a> Run<'a> {
         }
         self.pools.stop();
         self.writer.finish()?;
+        let set_changes = self.set_changes();
         Ok(Leftover {
+            set_changes,
             results: self.batch,
             history: self.history,
             used: self.used,

@@ -2,7 +2,7 @@
 
 use super::{How, Run, RunError, leaves};
 use crate::build::redefinition::template_text as rule_text;
-use crate::build::state::{Known, KnownSet};
+use crate::build::state::KnownSet;
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
 use crate::planning::expand;
@@ -63,28 +63,6 @@ pub const UNSET: &str = "E_SET";
 pub(super) const SUGGESTIONS: usize = 5;
 
 impl Run<'_> {
-    /// The nodes of a request that was current before, if the sets that gave them are what they were.
-    ///
-    /// # Errors
-    /// When the store breaks.
-    pub fn known_roots(&mut self, known: &Known) -> Result<Option<Vec<NodeId>>, RunError> {
-        let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
-        if self.redefined || !sets.iter().all(|&set| self.graph.exists(set)) {
-            return Ok(None);
-        }
-        self.settle_all(&sets)?;
-        let same = known
-            .sets
-            .iter()
-            .all(|set| self.output(NodeId(set.node)).is_some_and(|output| set.output == output.0));
-        let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
-        if !same || !nodes.iter().all(|&id| self.graph.exists(id)) {
-            return Ok(None);
-        }
-        self.emit(&Event::Requested { targets: nodes.len() });
-        Ok(Some(nodes))
-    }
-
     /// The sets that gave the roots.
     pub fn known_sets(&self) -> Vec<KnownSet> {
         let known = |&id: &NodeId| {

@@ -7,6 +7,7 @@
 use super::leaves::{Leaf, leaf};
 use super::{Run, RunError, Step};
 use crate::build::blobs::Lack;
+use crate::build::prune::SetChanges;
 use crate::graph::NodeId;
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::graph::stale;
@@ -162,6 +163,7 @@ impl Run<'_> {
             Some(before) if rules.is_some() || is_read_by_row() => self.changes(id, &before, &after),
             _ => None,
         };
+        self.moved_rows.remove(&id);
         let Some(changes) = changes else { return self.moved_on(id) };
         let rules = rules.unwrap_or_default();
         let mut concerned = LookupSet::default();
@@ -189,10 +191,13 @@ impl Run<'_> {
             .zip(&tables.by_row)
             .any(|(rule, by_row)| !by_row && self.set_of(rule) == Some(id));
         self.moved_by_row.set(id, !set_of_unknown);
+        if tables.row_rules.contains_key(&*label) {
+            self.moved_rows.insert(id, changes);
+        }
     }
 
     /// The rows that two versions of a table do not have in common; `None` when they are too many, or a version is no table or not at hand.
-    fn changes(&self, id: NodeId, before: &Digest, after: &Digest) -> Option<Vec<(String, Change)>> {
+    pub(super) fn changes(&self, id: NodeId, before: &Digest, after: &Digest) -> Option<Vec<(String, Change)>> {
         let label = &*self.graph.node(id).label;
         if leaf(label) == Some(Leaf::Set) {
             return self
@@ -228,6 +233,18 @@ impl Run<'_> {
             label: &self.graph.node(reader).label,
             reason: &reason,
         });
+    }
+
+    /// The rows of a table or set that moved, where they are known.
+    pub(in crate::build) fn rows_that_moved(&self, id: NodeId) -> Option<&[(String, Change)]> {
+        self.moved_rows.get(&id).map(Vec::as_slice)
+    }
+
+    /// What sets gained and lost, where that is known and all rules over them have a node for each of their items.
+    pub(super) fn set_changes(&mut self) -> SetChanges {
+        let moved = std::mem::take(&mut self.moved_rows).into_iter();
+        let by_row = moved.filter(|(id, _)| self.moved_by_row.contains(*id));
+        by_row.map(|(id, changes)| (self.graph.node(id).label.clone(), changes)).collect()
     }
 
     /// Whether nodes over a set that moved are as they were unless they are marked.
@@ -349,7 +366,7 @@ fn target_of(template: &Template) -> Option<&str> {
 }
 
 /// Whether a rule may make a label of a template.
-fn may_make(rule: &Rule, read: &Template) -> bool {
+pub(super) fn may_make(rule: &Rule, read: &Template) -> bool {
     let head = |template: &Template| match template.pieces.first() {
         Some(Piece::Text(text)) => text.to_string(),
         _ => String::new(),

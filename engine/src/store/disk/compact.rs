@@ -4,8 +4,9 @@
 //! whoever opens the store for writing next.
 
 use super::{DiskStore, frame, schema};
-use crate::store::StoreError;
+use crate::store::{Store, StoreError};
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition, TableHandle};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Whether a copy must have all rows that the tables say they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,9 @@ impl Fill {
     }
 }
 
+/// A command that filed so many results, as a first build does, leaves a file that is worth a look.
+const MANY: u64 = 10_000;
+
 /// What a file has beside pages of rows.
 const HEAD: u64 = 64 << 10;
 
@@ -74,6 +78,19 @@ impl DiskStore {
             used_bytes,
             row_bytes,
         })
+    }
+
+    /// Copies a file into which this handle filed many results since that was looked at last, if a copy is noticeably shorter, nobody waits for the
+    /// store and nobody collects. Whether it did.
+    ///
+    /// # Errors
+    /// As [`Self::compact`].
+    pub fn compact_if_grown(&self) -> Result<bool, StoreError> {
+        let has_grown = self.fresh.swap(0, Relaxed) >= MANY;
+        if !has_grown || self.is_wanted() || self.is_collecting() || !self.fill()?.is_wasteful() {
+            return Ok(false);
+        }
+        self.compact().map(|()| true)
     }
 
     /// Copies all rows into a new file, which takes the place of the old one. Where there is no room for a copy the file is made shorter

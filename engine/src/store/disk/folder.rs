@@ -232,6 +232,9 @@ impl Folder {
                 (None, None) => return Err(redb::Error::DatabaseClosed),
             };
             let kind = schema::kind(base.readable())?;
+            if let (Base::Write(database), Kind::Ours(_)) = (&base, &kind) {
+                schema::raise(database)?;
+            }
             Ok((base, kind))
         });
         match opened {

@@ -3,6 +3,7 @@
 //! Invariants: a read gives the bytes that were written, or nothing and a note ([`Store::damage`]); what a commit acknowledged is there
 //! after a kill; redb's panics do not get out; one process at a time has the folder.
 
+mod block;
 mod census;
 mod claim;
 pub mod compact;
@@ -17,6 +18,7 @@ mod salvage;
 mod schema;
 mod session;
 pub mod sweep;
+mod sweep_blocks;
 mod sweep_fence;
 mod sweep_versions;
 pub mod verify;
@@ -40,7 +42,7 @@ use redb::ReadableDatabase;
 use session::{Handle, Medium};
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 pub use sweep_fence::Collecting;
@@ -118,6 +120,10 @@ pub struct DiskStore {
     notes: Mutex<Notes>,
     /// Whether results were filed since it was opened.
     filed: AtomicBool,
+    /// How many, since it was last asked whether the file has grown.
+    fresh: AtomicU64,
+    /// Blobs that lie beside those read lately.
+    frames: block::Frames,
 }
 
 impl DiskStore {
@@ -137,6 +143,8 @@ impl DiskStore {
                 handle,
                 notes: Mutex::default(),
                 filed: AtomicBool::new(false),
+                fresh: AtomicU64::new(0),
+                frames: block::Frames::default(),
             },
             notices,
         ))
@@ -225,7 +233,7 @@ impl DiskStore {
 
 impl Store for DiskStore {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
-        let value = self.read(|database| read::blob(database, digest))?;
+        let value = self.read(|database| read::blob(database, digest, &self.frames))?;
         if matches!(value, Value::Damaged(_)) {
             self.notes().bad_blobs.insert(*digest);
         }
@@ -283,6 +291,7 @@ impl Store for DiskStore {
         })?;
         if !commit.results.is_empty() {
             self.filed.store(true, Relaxed);
+            self.fresh.fetch_add(commit.results.len() as u64, Relaxed);
         }
         if !bad_blobs.is_empty() {
             let mut notes = self.notes();

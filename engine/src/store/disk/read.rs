@@ -1,5 +1,6 @@
 //! Reading: one read transaction per call, every value checked. It does not decide what damage means for the caller.
 
+use super::block::Frames;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, ReadTable, Table};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
@@ -67,12 +68,12 @@ fn single<T>(
 }
 
 /// The blob of a digest, hashed.
-pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
+pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Value::Absent);
     };
-    blob_of(&blobs, &data, digest)
+    blob_of(&blobs, &data, digest, frames)
 }
 
 /// Where the bytes of a blob are.
@@ -81,13 +82,13 @@ pub(super) fn place(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobReco
 }
 
 /// The blob of a digest in open tables, hashed.
-pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> Result<Value<Arc<[u8]>>, redb::Error> {
+pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
     let record = match place(blobs, digest)? {
         Value::Sound(record) => record,
         Value::Absent => return Ok(Value::Absent),
         Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
     };
-    Ok(match bytes(data, &record)? {
+    Ok(match bytes(data, &record, frames)? {
         Value::Sound(bytes) if Digest::of(&bytes) == *digest => Value::Sound(bytes),
         Value::Sound(_) => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes have another digest")),
         Value::Absent => Value::Damaged(damaged(BLOBS, &digest.0, "its bytes are missing")),
@@ -95,11 +96,15 @@ pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest) -> R
     })
 }
 
-/// In how many chunks the bytes that a blob record speaks of lie, if they are all there, sound, and of this digest. Says so of the same blobs as
-/// [`blob_of`], without copying them and mostly hashing them once; of the others it cannot tell what is wrong.
-pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Digest) -> Result<Option<u64>, redb::Error> {
+/// In how many chunks of its own the bytes that a blob record speaks of lie, none in a block, if they are all there, sound, and of this digest. Says
+/// so of the same blobs as [`blob_of`], mostly without copying them and hashing them once; of the others it cannot tell what is wrong.
+pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Digest, frames: &Frames) -> Result<Option<u64>, redb::Error> {
+    if record.shared.is_some() {
+        let is_its = matches!(bytes(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
+        return Ok(is_its.then_some(0));
+    }
     if record.codec != pack::RAW || record.stored_len == 0 || record.stored_len > super::write::CHUNK as u64 {
-        let is_its = matches!(bytes(data, record)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
+        let is_its = matches!(bytes(data, record, frames)?, Value::Sound(bytes) if Digest::of(&bytes) == *digest);
         return Ok(is_its.then(|| record.stored_len.div_ceil(super::write::CHUNK as u64)));
     }
     let key = schema::chunk_key(record.seq, 0);
@@ -111,7 +116,13 @@ pub(super) fn sound_chunks(data: &ReadTable, record: &BlobRecord, digest: &Diges
 }
 
 /// The bytes that a blob record speaks of. Memory grows only with chunks that are there, and with a length that fits them.
-fn bytes(data: &ReadTable, record: &BlobRecord) -> Result<Value<Arc<[u8]>>, redb::Error> {
+fn bytes(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
+    if let Some(shared) = &record.shared {
+        let key = schema::chunk_key(record.seq, 0);
+        let Some(row) = data.get(&key[..])? else { return Ok(Value::Absent) };
+        let found = frames.bytes_of(record, shared, &key, row.value());
+        return Ok(found.map_or_else(|why| Value::Damaged(damaged(BLOB_DATA, &key, why)), Value::Sound));
+    }
     let unpack = |stored: &[u8]| pack::unpack(record.codec, stored, record.raw_len);
     if record.stored_len == 0 {
         return Ok(Value::Sound(Vec::new()).and_then(BLOB_DATA, &[], |empty: Vec<u8>| unpack(&empty)));

@@ -10,8 +10,9 @@ use std::ops::Bound;
 use std::path::Path;
 
 /// What holds for itself, row by row: first what others refer to.
-const TAKEN: [Table; 11] = [
+const TAKEN: [Table; 12] = [
     schema::BLOB_DATA,
+    schema::BLOCKS,
     schema::BLOBS,
     schema::ACTIONS,
     schema::LAST_USE,

@@ -5,10 +5,10 @@ use crate::store::{Part, ViewId};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError};
 
 /// The format written here.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// The oldest format number a reader must know to read what is written here.
-pub(super) const MIN_READER: u32 = 1;
+pub(super) const MIN_READER: u32 = 2;
 
 /// Every table maps bytes to bytes: numbers in keys are big-endian, so that the order of bytes is the order of numbers.
 pub(super) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
@@ -48,6 +48,12 @@ pub(super) const BLOB_DATA: Table = Table {
     name: "blob_data.1",
     key: "seq u64, chunk u32",
     value: "bytes",
+};
+/// How much of each block of blobs is in use.
+pub(super) const BLOCKS: Table = Table {
+    name: "blocks.1",
+    key: "seq u64",
+    value: "blobs u32, their bytes u32, bytes u32",
 };
 /// Results by action key.
 pub(super) const ACTIONS: Table = Table {
@@ -168,10 +174,11 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 24] = [
+pub(super) const SCHEMA: [Table; 25] = [
     META,
     BLOBS,
     BLOB_DATA,
+    BLOCKS,
     ACTIONS,
     HISTORY,
     NODES,
@@ -291,13 +298,43 @@ pub(super) fn create_as(database: &Database, store_id: &str, format: u32, min_re
     for table in SCHEMA {
         txn.open_table(table.definition())?;
     }
+    put_format(&txn, format, min_reader)?;
     {
         let mut meta = txn.open_table(META.definition())?;
-        let body = [format.to_be_bytes(), min_reader.to_be_bytes()].concat();
-        meta.insert(FORMAT_KEY, &frame::framed(META.name, FORMAT_KEY, &body)[..])?;
         meta.insert(ID_KEY, &frame::framed(META.name, ID_KEY, store_id.as_bytes())[..])?;
     }
     txn.commit()?;
+    Ok(())
+}
+
+/// Says of a store of an earlier format that it is of this one: all that such a store holds means the same here.
+pub(super) fn raise(database: &Database) -> Result<(), redb::Error> {
+    if format(database)?.is_none_or(|found| found >= FORMAT) {
+        return Ok(());
+    }
+    let mut txn = database.begin_write()?;
+    txn.set_quick_repair(true);
+    put_format(&txn, FORMAT, MIN_READER)?;
+    txn.commit()?;
+    Ok(())
+}
+
+/// The format that a store says it is of.
+pub(super) fn format(database: &Database) -> Result<Option<u32>, redb::Error> {
+    let txn = database.begin_read()?;
+    let meta = txn.open_table(META.definition())?;
+    let value = meta.get(FORMAT_KEY)?;
+    Ok(value.and_then(|value| {
+        let body = frame::open(META.name, FORMAT_KEY, value.value()).ok()?;
+        body.first_chunk().map(|format| u32::from_be_bytes(*format))
+    }))
+}
+
+/// Writes the format and the earliest one that reads it.
+pub(super) fn put_format(txn: &redb::WriteTransaction, format: u32, min_reader: u32) -> Result<(), redb::Error> {
+    let body = [format.to_be_bytes(), min_reader.to_be_bytes()].concat();
+    let mut meta = txn.open_table(META.definition())?;
+    meta.insert(FORMAT_KEY, &frame::framed(META.name, FORMAT_KEY, &body)[..])?;
     Ok(())
 }
 

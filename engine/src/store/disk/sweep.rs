@@ -5,7 +5,8 @@
 //! build that is still under way filed or found since it began. Results go
 //! before blobs, so that a kill in between leaves blobs without a result, which the next collection takes, and never the reverse.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, Table};
+use super::block::BlobTables;
+use super::schema::{self, ACTIONS, BLOBS, HISTORY, LAST_USE, Table};
 use super::sweep_versions::{self, Versions};
 use super::{DiskStore, frame, pack, read, sweep_fence};
 use crate::store::codec;
@@ -251,7 +252,11 @@ impl DiskStore {
             })?;
             digests = &digests[done..];
         }
-        Ok(taken)
+        match self.fill_blocks() {
+            // It needs room before it makes some.
+            Err(StoreError::NoSpace { .. }) => Ok(taken),
+            done => done.map(|()| taken),
+        }
     }
 
     /// Takes something away, at most so much of it as `most` says, and lets others in. Where the disk is full that becomes little, and the
@@ -507,16 +512,13 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
     txn.set_quick_repair(true);
     {
         let fence = sweep_fence::Fence::open(&txn)?;
-        let mut blobs = txn.open_table(BLOBS.definition())?;
-        let mut data = txn.open_table(BLOB_DATA.definition())?;
+        let mut tables = BlobTables::open(&txn)?;
         let mut removed = Vec::new();
         for digest in digests {
             if fence.guards(digest)? {
                 continue;
             }
-            let Some(value) = blobs.remove(&digest.0[..])? else { continue };
-            let record = frame::open(BLOBS.name, &digest.0, value.value()).ok();
-            if let Some(record) = record.and_then(|body| codec::decode_blob(body).ok()) {
+            if let Some(record) = tables.remove(digest)? {
                 tally.blobs += 1;
                 tally.bytes += record.stored_len;
                 removed.push(record);
@@ -524,7 +526,7 @@ fn take_blobs(database: &redb::Database, digests: &[Digest], taken: &mut Tally) 
         }
         // In the order of their rows, so that each page is found once.
         removed.sort_unstable_by_key(|record| record.seq);
-        removed.iter().try_for_each(|record| remove_chunks(&mut data, record))?;
+        removed.iter().try_for_each(|record| tables.release(record))?;
     }
     txn.commit()?;
     taken.add(&tally);

@@ -4,6 +4,7 @@
 //! used as they are; the next build makes again what it misses. In the place of a version that is lost stands one
 //! that names nothing, so that numbers stay whole.
 
+use super::block::BlobTables;
 use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, META, ReadTable, SCHEMA, Table};
 use super::session::expecting_panics;
 use super::verify_blobs::{self, Blobs};
@@ -33,7 +34,7 @@ pub struct Harm {
 pub(super) enum Cure {
     /// Remove a row.
     Row(&'static str, Vec<u8>),
-    /// Remove a blob's row and its chunks.
+    /// Remove a blob's row and its bytes.
     Blob(Digest),
     /// Put a version that names nothing in its place.
     Version(Vec<u8>, u64),
@@ -155,11 +156,9 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
                 txn.open_table(table.definition())?.remove(&key[..])?;
             }
             Cure::Blob(digest) => {
-                let mut blobs = txn.open_table(BLOBS.definition())?;
-                let value = blobs.remove(&digest.0[..])?;
-                let record = value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok());
-                if let Some(record) = record {
-                    super::sweep::remove_chunks(&mut txn.open_table(BLOB_DATA.definition())?, &record)?;
+                let mut tables = BlobTables::open(&txn)?;
+                if let Some(record) = tables.remove(digest)? {
+                    tables.release(&record)?;
                 }
             }
             Cure::Version(key, at) => {
@@ -173,11 +172,7 @@ fn apply(database: &redb::Database, cures: &[&Cure]) -> Result<(), redb::Error> 
                 let framed = frame::framed(HISTORY.name, key, &codec::encode_history(&nothing));
                 txn.open_table(HISTORY.definition())?.insert(&key[..], &framed[..])?;
             }
-            Cure::Chunks(seq) => {
-                let (from, to) = (schema::chunk_key(*seq, 0), schema::chunk_key(*seq, u32::MAX));
-                txn.open_table(BLOB_DATA.definition())?
-                    .retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
-            }
+            Cure::Chunks(seq) => BlobTables::open(&txn)?.remove_numbered(*seq)?,
             Cure::None => {}
         }
     }

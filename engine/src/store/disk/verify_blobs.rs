@@ -3,6 +3,7 @@
 //! A blob whose bytes are where its row says is hashed in one pass, without a copy. Any other is read again as everybody reads it, which
 //! tells damage from what others moved or collected meanwhile; so nothing counts as sound that a reader would not get.
 
+use super::block::Frames;
 use super::schema::{self, BLOB_DATA, BLOBS, ReadTable};
 use super::session::expecting_panics;
 use super::verify::{self, Cure, Harm, Verified};
@@ -22,7 +23,7 @@ const BATCH: u64 = 32 << 20;
 const SEARCH: u64 = 1 << 10;
 
 /// Neighbours that one core hashes in a row.
-const NEIGHBOURS: usize = 16;
+const NEIGHBOURS: usize = 128;
 
 /// A blob and where its row says that its bytes are.
 struct Place {
@@ -48,6 +49,8 @@ pub(super) struct Blobs {
     rows: u64,
     /// Chunks that belong to sound blobs.
     chunks: u64,
+    /// Blocks with sound blobs.
+    blocks: FxHashSet<u64>,
 }
 
 impl Blobs {
@@ -70,7 +73,7 @@ impl DiskStore {
             between();
         }
         let mut places = std::mem::take(&mut blobs.places);
-        places.sort_unstable_by_key(|place| place.record.seq);
+        places.sort_unstable_by_key(|place| (place.record.seq, place.record.shared.map(|shared| (shared.frame_at, shared.at))));
         let mut rest = &places[..];
         while !rest.is_empty() {
             let mut bytes = 0_u64;
@@ -98,6 +101,7 @@ struct Part {
     harm: Vec<Harm>,
     rows: u64,
     chunks: u64,
+    blocks: FxHashSet<u64>,
     sound: u64,
     bytes: u64,
 }
@@ -117,6 +121,7 @@ fn join(parts: Vec<Part>, blobs: &mut Blobs, verified: &mut Verified) {
         verified.harm.extend(part.harm);
         blobs.rows += part.rows;
         blobs.chunks += part.chunks;
+        blobs.blocks.extend(part.blocks);
         blobs.places.extend(part.places);
         blobs.odd.extend(part.odd);
     }
@@ -173,13 +178,15 @@ fn hash(database: &dyn ReadableDatabase, batch: &[Place], blobs: &mut Blobs, ver
 
 fn hash_some(rows: &ReadTable, data: &ReadTable, places: &[Place]) -> Result<Part, redb::Error> {
     let mut part = Part::default();
+    let frames = Frames::default();
     for Place { digest, record } in places {
-        let len = match read::sound_chunks(data, record, digest)? {
+        let len = match read::sound_chunks(data, record, digest, &frames)? {
             Some(chunks) => {
                 part.chunks += chunks;
+                part.blocks.extend(record.shared.map(|_| record.seq));
                 record.raw_len
             }
-            None => match read::blob_of(rows, data, digest)? {
+            None => match read::blob_of(rows, data, digest, &frames)? {
                 read::Value::Sound(blob) => blob.len() as u64,
                 read::Value::Damaged(sentence) => {
                     part.damaged(*digest, sentence);
@@ -204,11 +211,12 @@ pub(super) fn count(database: &dyn ReadableDatabase, blobs: &Blobs, verified: &m
         return Ok(());
     };
     verify::count(BLOBS, &rows, blobs.rows, verified)?;
-    // Each chunk of a sound blob was found: when there are no others, none is stray.
-    if data.len()? != blobs.chunks {
+    // Each chunk and block of a sound blob was found: when there are no others, none is stray.
+    let chunks = blobs.chunks + blobs.blocks.len() as u64;
+    if data.len()? != chunks {
         stray(&rows, &data, verified)?;
     }
-    verify::count(BLOB_DATA, &data, blobs.chunks, verified)
+    verify::count(BLOB_DATA, &data, chunks, verified)
 }
 
 fn stray(rows: &ReadTable, data: &ReadTable, verified: &mut Verified) -> Result<(), redb::Error> {

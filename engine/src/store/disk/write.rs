@@ -1,32 +1,24 @@
 //! Writing: what can be done without the database (hashing, encoding, compressing) first and on all cores, then one transaction.
 
-use super::schema::{self, ACTIONS, BLOB_DATA, BLOBS, HISTORY, LAST_USE, PINS};
+use super::block::{self, BlobTables, DataRow};
+use super::schema::{self, ACTIONS, HISTORY, LAST_USE, PINS};
 use super::{frame, pack};
 use crate::store::codec::{self, BlobRecord};
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{Commit, KEEP_VERSIONS, Part, ViewId, not_its_digest, pins};
 use crate::values::digest::Digest;
 use redb::{Database, ReadableTable, StorageError, WriteTransaction};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Most bytes of a blob in one row: with key, frame and page overhead this still fits 64 KiB, one byte more than that would take 128.
 pub(super) const CHUNK: usize = 65_480;
-
-/// A blob, ready to write.
-struct PackedBlob<'a> {
-    digest: Digest,
-    raw_len: u64,
-    codec: u8,
-    stored: Cow<'a, [u8]>,
-}
 
 /// The key of a row and its framed body; `None` removes the row.
 type FramedRow = (Vec<u8>, Option<Vec<u8>>);
 
 /// A commit, ready to write: everything framed that does not depend on sequence or version numbers, and in key order.
 pub(super) struct Prepared<'a> {
-    blobs: Vec<PackedBlob<'a>>,
+    blobs: Vec<DataRow<'a>>,
     actions: Vec<(&'a [u8], Vec<u8>)>,
     rows: BTreeMap<Part, Vec<FramedRow>>,
     history: &'a [(String, HistoryRecord)],
@@ -57,25 +49,18 @@ pub(super) fn outputs(results: &[NewResult]) -> Vec<Coming<'_>> {
 
 /// Does all work that needs no database. `blobs` are those outputs that the store lacks.
 pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]) -> Prepared<'a> {
-    let packed = pack::map_all(blobs, |&(digest, raw, result)| {
-        if Digest::of(raw) != digest {
-            return Err(not_its_digest(&result.record));
-        }
-        let (codec, stored) = pack::pack(raw);
-        Ok(PackedBlob {
-            digest,
-            raw_len: raw.len() as u64,
-            codec,
-            stored,
-        })
-    });
-    let (mut blobs, mut refused) = (Vec::with_capacity(packed.len()), Vec::new());
-    for blob in packed {
-        match blob {
-            Ok(blob) => blobs.push(blob),
-            Err(sentence) => refused.push(sentence),
+    let sound = pack::map_all(blobs, |&(digest, raw, _)| Digest::of(raw) == digest);
+    let (mut accepted, mut refused) = (Vec::with_capacity(blobs.len()), Vec::new());
+    for (&(digest, raw, result), sound) in blobs.iter().zip(sound) {
+        match sound {
+            true => accepted.push((digest, raw, result)),
+            false => refused.push(not_its_digest(&result.record)),
         }
     }
+    // Outputs of one producer are alike, and those of neighbours the more.
+    accepted.sort_by(|(.., a), (.., b)| (&a.record.producer, &a.record.label).cmp(&(&b.record.producer, &b.record.label)));
+    let accepted: Vec<(Digest, &[u8])> = accepted.into_iter().map(|(digest, raw, _)| (digest, raw)).collect();
+    let blobs = block::lay_out(&accepted);
     let mut actions = pack::map_all(&commit.results, |result| {
         let key = &result.key.0.0[..];
         (
@@ -136,7 +121,9 @@ pub(super) fn commit(
     // Saves the allocator state: after a kill the next opening takes milliseconds instead of a walk over the whole file.
     txn.set_quick_repair(true);
     if !prepared.blobs.is_empty() {
-        put_blobs(&txn, &prepared.blobs, replace)?;
+        // Looked at again inside the transaction: another thread may have written a blob since.
+        let wants = |digest: &Digest, known: Option<&BlobRecord>| known.is_none() || replace(digest);
+        BlobTables::open(&txn)?.put(&prepared.blobs, wants)?;
     }
     if !prepared.actions.is_empty() {
         let mut table = txn.open_table(ACTIONS.definition())?;
@@ -169,44 +156,6 @@ pub(super) fn commit(
         super::sweep_fence::touch(&txn, prepared.source)?;
     }
     txn.commit()?;
-    Ok(())
-}
-
-fn put_blobs(txn: &WriteTransaction, packed: &[PackedBlob<'_>], replace: impl Fn(&Digest) -> bool) -> Result<(), redb::Error> {
-    let mut blobs = txn.open_table(BLOBS.definition())?;
-    let mut data = txn.open_table(BLOB_DATA.definition())?;
-    let last = data
-        .last()?
-        .and_then(|(key, _)| key.value().first_chunk::<8>().map(|seq| u64::from_be_bytes(*seq)));
-    let mut next = last.map_or(Some(0), |last| last.checked_add(1));
-    let mut value = Vec::new();
-    for blob in packed {
-        let key = &blob.digest.0[..];
-        // Looked at again inside the transaction: another thread may have written the blob since.
-        let old = blobs
-            .get(key)?
-            .and_then(|value| codec::decode_blob(frame::open(BLOBS.name, key, value.value()).ok()?).ok());
-        match old {
-            Some(_) if !replace(&blob.digest) => continue,
-            Some(old) => super::sweep::remove_chunks(&mut data, &old)?,
-            None => {}
-        }
-        let seq = next.ok_or_else(|| StorageError::Corrupted("a sequence number at the end of all numbers".to_owned()))?;
-        for (chunk, bytes) in (0_u32..).zip(blob.stored.chunks(CHUNK)) {
-            let key = schema::chunk_key(seq, chunk);
-            frame::write(&mut value, BLOB_DATA.name, &key, bytes);
-            data.insert(&key[..], &value[..])?;
-        }
-        next = seq.checked_add(1);
-        let record = BlobRecord {
-            raw_len: blob.raw_len,
-            stored_len: blob.stored.len() as u64,
-            codec: blob.codec,
-            seq,
-        };
-        frame::write(&mut value, BLOBS.name, key, &codec::encode_blob(&record));
-        blobs.insert(key, &value[..])?;
-    }
     Ok(())
 }
 

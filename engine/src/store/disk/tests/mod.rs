@@ -1,5 +1,6 @@
 //! Tests of the store on disk: its folder, a model, damage, and failing media.
 
+mod blocks;
 mod damage;
 mod faults;
 mod folder;

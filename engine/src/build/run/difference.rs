@@ -1,0 +1,155 @@
+//! Roots by difference: what a request means follows from what it meant when it was current last and from the items that its sets gained and
+//! lost since. Labels of other nodes are not read.
+
+use super::tables::may_make;
+use super::{Run, RunError};
+use crate::build::state::Known;
+use crate::graph::NodeId;
+use crate::manifest::model::SetSpec;
+use crate::manifest::template::Vars;
+use crate::planning::expand;
+use crate::values::digest::Digest;
+use crate::values::event::Event;
+use crate::values::label::unescape;
+use crate::values::pages::Change;
+use crate::values::pattern::{Pattern, PatternSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The nodes of a request that was current before.
+pub struct KnownRoots {
+    /// The nodes, in order.
+    pub nodes: Vec<NodeId>,
+    /// Those that it did not mean then.
+    pub added: FxHashSet<NodeId>,
+}
+
+/// A set that moved, and the items that it gained or lost.
+type MovedSet = (NodeId, Vec<(String, Change)>);
+
+impl Run<'_> {
+    /// The nodes of a request that was current before; `None` when all items of its sets are to be gone through.
+    ///
+    /// # Errors
+    /// When the store breaks.
+    pub fn known_roots(&mut self, known: &Known, patterns: &PatternSet) -> Result<Option<KnownRoots>, RunError> {
+        let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
+        let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
+        if self.redefined || !sets.iter().chain(&nodes).all(|&id| self.graph.exists(id)) {
+            return Ok(None);
+        }
+        self.settle_all(&sets)?;
+        let mut moved: Vec<MovedSet> = Vec::new();
+        for set in &known.sets {
+            let id = NodeId(set.node);
+            let (Some(output), Ok(before)) = (self.output(id), set.output.as_slice().try_into().map(Digest)) else {
+                return Ok(None);
+            };
+            if before != output {
+                let Some(changes) = self.changes(id, &before, &output) else {
+                    return Ok(None);
+                };
+                moved.push((id, changes));
+            }
+        }
+        let roots = match moved.is_empty() {
+            true => Some(KnownRoots {
+                nodes,
+                added: FxHashSet::default(),
+            }),
+            false => self.updated(nodes, &moved, patterns),
+        };
+        if let Some(roots) = &roots {
+            self.root_sets.extend(sets);
+            self.emit(&Event::Requested {
+                targets: roots.nodes.len(),
+            });
+        }
+        Ok(roots)
+    }
+
+    /// Roots without the nodes of lost items and with those of gained ones, in the order that going through all items gives.
+    fn updated(&mut self, mut roots: Vec<NodeId>, moved: &[MovedSet], patterns: &PatternSet) -> Option<KnownRoots> {
+        let [pattern] = patterns.patterns() else { return None };
+        if pattern.is_negative() || pattern.plain_package().is_some() || pattern.joined_package().is_some() {
+            return None;
+        }
+        let order = self.order_of_rules(pattern)?;
+        let rules = self.rules;
+        let mut gone: FxHashSet<NodeId> = FxHashSet::default();
+        let mut fresh: Vec<(usize, &str, NodeId)> = Vec::new();
+        for (&number, &at) in &order {
+            let Some((_, set)) = &rules.rule(number).each else { continue };
+            let Some(label) = expand::set_node(set, &Vars::new()).ok()? else {
+                continue;
+            };
+            let node = self.graph.find(label.as_str());
+            let Some((_, changes)) = moved.iter().find(|(id, _)| Some(*id) == node) else {
+                continue;
+            };
+            let is_all_keys = !matches!(set, SetSpec::Node { row: Some(_), .. } | SetSpec::Node { field: Some(_), .. });
+            for (item, change) in is_all_keys.then_some(changes)? {
+                // An item that gives no label is told of.
+                let label = rules.label(number, item)?;
+                match change {
+                    _ if !pattern.matches(label.package(), label.target()) => {}
+                    Change::Changed => {}
+                    Change::Removed => gone.extend(self.graph.find(label.as_str())),
+                    Change::Added => fresh.push((at, item, self.graph.intern(label.as_str()))),
+                }
+            }
+        }
+        roots.retain(|id| !gone.contains(id));
+        let known: FxHashSet<NodeId> = roots.iter().copied().collect();
+        fresh.retain(|(.., id)| !known.contains(id));
+        fresh.sort_unstable();
+        fresh.dedup();
+        let mut nodes = Vec::with_capacity(roots.len() + fresh.len());
+        let mut rest = &roots[..];
+        for &(at, item, id) in &fresh {
+            let (before, behind) = rest.split_at(self.first_behind(rest, (at, item), &order)?);
+            nodes.extend_from_slice(before);
+            nodes.push(id);
+            rest = behind;
+        }
+        nodes.extend_from_slice(rest);
+        // That a pattern means nothing is told by who goes through all items.
+        (!nodes.is_empty()).then(|| KnownRoots {
+            nodes,
+            added: fresh.iter().map(|(.., id)| *id).collect(),
+        })
+    }
+
+    /// The rules whose nodes the pattern may mean, in order; `None` when two of them may make one label.
+    fn order_of_rules(&self, pattern: &Pattern) -> Option<FxHashMap<u32, usize>> {
+        let mut numbers = self.candidates(pattern);
+        // Patterns without the mark mean no nodes of two variables.
+        numbers.retain(|&number| self.rules.rule(number).inner.is_none());
+        for (at, &one) in numbers.iter().enumerate() {
+            let of_one = self.rules.rule(one);
+            if numbers[at + 1..]
+                .iter()
+                .any(|&other| may_make(of_one, &self.rules.rule(other).target))
+            {
+                return None;
+            }
+        }
+        Some(numbers.into_iter().zip(0..).collect())
+    }
+
+    /// How many of the roots stand before the node of an item of a rule.
+    fn first_behind(&self, roots: &[NodeId], wanted: (usize, &str), order: &FxHashMap<u32, usize>) -> Option<usize> {
+        let (mut low, mut high) = (0, roots.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            let label = &self.graph.node(roots[middle]).label;
+            let found = self.rules.find(label)?;
+            let item = unescape(found.value);
+            if (*order.get(&found.rule)?, &*item) < wanted {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Some(low)
+    }
+}

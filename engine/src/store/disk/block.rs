@@ -1,0 +1,336 @@
+//! Blocks: small blobs share rows of the data table, so that they compress together and fill pages.
+//!
+//! A row of the data table holds either a chunk of one blob or a block: frames end to end, each of which expands to the bytes of some blobs
+//! end to end. `blocks.1` counts the blobs of each block; a block goes with the last of them. [`Frames`] keeps expanded frames, because who
+//! reads a blob reads its neighbours next.
+
+use super::frame::HEAD;
+use super::pack;
+use super::schema::{self, BLOB_DATA, BLOBS, BLOCKS};
+use super::write::CHUNK;
+use super::{frame, sweep};
+use crate::store::codec::{self, BlobRecord, Shared};
+use crate::values::digest::Digest;
+use rayon::prelude::*;
+use redb::{ReadableTable, StorageError, WriteTransaction};
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most bytes that a frame expands to; as they are they still fit a row.
+pub(super) const FRAME: usize = 60 << 10;
+
+/// No longer blob shares a frame: it compresses well alone.
+const LARGEST_SHARED: usize = FRAME / 2;
+
+/// A row of the data table, or the chunks of one blob, and the blobs in it.
+pub(super) struct DataRow<'a> {
+    stored: Cow<'a, [u8]>,
+    /// Their sequence number is given when they are written.
+    blobs: Vec<(Digest, BlobRecord)>,
+}
+
+/// The rows that hold some blobs. Those that follow each other lie side by side: they should be alike.
+///
+/// Must not be called while a lock or a transaction is held, as [`pack::map_all`].
+pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
+    let is_small = |raw: &[u8]| !raw.is_empty() && raw.len() <= LARGEST_SHARED;
+    let (mut small, mut large): (Vec<_>, Vec<_>) = blobs.iter().copied().partition(|(_, raw)| is_small(raw));
+    if small.len() == 1 {
+        large.append(&mut small);
+    }
+    let mut rows = pack::map_all(&large, |&(digest, raw)| alone(digest, raw));
+    let mut bytes = 0;
+    let frames: Vec<&[(Digest, &[u8])]> = small
+        .chunk_by(|(_, before), (_, raw)| {
+            bytes += before.len();
+            let fits = bytes + raw.len() <= FRAME;
+            if !fits {
+                bytes = 0;
+            }
+            fits
+        })
+        .collect();
+    let frames: Vec<Frame> = frames.into_par_iter().map(Frame::of).collect();
+    let mut row = DataRow::empty();
+    for frame in frames {
+        if row.stored.len() + frame.stored.len() > CHUNK {
+            rows.push(std::mem::replace(&mut row, DataRow::empty()));
+        }
+        row.add(frame);
+    }
+    rows.push(row);
+    rows
+}
+
+fn alone(digest: Digest, raw: &[u8]) -> DataRow<'_> {
+    let (codec, stored) = pack::pack(raw);
+    let record = BlobRecord {
+        raw_len: raw.len() as u64,
+        stored_len: stored.len() as u64,
+        codec,
+        seq: 0,
+        shared: None,
+    };
+    DataRow {
+        stored,
+        blobs: vec![(digest, record)],
+    }
+}
+
+/// Blobs that are compressed together.
+struct Frame {
+    codec: u8,
+    stored: Vec<u8>,
+    len: usize,
+    /// Each with its length.
+    blobs: Vec<(Digest, usize)>,
+}
+
+impl Frame {
+    fn of(blobs: &[(Digest, &[u8])]) -> Self {
+        let raw: Vec<u8> = blobs.iter().flat_map(|(_, raw)| raw.iter().copied()).collect();
+        let (codec, stored) = pack::pack(&raw);
+        Self {
+            codec,
+            stored: stored.into_owned(),
+            len: raw.len(),
+            blobs: blobs.iter().map(|(digest, raw)| (*digest, raw.len())).collect(),
+        }
+    }
+}
+
+impl DataRow<'_> {
+    fn empty() -> Self {
+        Self {
+            stored: Cow::Owned(Vec::new()),
+            blobs: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, frame: Frame) {
+        let (frame_at, mut at) = (self.stored.len() as u64, 0);
+        for (digest, len) in frame.blobs {
+            let record = BlobRecord {
+                raw_len: len as u64,
+                stored_len: (frame.stored.len() * len / frame.len) as u64,
+                codec: frame.codec,
+                seq: 0,
+                shared: Some(Shared {
+                    frame_at,
+                    frame_stored: frame.stored.len() as u64,
+                    frame_len: frame.len as u64,
+                    at,
+                }),
+            };
+            at += len as u64;
+            self.blobs.push((digest, record));
+        }
+        self.stored.to_mut().extend_from_slice(&frame.stored);
+    }
+
+    fn is_block(&self) -> bool {
+        self.blobs.iter().any(|(_, record)| record.shared.is_some())
+    }
+}
+
+/// How much of a block is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockUse {
+    /// Blobs that are in it.
+    blobs: u32,
+    /// Their shares of its bytes.
+    live: u32,
+    /// Its bytes.
+    stored: u32,
+}
+
+impl BlockUse {
+    pub(super) fn read(body: &[u8]) -> Option<Self> {
+        let (words, []) = body.as_chunks::<4>() else { return None };
+        let &[blobs, live, stored] = words else { return None };
+        Some(Self {
+            blobs: u32::from_be_bytes(blobs),
+            live: u32::from_be_bytes(live),
+            stored: u32::from_be_bytes(stored),
+        })
+    }
+
+    fn write(self) -> Vec<u8> {
+        [self.blobs, self.live, self.stored]
+            .iter()
+            .flat_map(|word| word.to_be_bytes())
+            .collect()
+    }
+
+    /// Whether its blobs are better written anew.
+    pub(super) fn is_thin(self) -> bool {
+        self.live < self.stored / 2
+    }
+}
+
+type Open<'t> = redb::Table<'t, &'static [u8], &'static [u8]>;
+
+/// The tables of blobs, open for writing.
+pub(super) struct BlobTables<'t> {
+    blobs: Open<'t>,
+    data: Open<'t>,
+    blocks: Open<'t>,
+}
+
+impl<'t> BlobTables<'t> {
+    pub(super) fn open(txn: &'t WriteTransaction) -> Result<Self, redb::Error> {
+        Ok(Self {
+            blobs: txn.open_table(BLOBS.definition())?,
+            data: txn.open_table(BLOB_DATA.definition())?,
+            blocks: txn.open_table(BLOCKS.definition())?,
+        })
+    }
+
+    /// Writes rows with those of their blobs that are wanted, given the record that each has now.
+    pub(super) fn put(&mut self, rows: &[DataRow<'_>], wants: impl Fn(&Digest, Option<&BlobRecord>) -> bool) -> Result<(), redb::Error> {
+        let last = self
+            .data
+            .last()?
+            .and_then(|(key, _)| key.value().first_chunk::<8>().map(|seq| u64::from_be_bytes(*seq)));
+        let mut next = last.map_or(Some(0), |last| last.checked_add(1));
+        let mut value = Vec::new();
+        for row in rows {
+            let mut wanted = Vec::with_capacity(row.blobs.len());
+            for (digest, record) in &row.blobs {
+                let old = self.record(digest)?;
+                if wants(digest, old.as_ref()) {
+                    old.iter().try_for_each(|old| self.release(old))?;
+                    wanted.push((digest, record));
+                }
+            }
+            if wanted.is_empty() {
+                continue;
+            }
+            let seq = next.ok_or_else(|| StorageError::Corrupted("a sequence number at the end of all numbers".to_owned()))?;
+            next = seq.checked_add(1);
+            for (chunk, bytes) in (0_u32..).zip(row.stored.chunks(CHUNK)) {
+                let key = schema::chunk_key(seq, chunk);
+                frame::write(&mut value, BLOB_DATA.name, &key, bytes);
+                self.data.insert(&key[..], &value[..])?;
+            }
+            if row.is_block() {
+                let block = BlockUse {
+                    blobs: wanted.len() as u32,
+                    live: wanted.iter().map(|(_, record)| record.stored_len as u32).sum(),
+                    stored: row.stored.len() as u32,
+                };
+                self.put_use(seq, block)?;
+            }
+            for (digest, record) in wanted {
+                let record = BlobRecord { seq, ..*record };
+                frame::write(&mut value, BLOBS.name, &digest.0, &codec::encode_blob(&record));
+                self.blobs.insert(&digest.0[..], &value[..])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_use(&mut self, seq: u64, block: BlockUse) -> Result<(), redb::Error> {
+        let key = seq.to_be_bytes();
+        self.blocks
+            .insert(&key[..], &frame::framed(BLOCKS.name, &key, &block.write())[..])?;
+        Ok(())
+    }
+
+    /// The record of a blob, if it is sound.
+    fn record(&self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
+        let value = self.blobs.get(&digest.0[..])?;
+        Ok(value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
+    }
+
+    /// Removes the row of a blob. Its record, if that is sound; its bytes are still to be [released](Self::release).
+    pub(super) fn remove(&mut self, digest: &Digest) -> Result<Option<BlobRecord>, redb::Error> {
+        let value = self.blobs.remove(&digest.0[..])?;
+        Ok(value.and_then(|value| codec::decode_blob(frame::open(BLOBS.name, &digest.0, value.value()).ok()?).ok()))
+    }
+
+    /// Removes the bytes of a blob that is no more: its chunks, or its block if it was the last one in there.
+    pub(super) fn release(&mut self, record: &BlobRecord) -> Result<(), redb::Error> {
+        if record.shared.is_none() {
+            return sweep::remove_chunks(&mut self.data, record);
+        }
+        let key = record.seq.to_be_bytes();
+        let block = self
+            .blocks
+            .get(&key[..])?
+            .and_then(|value| BlockUse::read(frame::open(BLOCKS.name, &key, value.value()).ok()?));
+        // Of a block whose row is damaged `store verify` finds out when nothing is left in it.
+        let Some(block) = block else { return Ok(()) };
+        if block.blobs <= 1 {
+            return self.remove_numbered(record.seq);
+        }
+        let left = BlockUse {
+            blobs: block.blobs - 1,
+            live: block.live.saturating_sub(record.stored_len as u32),
+            ..block
+        };
+        self.put_use(record.seq, left)
+    }
+
+    /// Removes all bytes of a number.
+    pub(super) fn remove_numbered(&mut self, seq: u64) -> Result<(), redb::Error> {
+        let (from, to) = (schema::chunk_key(seq, 0), schema::chunk_key(seq, u32::MAX));
+        self.data.retain_in::<&[u8], _>(&from[..]..=&to[..], |_, _| false)?;
+        self.blocks.remove(&seq.to_be_bytes()[..])?;
+        Ok(())
+    }
+}
+
+/// So many expanded frames are kept.
+const KEPT: usize = 16;
+
+/// Which frame: the number of its row, where it lies in it, and the head of the row, which is that of no other content.
+type FrameName = (u64, u64, [u8; HEAD]);
+
+/// Frames that were expanded lately.
+#[derive(Debug, Default)]
+pub(super) struct Frames(Mutex<VecDeque<(FrameName, Arc<[u8]>)>>);
+
+impl Frames {
+    /// The bytes of a blob in the block whose row has this key and value; in words, why there are none.
+    pub(super) fn bytes_of(&self, record: &BlobRecord, shared: &Shared, key: &[u8], row: &[u8]) -> Result<Arc<[u8]>, String> {
+        let undecodable = || "its body does not decode".to_owned();
+        let head = row.first_chunk::<HEAD>().ok_or_else(undecodable)?;
+        let name = (record.seq, shared.frame_at, *head);
+        let expanded = match self.find(&name) {
+            Some(expanded) => expanded,
+            None => {
+                let body = frame::open(BLOB_DATA.name, key, row).map_err(|error| error.to_string())?;
+                let expanded = part(body, shared.frame_at, shared.frame_stored)
+                    .filter(|_| shared.frame_len <= FRAME as u64)
+                    .and_then(|stored| pack::unpack(record.codec, stored, shared.frame_len))
+                    .ok_or_else(undecodable)?;
+                self.add(name, expanded.clone());
+                expanded
+            }
+        };
+        part(&expanded, shared.at, record.raw_len).map(Arc::from).ok_or_else(undecodable)
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, VecDeque<(FrameName, Arc<[u8]>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find(&self, name: &FrameName) -> Option<Arc<[u8]>> {
+        let kept = self.kept();
+        kept.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.clone())
+    }
+
+    fn add(&self, name: FrameName, bytes: Arc<[u8]>) {
+        let mut kept = self.kept();
+        kept.push_front((name, bytes));
+        kept.truncate(KEPT);
+    }
+}
+
+/// So many bytes from a place on, if they are there.
+fn part(bytes: &[u8], at: u64, len: u64) -> Option<&[u8]> {
+    let at = usize::try_from(at).ok()?;
+    bytes.get(at..at.checked_add(usize::try_from(len).ok()?)?)
+}

@@ -1,0 +1,76 @@
+//! Blocks of which a collection left little: the blobs in them are written anew, side by side, and the blocks go.
+
+use super::block::{self, BlobTables, BlockUse};
+use super::schema::{self, BLOB_DATA, BLOBS, BLOCKS};
+use super::sweep::STEP;
+use super::{DiskStore, read};
+use crate::store::{StoreError, codec};
+use crate::values::digest::Digest;
+use redb::ReadableDatabase;
+use rustc_hash::FxHashSet;
+use std::sync::Arc;
+
+/// Most blobs that are written anew at once.
+const REFILL: usize = 2_000;
+
+impl DiskStore {
+    /// Writes the blobs anew of which less than half of their blocks are left.
+    pub(super) fn fill_blocks(&self) -> Result<(), StoreError> {
+        let mut thin: FxHashSet<u64> = FxHashSet::default();
+        self.walk(BLOCKS, |_, key, _, body| {
+            if let (Ok(seq), Some(block)) = (key.try_into(), BlockUse::read(body))
+                && block.is_thin()
+            {
+                thin.insert(u64::from_be_bytes(seq));
+            }
+            Ok(())
+        })?;
+        if thin.is_empty() {
+            return Ok(());
+        }
+        let mut places = Vec::new();
+        self.walk(BLOBS, |_, key, _, body| {
+            if let (Ok(digest), Ok(record)) = (key.try_into(), codec::decode_blob(body))
+                && thin.contains(&record.seq)
+            {
+                places.push((record.seq, record.shared.map(|shared| (shared.frame_at, shared.at)), Digest(digest)));
+            }
+            Ok(())
+        })?;
+        places.sort_unstable();
+        for some in places.chunks(REFILL) {
+            let blobs = self.read(|database| read_blobs(database, some.iter().map(|(.., digest)| digest)))?;
+            let blobs: Vec<(Digest, &[u8])> = blobs.iter().map(|(digest, blob)| (*digest, &**blob)).collect();
+            let rows = block::lay_out(&blobs);
+            self.take(&mut STEP.clone(), |database, _| {
+                let mut txn = database.begin_write()?;
+                txn.set_quick_repair(true);
+                // What was taken away meanwhile stays away.
+                let stands = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
+                BlobTables::open(&txn)?.put(&rows, stands)?;
+                txn.commit()?;
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A blob with its digest.
+type Found = (Digest, Arc<[u8]>);
+
+/// The blobs of these digests that are sound.
+fn read_blobs<'d>(database: &dyn ReadableDatabase, digests: impl Iterator<Item = &'d Digest>) -> Result<Vec<Found>, redb::Error> {
+    let txn = database.begin_read()?;
+    let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
+        return Ok(Vec::new());
+    };
+    let frames = block::Frames::default();
+    let mut found = Vec::new();
+    for digest in digests {
+        if let read::Value::Sound(blob) = read::blob_of(&blobs, &data, digest, &frames)? {
+            found.push((*digest, blob));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,131 @@
+//! What a build costs when sets gain and lose items: it reads what stands on these items, and comes to what a build from nothing does.
+
+#[allow(dead_code, reason = "each test target uses its own part of the bench")]
+mod toys;
+
+use engine::build::request::Request;
+use engine::graph::NodeId;
+use engine::seams::producer::Cancel;
+use std::collections::BTreeMap;
+use toys::bench::{Bench, How, Log};
+
+const MANIFEST: &str = r#"
+[producer.copy]
+uses = "concat"
+
+[[rule]]
+target = "//doc/{d}:text"
+each = { d = "glob:docs/*" }
+producer = "copy"
+out = "texts/{d}"
+inputs = { own = "//files/{d}:bytes" }
+[[rule]]
+target = "//doc/{d}:again"
+each = { d = "glob:docs/*" }
+producer = "copy"
+inputs = { own = "//doc/{d}:text" }
+[[rule]]
+target = "//fixed:one"
+producer = "copy"
+inputs = { own = "//files/docs/0001:bytes" }
+"#;
+
+const ALL: &[&str] = &["//..."];
+const DOCS: usize = 2_000;
+
+fn doc(number: usize) -> String {
+    format!("docs/{number:04}")
+}
+
+fn filled() -> Bench {
+    let bench = Bench::new(MANIFEST);
+    (0..DOCS).for_each(|number| bench.put(&doc(number), &format!("text {number}")));
+    bench
+}
+
+/// Builds all without a list; how many blobs, records and rows that read.
+fn reads_of_a_build(bench: &Bench) -> usize {
+    let request = Request {
+        list: false,
+        ..bench.request(
+            ALL,
+            &How {
+                outputs: false,
+                ..How::default()
+            },
+        )
+    };
+    let mut session = bench.session();
+    let before = bench.store.reads();
+    let report = session.build(&request, &Log::new(None), &Cancel::default()).expect("a store");
+    assert_eq!((report.failures, report.refused), (vec![], vec![]));
+    bench.store.reads() - before
+}
+
+/// The labels of the request as it is remembered, in order.
+fn roots(bench: &Bench) -> Vec<String> {
+    let known = bench.known_request(ALL).expect("it is current");
+    let session = bench.session();
+    let label = |id: &u32| session.graph.node(NodeId(*id)).label.to_string();
+    known.roots.iter().map(label).collect()
+}
+
+/// All labels of the graph.
+fn labels(bench: &Bench) -> Vec<String> {
+    let session = bench.session();
+    let mut labels: Vec<String> = session.graph.iter().map(|(_, node)| node.label.to_string()).collect();
+    labels.sort_unstable();
+    labels
+}
+
+fn outputs(bench: &Bench) -> BTreeMap<String, Vec<u8>> {
+    bench
+        .world
+        .outputs()
+        .into_iter()
+        .map(|(path, bytes)| (path, bytes.to_vec()))
+        .collect()
+}
+
+#[test]
+fn items_that_come_and_go_are_all_that_is_read() {
+    let bench = filled();
+    reads_of_a_build(&bench);
+    reads_of_a_build(&bench);
+    let pages = labels(&bench).len() / 64;
+    let steps: [(&str, &[usize], &[usize]); 4] = [
+        ("one comes", &[DOCS], &[]),
+        ("one goes", &[], &[7]),
+        ("some come and go", &[DOCS + 1, DOCS + 2, 7], &[1_999, 0]),
+        ("one is back", &[0], &[DOCS]),
+    ];
+    for (step, come, go) in steps {
+        come.iter().for_each(|&number| bench.put(&doc(number), &format!("text {number}")));
+        for &number in go {
+            bench.world.delete(&doc(number));
+        }
+        let reads = reads_of_a_build(&bench);
+        assert!(reads < pages, "{step}: {reads} reads, of a graph of {pages} pages");
+        let clean = Bench::new(MANIFEST);
+        for (path, bytes) in bench.world.sources_now() {
+            clean.world.put(&path, bytes);
+        }
+        clean.build(ALL);
+        assert_eq!(roots(&bench), roots(&clean), "{step}");
+        assert_eq!(labels(&bench), labels(&clean), "{step}");
+        assert_eq!(outputs(&bench), outputs(&clean), "{step}");
+    }
+}
+
+#[test]
+fn a_pattern_that_comes_to_mean_nothing_is_refused() {
+    let bench = Bench::new(MANIFEST);
+    bench.put(&doc(0), "only");
+    let pattern: &[&str] = &["//doc/...:text"];
+    assert_eq!(bench.build(pattern).report.targets, 1);
+    bench.world.delete(&doc(0));
+    let codes = bench.build(pattern).report.refused.into_iter().map(|why| why.code);
+    assert_eq!(codes.collect::<Vec<_>>(), ["E_NO_TARGET"]);
+    bench.put(&doc(1), "another");
+    assert_eq!(bench.build(pattern).report.targets, 1);
+}
