@@ -284,7 +284,7 @@ impl Edit {
             [file] if is_conditional(&disk, file) => {
                 // A manifest may name them otherwise.
                 let shown = desk.output(&file_label(file, "defines")).ok();
-                shown.and_then(|shown| Some(producers::csharp::defines::read(&shown.bytes).ok()?.own))
+                shown.and_then(|shown| Some(producers::csharp::defines::read(&shown.bytes).ok()?.own.into_iter().collect()))
             }
             _ => None,
         };
