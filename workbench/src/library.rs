@@ -193,7 +193,7 @@ impl Library {
                 purpose: "a program".to_owned(),
                 ..DiskOptions::default()
             },
-            limits: self.limits.clone(),
+            limits: self.limits,
             trust: self.trust.clone(),
             on_wait: Arc::new(|_: &str| {}),
             access,

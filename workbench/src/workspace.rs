@@ -542,8 +542,8 @@ fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, Wo
 }
 
 /// A manifest in which a producer has these parameters instead.
-fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Value)>) -> Result<String, Diagnostic> {
-    let wrong = |what: String| Diagnostic::error("E_PARAM", what);
+fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Value)>) -> Result<String, Box<Diagnostic>> {
+    let wrong = |what: String| Box::new(Diagnostic::error("E_PARAM", what));
     let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
     let mut at = &mut table;
     for name in ["producer", producer, "params"] {

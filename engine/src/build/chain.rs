@@ -246,8 +246,12 @@ impl Finder<'_, '_> {
                 read.extend(inputs.into_iter().map(|input| (input.label, input.digest)));
                 let node = self.run.graph().find(&input.label);
                 at = match (node, &input.how) {
-                    // It did not change itself: whether it is an input did.
-                    (_, Moved::Dropped { .. }) | (None, _) => None,
+                    (None, _) => None,
+                    // Mostly it did not change itself: whether it is an input did. It went with its file, or is what it was.
+                    (Some(node), Moved::Dropped { .. }) => {
+                        let read = self.read_by(&version, input, node, &read)?;
+                        self.next(&read)?.map(|_| read)
+                    }
                     (Some(node), Moved::Added { .. }) if self.before.keys.contains_key(&node) => None,
                     (Some(node), _) => Some(self.read_by(&version, input, node, &read)?),
                 };
