@@ -5,6 +5,7 @@
 //! documentation reach this table.
 
 use super::duplicates::{self, Duplicate, Kind};
+use super::generated::is_generated;
 use super::hashes::Access;
 use super::ids::{TYPE_FORM, kind_word, type_hash};
 use super::layout::Layout;
@@ -78,7 +79,7 @@ struct Found {
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 7)
+        ProducerId::new("csharp/types", 8)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -141,7 +142,8 @@ fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(Strin
                 });
             part.parts += 1;
             part.partial &= named.is_partial;
-            part.generated &= names.is_generated;
+            // The parse does not know what its file is called.
+            part.generated &= names.is_generated || is_generated(file, "");
             // One part may leave out what another writes; what is written is never less than the default.
             part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
