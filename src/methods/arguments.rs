@@ -186,6 +186,9 @@ mod tests {
             failed.diagnostics[0].hint.clone().expect("a hint")
         };
         assert_eq!(hint(json!({"limt": 5})), "did you mean 'limit'?");
-        assert_eq!(hint(json!({"zzzzzzzz": 5})), "there are query, limit, kind, namespace, cursor");
+        assert_eq!(
+            hint(json!({"zzzzzzzz": 5})),
+            "there are query, limit, kind, namespace, generated, cursor"
+        );
     }
 }

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 22] = [
+    const WITHOUT: [&str; 23] = [
         "context live",
         "edit",
         "node get",
@@ -338,6 +338,7 @@ mod tests {
         "overlay discard",
         "pack remove",
         "status",
+        "doctor",
         "window set",
         "work submit",
     ];

@@ -36,14 +36,17 @@ pub struct Get {
     pub label: String,
     /// `strong`: as the sources are now; `any`: as last made [default: any for what a model makes, else strong].
     #[arg(long, value_name = "FRESHNESS")]
+    #[schemars(extend("x-tool" = false))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freshness: Option<Freshness>,
     /// A parameter of its producer, NAME=VALUE; VALUE is JSON, or else text.
     #[arg(long = "param", value_name = "NAME=VALUE")]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub params: Vec<String>,
     #[command(flatten)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub asking: AskingArgs,
 }
 
@@ -255,10 +258,12 @@ pub struct Diff {
     /// The older version, by its number in the history [default: the one before the other].
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub from: Option<i64>,
     /// The newer version [default: the last].
     #[arg(long, value_name = "VERSION")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub to: Option<i64>,
 }
 
@@ -290,6 +295,7 @@ pub struct Cost {
     /// From when on: a day such as 2026-11-01, or a span such as 7d.
     #[arg(long, value_name = "WHEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub since: Option<String>,
 }
 

@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 /// A request that needs the checkout for itself.
 fn order(id: &str, token: Option<&str>) -> String {
-    let mut params = json!({"query": "NodeTree"});
+    let mut params = json!({"symbol": "NodeTree"});
     if let Some(token) = token {
         params["progressToken"] = token.into();
     }
-    json!({"jsonrpc": "2.0", "id": id, "method": "context.build", "params": params}).to_string()
+    json!({"jsonrpc": "2.0", "id": id, "method": "window.pin", "params": params}).to_string()
 }
 
 #[test]

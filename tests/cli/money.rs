@@ -372,28 +372,3 @@ fn a_limit_buys_first_what_most_is_waiting_for() {
     let state = |name: &str| bench.run(&["semantic", name, "--json"]).json()["semanticState"].clone();
     assert_eq!((state("Z"), state("A")), ("cached".into(), "pending".into()));
 }
-
-#[test]
-fn a_second_project_with_the_same_name_asks_nothing_of_the_first() {
-    let bench = workspace(&[]);
-    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>\n";
-    bench.write("One/One.csproj", project);
-    bench.write("One/T.cs", "namespace N;\npublic class T { public int Get() { return 1; } }\n");
-    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
-    bench.write("Two/Two.csproj", project);
-    bench.write("Two/T.cs", "namespace N;\npublic class T { public int Put() { return 2; } }\n");
-    assert_eq!(
-        (bench.run(&["build", ALL]).code, calls(&bench)),
-        (0, 1),
-        "that of the second project"
-    );
-    // Its kind and its place change nothing that was paid for twice.
-    bench.write("One/T.cs", "namespace N;\npublic struct T { public int Get() { return 1; } }\n");
-    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
-    let history = bench.run(&["node", "history", "//types/N.T@One:semantic", "--json"]);
-    assert_eq!(
-        history.json()["document"]["versions"].as_array().expect("a list").len(),
-        2,
-        "{history:?}"
-    );
-}

@@ -166,7 +166,7 @@ fn the_second_build_of_a_checkout_waits_says_so_and_has_nothing_to_do() {
     gate.wait_for_begin();
     for refused in [
         bench.run(&["build", "--no-wait", ALL]),
-        bench.run(&["show", "//docs/docs%2Fb.md:words", "--lock-timeout", "0"]),
+        bench.run(&["build", "//docs/docs/b.md:words", "--lock-timeout", "0"]),
     ] {
         assert_eq!(refused.code, 4, "{refused:?}");
         assert!(
