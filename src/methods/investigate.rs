@@ -39,6 +39,7 @@ pub struct Investigate {
     /// Show a model at most about so many tokens.
     #[arg(long, value_name = "TOKENS", default_value_t = BUDGET)]
     #[serde(default = "budget")]
+    #[schemars(extend("x-tool" = false))]
     pub budget: u64,
     /// Which model [default: that of the summaries].
     #[arg(long, value_name = "NAME")]
@@ -56,6 +57,7 @@ pub struct Investigate {
     /// Give the operation at once, of which `operation` tells how it goes. Only a service does so.
     #[arg(skip)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub background: bool,
 }
 

@@ -323,7 +323,7 @@ impl Method for Cost {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Invalidate {
     /// A label, a pattern, or a source file: what reads it.
-    pub target: String,
+    pub label: String,
 }
 
 /// What was marked.
@@ -349,9 +349,9 @@ impl Method for Invalidate {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Invalidated, Failed> {
         let context = desk.context;
-        let text = match self.target.starts_with("//") {
-            true => self.target.clone(),
-            false => engine::build::file_label(&self.target),
+        let text = match self.label.starts_with("//") {
+            true => self.label.clone(),
+            false => engine::build::file_label(&self.label),
         };
         let patterns = build::patterns(std::slice::from_ref(&text))?;
         let (_, session) = desk.open()?;
@@ -364,7 +364,7 @@ impl Method for Invalidate {
         }
         let labels = session.invalidate(&patterns, &survey.meant.concat())?;
         if labels.is_empty() {
-            let why = Diagnostic::error("E_NO_OUTPUT", "nothing that it means was ever made").found(&self.target);
+            let why = Diagnostic::error("E_NO_OUTPUT", "nothing that it means was ever made").found(&self.label);
             return Err(Failed::new(
                 Code::Usage,
                 why.hint("what was never made is made when it is asked for"),

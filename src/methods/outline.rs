@@ -48,6 +48,7 @@ pub struct Outline {
     /// The newest version that was made while all files of the type parsed. The program says where the present one may lack something.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub last_good: bool,
     /// Lines at most of what is in a file, folder, namespace or project; all are counted.
     #[arg(long, value_name = "N", default_value_t = FEW)]

@@ -52,18 +52,22 @@ struct Of {
     /// Only by declarations: bases, signatures, attributes.
     #[arg(long, conflicts_with = "body")]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     structure: bool,
     /// Only by code.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     body: bool,
     /// Types at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Types to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     offset: usize,
 }
 

@@ -27,6 +27,7 @@ pub struct UsagesOf {
     /// Places at most, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual", alias = "maxResults")]
+    #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Places to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]

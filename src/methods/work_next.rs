@@ -25,9 +25,11 @@ pub struct Next {
     /// The scope: only what these types, labels or patterns need.
     #[command(flatten)]
     #[schemars(with = "Vec<String>")]
+    #[schemars(extend("x-tool" = false))]
     pub scope: Scope,
     /// The agent: your name. Nobody else gets them meanwhile, and you get yours again.
     #[arg(long, value_name = "NAME", default_value = "")]
+    #[schemars(extend("x-tool" = false))]
     pub agent: String,
     /// Minutes for which they are kept for you.
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=LONGEST_LEASE / 60))]

@@ -30,6 +30,7 @@ pub struct Submit {
     /// The agent: your name, for the history.
     #[arg(long, value_name = "NAME", default_value = "")]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub agent: String,
 }
 

@@ -291,8 +291,8 @@ fn pages() {
       window           Keep the text that a model is shown of this checkout
       edit             Edit a text file of the workspace: exactly, undoably, all or nothing
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
-    node             Ask for any target of the graph: its output, why it is stale, its versions, what
-                     it costs
+      node             Ask for any target of the graph: its output, why it is stale, its versions, what
+                       it costs
       status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
                        nothing
       doctor           Say what may be wrong with the workspace, and what mends it: projects and their

@@ -36,7 +36,7 @@ fn a_target_is_got_explained_and_looked_back_on() {
     let diff = ask(&bench, &["diff", OUTLINE]);
     assert!(diff["text"].as_str().expect("a text").contains("internal static"), "{diff}");
     let query = ask(&bench, &["query", &format!("deps({OUTLINE})")]);
-    assert!(query["text"].as_str().expect("a text").contains(":outline-info\n"), "{query}");
+    assert!(query["text"].as_str().expect("a text").contains(":complete\n"), "{query}");
     assert!(ask(&bench, &["cost"])["text"].as_str().expect("a text").starts_with("No model"));
 }
 

@@ -41,7 +41,7 @@ fn a_program_gets_targets_and_hears_of_changes() {
     let now = library.get(label).expect("an output");
     assert!(String::from_utf8_lossy(&now.bytes).contains("Put()"));
     let read = library.query(&format!("deps({label})")).expect("labels");
-    assert!(read.contains(&"//types/N.A:outline-info".to_owned()), "{read:?}");
+    assert!(read.contains(&"//types/N.A:complete".to_owned()), "{read:?}");
 }
 
 #[test]
