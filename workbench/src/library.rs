@@ -89,11 +89,9 @@ impl Library {
     /// # Errors
     /// When the label means none or several, or the target cannot be made.
     pub fn get(&self, label: &str) -> Result<Output> {
-        let patterns = patterns(label)?;
         let (_workspace, mut session) = self.session(Access::Build)?;
-        let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
         let request = Request {
-            patterns: self::patterns(&label)?,
+            patterns: patterns(label)?,
             digest: Digest::of(format!("library\0{label}").as_bytes()),
             options: Options {
                 jobs: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -103,13 +101,20 @@ impl Library {
             outputs: true,
         };
         let report = session.build(&request, &Silent, &Cancel::default())?;
-        let output = report
-            .roots
-            .first()
-            .and_then(|root| root.output)
-            .zip(report.outputs.into_iter().next().flatten());
+        if !report.refused.is_empty() {
+            return Err(LibraryError::Refused(report.refused));
+        }
+        let [root] = report.roots.as_slice() else {
+            let message = format!("this means {} targets, one can be given", report.roots.len());
+            return Err(refused(Diagnostic::error("E_SEVERAL", message)));
+        };
+        let output = root.output.zip(report.outputs.into_iter().next().flatten());
         let (digest, bytes) = output.ok_or(LibraryError::Refused(report.failures))?;
-        Ok(Output { label, digest, bytes })
+        Ok(Output {
+            label: root.label.to_string(),
+            digest,
+            bytes,
+        })
     }
 
     /// The last output of the one target that a label means, current or not; `None` when it was never made.
