@@ -292,7 +292,7 @@ impl Method for Diff {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Cost {
-    /// From when on: a day such as 2026-11-01, or a span such as 7d.
+    /// From when on: a day (year-month-day), or a span (`7d`, `12h`).
     #[arg(long, value_name = "WHEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
