@@ -1,7 +1,8 @@
 //! The desk that a method works at: one request's view of the workspace, opened when it is first needed and brought up to date first.
 
 use crate::cli::AskingArgs;
-use crate::commands::outputs::{free, outputs};
+use crate::commands::build::build_free;
+use crate::commands::outputs::outputs;
 use crate::commands::show::{self, Shown};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
@@ -197,9 +198,9 @@ impl<'c> Desk<'c> {
 
     /// Makes what costs nothing of what a label is made of, so that its state is known.
     pub fn settle_free(&mut self, label: &str) -> Result<(), Failed> {
-        let (context, method) = (self.context, self.method);
+        let context = self.context;
         let (_, session) = self.open()?;
-        free(context, session, method, label)
+        build_free(context, session, &[label.to_owned()]).map(drop)
     }
 
     /// The output of one label, made if need be. That it cannot be laid out is said, and makes the request's code worse.

@@ -314,21 +314,27 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.unknown.iter().map(super::query::note).collect::<Vec<_>>());
 }
 
-/// What asking models for these targets would cost, in a line. What costs nothing is made.
-pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Result<String, Failed> {
+/// Builds everything that these targets are made of and that costs nothing. The report says what a model would be asked.
+pub fn build_free(context: &Context, session: &mut Session, labels: &[String]) -> Result<Report, Failed> {
     let request = Request {
         patterns: patterns(labels)?,
-        digest: Digest::of(format!("price\0{}", labels.join("\0")).as_bytes()),
+        digest: Digest::of(format!("free\0{}", labels.join("\0")).as_bytes()),
         options: Options {
             jobs: default_jobs(),
             price: true,
             keep_going: true,
+            own: true,
             ..Options::default()
         },
         list: true,
         outputs: false,
     };
-    let report = build(context, session, &request)?;
+    build(context, session, &request)
+}
+
+/// What asking models for these targets would cost, in a line. What costs nothing is made.
+pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Result<String, Failed> {
+    let report = build_free(context, session, labels)?;
     let currency = workbench::paid::currency(session);
     let text = summary::prices(&report.plans, 0, currency.as_deref(), Style::plain());
     let words: Vec<&str> = text.split_whitespace().collect();

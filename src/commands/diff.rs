@@ -17,7 +17,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let asked = (args.label.as_str(), args.from, args.to);
-    let text = compared(context, &workspace, &mut session, asked, |difference| match context.json() {
+    let text = compare_versions(context, &workspace, &mut session, asked, |difference| match context.json() {
         true => format!("{:#}\n", versions::difference_json(difference)),
         false => versions::difference(difference, context.out),
     })?;
@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: &DiffArgs) -> Outcome {
 }
 
 /// What two versions of a target differ in, by label and numbers, as `page` writes it.
-pub fn compared<T>(
+pub fn compare_versions<T>(
     context: &Context,
     workspace: &Workspace,
     session: &mut Session,

@@ -32,7 +32,7 @@ pub fn run(context: &Context, args: &ExplainArgs) -> Outcome {
     let workspace = context.workspace("explain")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let found = explained(context, &workspace, &mut session, label)?;
+    let found = explain_target(context, &workspace, &mut session, label)?;
     let text = match context.json() {
         true => format!("{:#}\n", found.json()),
         false => explanation::text(&found.explanation, &found.origin, &found.former, context.out),
@@ -62,7 +62,7 @@ impl Explained {
 }
 
 /// Explains the one target that a label means.
-pub fn explained(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Explained, Failed> {
+pub fn explain_target(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Explained, Failed> {
     let patterns = build::patterns(&[label.to_owned()])?;
     let mut explanation = match session.explain(&patterns)? {
         Ok(explained) => explained,

@@ -24,7 +24,7 @@ pub fn outputs(
         patterns: build::patterns(labels)?,
         digest: Digest::of(format!("{command}\0{}", labels.join("\0")).as_bytes()),
         options: Options {
-            jobs: workers(),
+            jobs: build::default_jobs(),
             keep_going,
             // Tables are what answers are looked up in.
             own: labels.iter().all(|label| label.starts_with("//index:")),
@@ -42,30 +42,4 @@ pub fn outputs(
     }
     let code = build::code(&report);
     Ok((report, code))
-}
-
-/// Makes what costs nothing of what a label is made of.
-///
-/// # Errors
-/// When the label is none, and when the store breaks.
-pub fn free(context: &Context, session: &mut Session, command: &str, label: &str) -> Result<(), Failed> {
-    let request = Request {
-        patterns: build::patterns(&[label.to_owned()])?,
-        digest: Digest::of(format!("{command}\0free\0{label}").as_bytes()),
-        options: Options {
-            jobs: workers(),
-            price: true,
-            keep_going: true,
-            own: true,
-            ..Options::default()
-        },
-        list: false,
-        outputs: false,
-    };
-    build::build(context, session, &request)?;
-    Ok(())
-}
-
-fn workers() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }

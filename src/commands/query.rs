@@ -21,12 +21,12 @@ pub fn run(context: &Context, args: &QueryArgs) -> Outcome {
     let workspace = context.workspace("query")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let answer = asked(context, &mut session, &args.expr, form != GraphForm::Label)?;
+    let answer = answer_query(context, &mut session, &args.expr, form != GraphForm::Label)?;
     show::written(write!(context.stdout(), "{}", graph::text(&answer, form)))
 }
 
 /// The answer to a query; what is not known of it is said. `edges`: with what reads what.
-pub fn asked(context: &Context, session: &mut Session, expr: &str, edges: bool) -> Result<Answer, Failed> {
+pub fn answer_query(context: &Context, session: &mut Session, expr: &str, edges: bool) -> Result<Answer, Failed> {
     let query = parse(expr).map_err(|error| Failed::new(Code::Usage, wrong(expr, &error)))?;
     let answer = answer(session, &query, edges)?;
     if !answer.refused.is_empty() {

@@ -177,7 +177,7 @@ impl Method for Why {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
         let context = desk.context;
         let (workspace, session) = desk.look()?;
-        let found = explain::explained(context, workspace, session, &self.label)?;
+        let found = explain::explain_target(context, workspace, session, &self.label)?;
         Ok(Page {
             text: explanation::text(&found.explanation, &found.origin, &found.former, Style::plain()),
             document: found.json(),
@@ -207,7 +207,7 @@ impl Method for Query {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
         let context = desk.context;
         let (_, session) = desk.look()?;
-        let found = query::asked(context, session, &self.expr, true)?;
+        let found = query::answer_query(context, session, &self.expr, true)?;
         Ok(Page {
             text: graph::text(&found, GraphForm::Label),
             document: graph::json(&found),
@@ -277,7 +277,7 @@ impl Method for Diff {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
         let context = desk.context;
         let (workspace, session) = desk.look()?;
-        diff::compared(context, workspace, session, (&self.label, self.from, self.to), |difference| Page {
+        diff::compare_versions(context, workspace, session, (&self.label, self.from, self.to), |difference| Page {
             text: versions::difference(difference, Style::plain()),
             document: versions::difference_json(difference),
         })

@@ -16,7 +16,7 @@ use workbench::status::Counts;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// Print all notes and warnings of what is current, of which a build shows the first.
+    /// Print every note and warning about current targets. A build prints only the first ones.
     #[arg(long)]
     #[serde(default)]
     pub notes: bool,

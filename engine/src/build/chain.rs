@@ -155,8 +155,8 @@ impl Finder<'_, '_> {
         Ok(found)
     }
 
-    /// What is different about the definition of a node of which the last try failed with the present key, while its inputs are those of its
-    /// last output: the parameters, where those of before give the key of that output. Empty when there was no such try.
+    /// The changed parameters of a node whose last try failed under the present key with the inputs of its last output. Parameters are named only
+    /// if the earlier ones give the key of that output. Empty when there was no such try.
     fn redefined_in_vain(&mut self, id: NodeId) -> Result<Vec<Redefinition>, EngineError> {
         let label = self.run.graph().node(id).label.clone();
         let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
