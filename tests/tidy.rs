@@ -1,5 +1,8 @@
 //! Tidiness: the layering, sizes and words of the sources, checked from their text (STYLE 14, ARCHITECTURE 5).
 
+#[path = "tidy/book.rs"]
+mod book;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

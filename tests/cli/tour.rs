@@ -1,4 +1,4 @@
-//! The README's tour is what a reader would see: its commands run one after the other in the fixture, and print what stands there.
+//! The sessions of the README and of the tour are what a reader would see: their commands run one after the other in the fixture, and print what stands there.
 //!
 //! Blocks marked `console by-hand` need what a test has not (a model, somebody who stops a watch) and are left out.
 
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 const README: &str = include_str!("../../README.md");
+const TOUR: &str = include_str!("../../docs/tour.md");
 
 /// A command and the lines that stand below it.
 struct Step<'r> {
@@ -16,14 +17,13 @@ struct Step<'r> {
     shown: Vec<&'r str>,
 }
 
-/// The steps of the section, in order.
-fn steps() -> Vec<Step<'static>> {
+/// The steps of a page, in order.
+fn steps(page: &'static str) -> Vec<Step<'static>> {
     let mut steps: Vec<Step<'_>> = Vec::new();
-    let (mut inside, mut fence) = (false, None);
-    for (line, text) in (1..).zip(README.lines()) {
+    let mut fence = None;
+    for (line, text) in (1..).zip(page.lines()) {
         match fence {
-            None if text.starts_with("## ") => inside = text == "## A tour",
-            None if inside && text.starts_with("```") => {
+            None if text.starts_with("```") => {
                 let ticks = text.find(|c| c != '`').unwrap_or(text.len());
                 fence = Some((&text[..ticks], &text[ticks..] == "console"));
             }
@@ -76,8 +76,25 @@ fn objections(shown: &str, printed: &str) -> Vec<String> {
 
 #[test]
 fn the_tour_is_what_a_reader_sees() {
+    let bench = cloned_yesterday();
+    let steps = steps(TOUR);
+    assert!(steps.len() > 20, "{}", steps.len());
+    follow(&bench, "docs/tour.md", &steps);
+}
+
+#[test]
+fn the_session_of_the_readme_is_what_a_reader_sees() {
+    let bench = cloned_yesterday();
+    // The reader's repository has no manifest.
+    std::fs::remove_file(bench.root().join("cortex.toml")).expect("a manifest");
+    let steps = steps(README);
+    assert!(steps.len() > 6, "{}", steps.len());
+    follow(&bench, "README.md", &steps);
+}
+
+/// The fixture as in a clone of yesterday: stamps of the last two seconds prove nothing.
+fn cloned_yesterday() -> Bench {
     let bench = Bench::memotree();
-    // As in a clone of yesterday: stamps of the last two seconds prove nothing.
     let yesterday = SystemTime::now() - Duration::from_secs(86_400);
     for path in walk(&bench.root()) {
         let file = std::fs::File::options().write(true).open(path).expect("file");
@@ -86,11 +103,14 @@ fn the_tour_is_what_a_reader_sees() {
     git(&bench.root(), &["init", "-q"]);
     git(&bench.root(), &["add", "-A"]);
     git(&bench.root(), &["commit", "-q", "-m", "fixture"]);
+    bench
+}
+
+/// Runs the steps one after the other and compares what they print.
+fn follow(bench: &Bench, page: &str, steps: &[Step<'_>]) {
     let mut wrong = Vec::new();
-    let steps = steps();
-    assert!(steps.len() > 20, "{}", steps.len());
     for step in steps {
-        // Trust is said where the tour says it.
+        // Trust is said where the page says it.
         let printed = bench.shell(&format!("unset CORTEX_TRUST; {}", step.command)).all();
         // How far programs can be confined differs from machine to machine.
         let printed = ["in a landlock sandbox", "without a sandbox"]
@@ -101,10 +121,7 @@ fn the_tour_is_what_a_reader_sees() {
         let found = objections(&shown, printed);
         if !found.is_empty() {
             let found = found.join("\n");
-            wrong.push(format!(
-                "README.md:{}: $ {}\n{found}\n-- printed:\n{printed}",
-                step.line, step.command
-            ));
+            wrong.push(format!("{page}:{}: $ {}\n{found}\n-- printed:\n{printed}", step.line, step.command));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
