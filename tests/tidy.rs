@@ -169,6 +169,7 @@ fn the_disk_is_touched_in_few_places() {
         "sandbox/src/supervise.rs",
         "workbench/src/aliases.rs",
         "workbench/src/checkout.rs",
+        "workbench/src/clean.rs",
         "workbench/src/edit/attributes.rs",
         "workbench/src/edit/disk.rs",
         "workbench/src/edit/place.rs",

@@ -16,12 +16,12 @@ use std::path::PathBuf;
 /// Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or no space, 6 no sandbox,
 /// 7 no remote cache, 8 not reproducible, 9 a limit was reached, 10 internal error, 130 interrupted.
 #[derive(Debug, Parser)]
-#[command(name = "cortex", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "cortex", version, max_term_width = 100, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
 }
 
 /// Seconds that a store is waited for unless told.
@@ -134,8 +134,12 @@ pub enum Command {
     Trust(TrustArgs),
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
+    Ls(LsArgs),
+    /// Delete the files below `.cortex/out`. Their results stay in the store: the next build writes the files again.
+    Clean,
     Completions(CompletionsArgs),
     Man(ManArgs),
+    Help(HelpArgs),
     #[command(hide = true)]
     ProduceShard(ProduceShardArgs),
     #[command(hide = true)]
@@ -150,11 +154,12 @@ pub struct InitArgs {
     pub force: bool,
 }
 
-/// Build targets.
+/// Build targets: those of the patterns, or the default set of the workspace.
 #[derive(Debug, Args)]
 pub struct BuildArgs {
-    /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
-    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    /// Labels, patterns such as //types/...:outline, or names of types; a leading - takes away [default: `default` of `[workspace]`, otherwise
+    /// outlines and the index].
+    #[arg(value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
@@ -188,9 +193,9 @@ pub struct BuildArgs {
 /// Print the output of a target, building it first.
 ///
 /// A summary that a model makes is shown as it is, with its state; --refresh has it made anew.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ShowArgs {
-    /// Which target.
+    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
     pub label: String,
     /// The bytes as they are, even to a terminal. When a model's answer could not become an output and there is no other: that answer.
     #[arg(long)]
@@ -257,7 +262,7 @@ pub enum GraphForm {
 /// `git cat-file`), the lines that changed are shown.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// Which target.
+    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
     #[arg(required_unless_present = "diff")]
     pub label: Option<String>,
     /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
@@ -465,6 +470,22 @@ pub enum RulesCommand {
         /// Which.
         name: String,
     },
+}
+
+/// List targets: those of a pattern or a type, or what kinds there are. Runs nothing.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// A pattern, or the name of a type [default: the kinds of targets, with how many there are of each].
+    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    pub pattern: Option<String>,
+}
+
+/// Print the help of a command, or a page of the book.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command (`build`, `store verify`) or a topic (`manifest`); none: all of them.
+    #[arg(value_name = "COMMAND or TOPIC")]
+    pub topic: Vec<String>,
 }
 
 /// Print the completions for a shell.

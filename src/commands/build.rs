@@ -1,7 +1,7 @@
 //! `cortex build`.
 
 use super::replaceable::replaceable;
-use super::show;
+use super::{names, next, show};
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
@@ -34,6 +34,7 @@ fn is_plain(context: &Context, args: &BuildArgs) -> bool {
 /// Runs it.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
+    let is_default = args.patterns.is_empty();
     let mut request = Request {
         list: context.json() || args.rebuild,
         ..request(args)?
@@ -45,6 +46,10 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
     }
     let workspace = context.asking("build", &args.asking)?;
+    if is_default {
+        // Which patterns these are is in the manifest, which is not read where nothing changed.
+        request.digest = Digest::of(&[b"default\0", &workspace.digest.0[..]].concat());
+    }
     let looking = Instant::now();
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     if is_plain(context, args)
@@ -62,6 +67,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     }
     let (looked, loading) = (Phase::since("look", looking), Instant::now());
     let definition = workspace.definition()?;
+    if is_default {
+        request.patterns = patterns(&definition.manifest.default)?;
+    }
     if args.dry_run && workbench::paid::any(&definition.manifest, &workspace.engine.registry) {
         // What a model would be asked is known once everything free that it is told is made.
         (request.options.dry_run, request.options.price) = (false, true);
@@ -80,6 +88,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         trace.phase(&looked);
         trace.phase(&Phase::since("load", loading));
     }
+    let is_first = is_default && session.graph.is_empty();
     let mut report = build_with(context, &mut session, &request, records)?;
     // What failed hides nothing that came out different.
     if args.rebuild && matches!(code(&report), Code::Ok | Code::TargetFailed) {
@@ -111,6 +120,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
             );
         }
         conclude(context, &report, targets, args.dry_run, start);
+        if is_first && !args.dry_run && !report.cancelled {
+            next::after_first(context, &mut session)?;
+        }
         if let Some(line) = used.as_ref().and_then(|used| used.line(context.err)) {
             note_line!("{line}");
         }
@@ -259,9 +271,10 @@ pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Parses patterns; every one that is wrong is reported.
+/// Parses patterns, and names in place of labels; every one that is wrong is reported.
 pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
-    PatternSet::parse(texts).map_err(|errors| {
+    let texts: Vec<String> = texts.iter().map(|text| names::expanded(text).into_owned()).collect();
+    PatternSet::parse(&texts).map_err(|errors| {
         let diagnostics = errors
             .into_iter()
             .map(|(index, error)| {

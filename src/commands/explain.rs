@@ -1,6 +1,6 @@
 //! `cortex explain`: is it current, what moved, and who moved that.
 
-use super::{build, last_good, show};
+use super::{build, last_good, names, show};
 use crate::cli::ExplainArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -63,6 +63,7 @@ impl Explained {
 
 /// Explains the one target that a label means.
 pub fn explain_target(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Explained, Failed> {
+    let label = &*names::label(session, label)?;
     let patterns = build::patterns(&[label.to_owned()])?;
     let mut explanation = match session.explain(&patterns)? {
         Ok(explained) => explained,

@@ -1,6 +1,6 @@
 //! `cortex history`: the versions of a target.
 
-use super::{build, last_good, show};
+use super::{build, last_good, names, show};
 use crate::cli::HistoryArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -27,7 +27,8 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Outcome {
 
 /// The one label that is meant.
 pub fn meant(session: &mut Session, text: &str, what: &str) -> Result<String, Failed> {
-    let patterns = build::patterns(&[text.to_owned()])?;
+    let text = names::label(session, text)?;
+    let patterns = build::patterns(&[text.into_owned()])?;
     session.the_one(&patterns, what)?.map_err(|diagnostics| Failed {
         code: Code::Usage,
         diagnostics,

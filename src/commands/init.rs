@@ -4,8 +4,11 @@ use super::show;
 use crate::cli::InitArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::render::printable;
 use engine::values::diagnostic::Diagnostic;
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use workbench::code_survey::CodeSurvey;
 use workbench::init::{InitError, init};
 
 /// Runs it.
@@ -20,24 +23,61 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
             Diagnostic::error("E_WRITE", error.to_string()).hint("check the folder's permissions"),
         ),
     })?;
+    let code = &found.code;
     if context.json() {
-        let written = serde_json::json!({"written": "cortex.toml", "name": found.name, "basis": found.basis, "files": found.files});
+        let foreign: Vec<_> = code
+            .foreign
+            .iter()
+            .map(|(folder, files)| serde_json::json!({"folder": folder, "files": files}))
+            .collect();
+        let written = serde_json::json!({
+            "written": "cortex.toml", "name": found.name, "basis": found.basis, "files": code.files, "projects": code.projects,
+            "generated": code.generated, "tests": code.tests, "copies": code.copies, "foreign": foreign,
+        });
         return show::written(writeln!(context.stdout(), "{written}"));
     }
-    let next = match found.files {
-        0 => "no C# files were found, so no targets exist yet; next: write rules of your own (the file ends with an example), or \
-              add rulesets = [\"csharp\"] once there is C#"
-            .to_owned(),
-        number => format!(
-            "{} C# {}; next: cortex build '//types/...:outline'",
-            crate::render::count(number as u64),
-            if number == 1 { "file" } else { "files" }
-        ),
-    };
-    show::written(writeln!(
+    show::written(write!(
         context.stdout(),
-        "wrote cortex.toml for '{}' ({})\n{next}",
+        "wrote cortex.toml for '{}' ({})\n{}",
         found.name,
-        found.basis
+        found.basis,
+        told(code)
     ))
+}
+
+/// What was found, what may be left out, and what comes next.
+fn told(code: &CodeSurvey) -> String {
+    if code.files == 0 {
+        return "no C# files were found, so no targets exist yet; next: write rules of your own (the file ends with an example), or add \
+                rulesets = [\"csharp\"] once there is C#\n"
+            .to_owned();
+    }
+    let number =
+        |count: usize, one: &str, many: &str| format!("{} {}", crate::render::count(count as u64), if count == 1 { one } else { many });
+    let mut parts = vec![
+        number(code.files, "C# file", "C# files"),
+        number(code.projects, "project", "projects"),
+    ];
+    let further = [
+        (code.tests, "in folders of tests"),
+        (code.generated, "generated"),
+        (code.copies, "with the bytes of another file"),
+    ];
+    parts.extend(
+        further
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{} {what}", crate::render::count(*count as u64))),
+    );
+    let mut text = format!("found  {}\n", parts.join(", "));
+    for (folder, files) in &code.foreign {
+        let files = number(*files, "file", "files");
+        let _ = writeln!(
+            text,
+            "maybe  exclude {}/** ({files}): cortex.toml has the line to uncomment",
+            printable(folder)
+        );
+    }
+    text.push_str("next   cortex build\n");
+    text
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod build;
+mod clean;
 pub mod cost;
 mod dev;
 pub mod diff;
@@ -8,11 +9,15 @@ mod edit_output;
 pub mod explain;
 mod facts;
 pub mod gc;
+mod help;
 pub mod history;
 mod init;
 pub mod last_good;
 mod log;
+mod ls;
 mod mcp;
+pub mod names;
+mod next;
 pub mod outputs;
 mod pages;
 mod pin;
@@ -33,7 +38,7 @@ mod warm;
 mod watch;
 
 use crate::cli::{Cli, Command};
-use crate::context::Context;
+use crate::context::{Context, Outcome};
 use crate::exit::Code;
 use std::process::ExitCode;
 
@@ -44,11 +49,14 @@ pub fn run(cli: Cli) -> ExitCode {
         context.say_why(&failed);
         return failed.code.into();
     }
+    let Some(command) = &cli.command else {
+        return ended(&context, next::run(&context));
+    };
     let knows_overlays = matches!(
-        cli.command,
+        command,
         Command::Build(_) | Command::Show(_) | Command::Query(_) | Command::Explain(_) | Command::Method(_)
     );
-    let outcome = match &cli.command {
+    let outcome = match command {
         _ if context.overlay().is_some() && !knows_overlays => Err(crate::methods::command::not_within()),
         Command::Query(args) => query::run(&context, args),
         _ if context.draws() => Err(query::only_here()),
@@ -76,6 +84,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Trust(args) => trust::run(&context, args),
         Command::UnpinVersion(args) => pin::unpin(&context, args),
         Command::Rules(args) => rules::run(&context, args),
+        Command::Ls(args) => ls::run(&context, args),
+        Command::Clean => clean::run(&context),
+        Command::Help(args) => help::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),
         Command::Man(args) => pages::man(&context, args),
         Command::ProduceShard(args) => produce_shard::run(args),
@@ -85,6 +96,11 @@ pub fn run(cli: Cli) -> ExitCode {
     if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
         gc::keep_within(&context, &context.holds());
     }
+    ended(&context, outcome)
+}
+
+/// Prints why a command failed, if it did.
+fn ended(context: &Context, outcome: Outcome) -> ExitCode {
     context.say_damage();
     match outcome {
         Ok(code) => code.into(),

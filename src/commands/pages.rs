@@ -10,7 +10,7 @@ use engine::values::suggest::nearest;
 use std::io::Write;
 
 /// Refuses what has no form as JSON.
-fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
+pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
     if !context.json() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 
 use super::outputs::outputs;
 use super::unpack::unpack;
-use super::{history, last_good};
+use super::{history, last_good, names};
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -27,6 +27,10 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     };
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
+    let args = &ShowArgs {
+        label: names::label(&mut session, &args.label)?.into_owned(),
+        ..args.clone()
+    };
     if args.rejected {
         return rejected(context, args, &workspace.root, &mut session);
     }

@@ -34,6 +34,11 @@ impl Style {
         Self::for_stream(when, std::io::stdout().is_terminal())
     }
 
+    /// Whether colours are used.
+    pub fn is_coloured(self) -> bool {
+        self.coloured
+    }
+
     /// For standard error.
     pub fn stderr(when: When) -> Self {
         Self::for_stream(when, std::io::stderr().is_terminal())

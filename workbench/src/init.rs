@@ -1,8 +1,7 @@
 //! A manifest for a folder that has none: named after its solution or project, with the C# ruleset where there is C#.
 
+use crate::code_survey::{CodeSurvey, survey};
 use crate::location::MANIFEST;
-use engine::files::disk::Disk;
-use engine::seams::world::{SetDef, World};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +15,8 @@ pub struct Found {
     pub name: String,
     /// What it was taken from, for people.
     pub basis: String,
-    /// How many C# files the ruleset will see.
-    pub files: usize,
+    /// What the folder holds.
+    pub code: CodeSurvey,
 }
 
 /// Why no manifest was written.
@@ -61,13 +60,13 @@ pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
         .or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned()))
         .and_then(|name| fitting(&name))
         .unwrap_or_else(|| "workspace".to_owned());
-    let files = count(&root);
+    let code = survey(&root);
     let mut file = tempfile::NamedTempFile::new_in(&root).map_err(io("written"))?;
-    file.write_all(text(&name, files > 0).as_bytes()).map_err(io("written"))?;
+    file.write_all(text(&name, &code).as_bytes()).map_err(io("written"))?;
     let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
     file.as_file().set_permissions(permissions).map_err(io("written"))?;
     file.persist(&path).map_err(|error| io("written")(error.error))?;
-    Ok(Found { name, basis, files })
+    Ok(Found { name, basis, code })
 }
 
 /// The solution or project that names the workspace: the first by name, solutions before projects.
@@ -101,35 +100,28 @@ fn fitting(name: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// The C# files that the ruleset sees.
-pub(crate) fn csharp_sources() -> SetDef {
-    SetDef {
-        name: "csharp".to_owned(),
-        include: vec!["**/*.cs".to_owned()],
-        exclude: ["**/bin/**", "**/obj/**"].map(str::to_owned).to_vec(),
-        gitignore: true,
-    }
-}
-
-fn count(root: &Path) -> usize {
-    let set = csharp_sources();
-    let mut sources = Disk::new(root.to_path_buf()).sources(Vec::new());
-    sources.refresh(&[set]).map_or(0, |_| sources.set(0).len())
-}
-
-fn text(name: &str, csharp: bool) -> String {
+fn text(name: &str, code: &CodeSurvey) -> String {
     let name = toml_text(name);
+    let csharp = code.files > 0;
     let rulesets = if csharp {
         "rulesets = [\"csharp\"]                 # `cortex rules show csharp` prints it"
     } else {
         "rulesets = []                         # no C# was found here; with some: rulesets = [\"csharp\"]"
     };
+    // The folders that were found, or an example.
+    let foreign: Vec<String> = code.foreign.iter().map(|(folder, _)| toml_text(&format!("{folder}/**"))).collect();
+    let proposed = match foreign.is_empty() {
+        true => "\"third_party/**\"".to_owned(),
+        false => foreign.join(", "),
+    };
     let sources = if csharp {
-        "# Leave code out like this (given keys replace the ruleset's):\n\
-         # [sources.csharp]\n\
-         # exclude = [\"**/bin/**\", \"**/obj/**\", \"third_party/**\"]\n\n"
+        format!(
+            "# Leave code out like this (given keys replace the ruleset's):\n\
+             # [sources.csharp]\n\
+             # exclude = [\"**/bin/**\", \"**/obj/**\", {proposed}]\n\n"
+        )
     } else {
-        ""
+        String::new()
     };
     format!(
         r#"# A cortex workspace. cortex.toml.example in the cortex repository documents every key.

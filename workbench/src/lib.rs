@@ -6,6 +6,8 @@ pub mod builds;
 pub mod care;
 pub mod carry;
 pub mod checkout;
+pub mod clean;
+pub mod code_survey;
 pub mod context;
 pub mod correction;
 pub mod doctor;

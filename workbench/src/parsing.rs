@@ -1,6 +1,6 @@
 //! What the bare grammar costs on the C# files of a folder: the measure that the producers' own cost is compared with.
 
-use crate::init::csharp_sources;
+use crate::code_survey::csharp_sources;
 use engine::files::disk::Disk;
 use engine::seams::world::{World, WorldError};
 use producers::csharp::parse::parse_only;

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of this form and of the checks that a manifest has passed: raise it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 8";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 9";
 
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
@@ -35,6 +35,7 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
     let mut out = Encoder::default();
     let Manifest {
         name,
+        default,
         sources,
         producers,
         rules,
@@ -44,6 +45,7 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
     } = &loaded.manifest;
     out.json(&loaded.warnings);
     out.text(name);
+    out.json(default);
     out.json(store);
     out.json(remote);
     out.list(sources.len(), sources.iter(), |out, (name, set)| {
@@ -75,6 +77,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     };
     let warnings = from.json()?;
     let name = from.text()?.to_owned();
+    let default = from.json()?;
     let store = from.json()?;
     let remote = from.json()?;
     let sources = from.list(|from| {
@@ -104,6 +107,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let rules = from.list(|from| from.rule().filter(|rule| (rule.producer as usize) < producers.len()))?;
     let manifest = Manifest {
         name,
+        default,
         store,
         remote,
         sources: BTreeMap::from_iter(sources),
@@ -517,6 +521,7 @@ mod tests {
                     credential: Some(Credential::Helper(vec![name.clone()])),
                     ..RemoteDef::default()
                 }),
+                default: vec![name.clone()],
                 name,
                 sources,
                 producers,

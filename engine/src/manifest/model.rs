@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct Manifest {
     /// `[workspace] name`.
     pub name: String,
+    /// `[workspace] default`: the patterns that a build without any builds; at least one.
+    pub default: Vec<String>,
     /// `[sources.NAME]`, the leaves.
     pub sources: BTreeMap<String, SourceSet>,
     /// `[producer.NAME]`.

@@ -92,6 +92,9 @@ impl Run<'_> {
             if meaning.nodes.is_empty() && meaning.errors.is_empty() && !self.is_stopped() {
                 meaning.errors.push(self.nothing(pattern, meaning.near)?);
             }
+            if pattern.literal().is_none() {
+                once_a_name(pattern, &mut meaning.errors);
+            }
             roots.warnings.extend(meaning.warnings);
             let open = meaning.is_open && meaning.nodes.is_empty();
             if open { &mut roots.open } else { &mut roots.errors }.extend(meaning.errors);
@@ -382,6 +385,32 @@ pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnos
     error
         .hint("write enough of the name for one of them to be meant")
         .candidates(labels)
+}
+
+/// Puts one error in place of those that say of each target of a name that the name is ambiguous.
+fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
+    let package = |label: &String| label.rsplit_once(':').map_or(label.as_str(), |(package, _)| package).to_owned();
+    let names = |error: &Diagnostic| match error.code == "E_AMBIGUOUS" {
+        true => error.candidates.iter().map(package).collect(),
+        false => Vec::new(),
+    };
+    let mut met: FxHashSet<Vec<String>> = FxHashSet::default();
+    errors.retain_mut(|error| {
+        let names: Vec<String> = names(error);
+        if names.is_empty() {
+            return true;
+        }
+        let is_new = met.insert(names.clone());
+        let text = pattern.to_string();
+        let count = names.len();
+        let what = Diagnostic::error("E_AMBIGUOUS", format!("this means {count} names"));
+        let what = match quoted(text.trim_start_matches('-')) {
+            Some(text) => what.label(text),
+            None => what.found(text),
+        };
+        *error = what.hint("write enough of the name for one of them to be meant").candidates(names);
+        is_new
+    });
 }
 
 pub(super) fn unreadable(set: &SetSpec) -> Diagnostic {

@@ -23,6 +23,7 @@ mod sources;
 mod store;
 mod tables;
 mod targets;
+mod workspace;
 
 pub use encode::keyed;
 pub use parts::ENTRY;
@@ -201,13 +202,13 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
 /// Reads all parsed files into one manifest; what is wrong goes to the report.
 fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Document<'_>>, registry: &Registry) -> Manifest {
     let mut tables = Tables::declared(report, documents);
-    let mut name = None;
+    let mut about = workspace::About::default();
     let (mut sources, mut producers, mut models) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let (mut store, mut remote) = (StoreLimits::default(), None);
     for document in documents {
         top_level(report, document, &tables);
         tables.rows(report, document, true);
-        name = workspace(report, document).or(name);
+        about = workspace::read(report, document).over(about);
         if let Some(fields) = document.table(report, "sources", "'sources'") {
             sources::read(report, fields, &mut sources);
         }
@@ -266,7 +267,8 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
     }
     let rules = drafts.into_iter().filter_map(|draft| finish(draft, &producers)).collect();
     Manifest {
-        name: name.unwrap_or_else(|| "workspace".to_owned()),
+        name: about.name.unwrap_or_else(|| "workspace".to_owned()),
+        default: about.default.unwrap_or_else(|| vec!["//...".to_owned()]),
         sources,
         producers: producers.list,
         rules,
@@ -328,37 +330,6 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
         );
     }
     personal
-}
-
-/// Checks `[workspace]` and returns its name.
-fn workspace(report: &mut Report<'_>, document: &Document<'_>) -> Option<String> {
-    let fields = document.table(report, "workspace", "'workspace'")?;
-    for (key, item) in fields.entries() {
-        match key.text {
-            "name" => {}
-            "rulesets" => drop(item.texts(report, "'rulesets'")),
-            _ if refuse_personal(report, key) => {}
-            _ => fields.unknown_key(report, key, &["name", "rulesets"]),
-        }
-    }
-    if document.file > 0
-        && let Some(item) = fields.get("rulesets")
-    {
-        report.error(
-            item.span,
-            Diagnostic::error("E_UNKNOWN_KEY", "a ruleset names no further rulesets").hint("name them in cortex.toml"),
-        );
-    }
-    let name = fields.text(report, "name")?;
-    let good = !name.text.trim().is_empty() && name.text.chars().count() <= 100 && !name.text.chars().any(char::is_control);
-    if !good {
-        let hint = "write up to 100 characters on one line";
-        report.error(
-            name.span,
-            Diagnostic::error("E_NAME", "this cannot be the name of a workspace").hint(hint),
-        );
-    }
-    good.then(|| name.text.to_owned())
 }
 
 /// Warns of what the manifest itself defines and nothing uses.

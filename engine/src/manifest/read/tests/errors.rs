@@ -101,6 +101,13 @@ fn rows_that_are_asked_for() {
 }
 
 #[test]
+fn the_default_set_has_well_formed_patterns() {
+    check("[workspace]\ndefault = [\"//a:b\", ‹\"a:b\"›]\n", "E_LABEL", "//package:target");
+    check("[workspace]\ndefault = ‹[]›\n", "E_LABEL", "default = [");
+    check("[workspace]\ndefault = ‹\"//a:b\"›\n", "E_TYPE", "an array of strings");
+}
+
+#[test]
 fn types() {
     check("[workspace]\nname = ‹3›\n", "E_TYPE", "write a string");
     check("[workspace]\nrulesets = ‹\"csharp\"›\n", "E_TYPE", "write an array of strings");

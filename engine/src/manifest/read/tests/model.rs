@@ -30,6 +30,20 @@ fn roles(rule: &Rule) -> Vec<&str> {
 }
 
 #[test]
+fn the_default_set_is_that_of_the_manifest_or_of_its_ruleset_or_everything() {
+    let default = |text| load_text(text).expect("well-formed").manifest.default;
+    assert_eq!(default("[workspace]\nname = \"a\""), ["//..."]);
+    assert_eq!(
+        default("[workspace]\nrulesets = [\"csharp\"]"),
+        ["//types/...:outline", "//index:json"]
+    );
+    assert_eq!(
+        default("[workspace]\nrulesets = [\"csharp\"]\ndefault = [\"//index:json\"]"),
+        ["//index:json"]
+    );
+}
+
+#[test]
 fn the_csharp_ruleset_loads_alone() {
     let loaded = load_text("[workspace]\nrulesets = [\"csharp\"]").expect("well-formed");
     assert_eq!(loaded.warnings, []);
@@ -187,6 +201,7 @@ fn the_example_documents_every_key_and_loads() {
     for key in [
         "name",
         "rulesets",
+        "default",
         "include",
         "exclude",
         "gitignore",

@@ -1,0 +1,81 @@
+//! `[workspace]`: the name, the rulesets, and what is built by default.
+
+use super::fields::{Item, Text};
+use super::report::Report;
+use super::{Document, refuse_personal};
+use crate::values::diagnostic::Diagnostic;
+use crate::values::pattern::PatternSet;
+
+/// What `[workspace]` says.
+#[derive(Default)]
+pub(super) struct About {
+    pub(super) name: Option<String>,
+    pub(super) default: Option<Vec<String>>,
+}
+
+impl About {
+    /// This, and what it leaves open from a document before.
+    pub(super) fn over(self, before: Self) -> Self {
+        Self {
+            name: self.name.or(before.name),
+            default: self.default.or(before.default),
+        }
+    }
+}
+
+/// Reads and checks the table.
+pub(super) fn read(report: &mut Report<'_>, document: &Document<'_>) -> About {
+    let Some(fields) = document.table(report, "workspace", "'workspace'") else {
+        return About::default();
+    };
+    for (key, item) in fields.entries() {
+        match key.text {
+            "name" | "default" => {}
+            "rulesets" => drop(item.texts(report, "'rulesets'")),
+            _ if refuse_personal(report, key) => {}
+            _ => fields.unknown_key(report, key, &["name", "rulesets", "default"]),
+        }
+    }
+    if document.file > 0
+        && let Some(item) = fields.get("rulesets")
+    {
+        report.error(
+            item.span,
+            Diagnostic::error("E_UNKNOWN_KEY", "a ruleset names no further rulesets").hint("name them in cortex.toml"),
+        );
+    }
+    About {
+        name: fields.text(report, "name").and_then(|name| workspace_name(report, name)),
+        default: fields.get("default").and_then(|item| default_set(report, item)),
+    }
+}
+
+fn workspace_name(report: &mut Report<'_>, name: Text<'_>) -> Option<String> {
+    let good = !name.text.trim().is_empty() && name.text.chars().count() <= 100 && !name.text.chars().any(char::is_control);
+    if !good {
+        let hint = "write up to 100 characters on one line";
+        report.error(
+            name.span,
+            Diagnostic::error("E_NAME", "this cannot be the name of a workspace").hint(hint),
+        );
+    }
+    good.then(|| name.text.to_owned())
+}
+
+/// The patterns of `default`, which are well-formed and begin with one that adds targets.
+fn default_set(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Vec<String>> {
+    let texts = item.texts(report, "'default'")?;
+    let patterns: Vec<String> = texts.iter().map(|pattern| pattern.text.to_owned()).collect();
+    let hint = "write patterns, as in default = [\"//types/...:outline\", \"//index:json\"]";
+    if patterns.is_empty() {
+        let why = Diagnostic::error("E_LABEL", "the default set has no pattern");
+        report.error(item.span, why.hint(hint));
+        return None;
+    }
+    let wrong = PatternSet::parse(&patterns).err().unwrap_or_default();
+    for (index, error) in &wrong {
+        let why = Diagnostic::error("E_LABEL", error.message.clone());
+        report.error(texts[*index].span, why.hint(error.hint.as_deref().unwrap_or(hint)));
+    }
+    wrong.is_empty().then_some(patterns)
+}

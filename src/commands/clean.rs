@@ -1,0 +1,27 @@
+//! `cortex clean`: deletes the files below `.cortex/out`.
+
+use super::show;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{count, size};
+use engine::values::diagnostic::Diagnostic;
+use std::io::Write as _;
+
+/// Runs it. The checkout is locked: no build writes these files meanwhile.
+pub fn run(context: &Context) -> Outcome {
+    let workspace = context.building("clean")?;
+    let removed = workbench::clean::clean(&workspace.root).map_err(|error| {
+        let why = Diagnostic::error("E_WRITE", format!(".cortex/out cannot be deleted: {error}"));
+        Failed::new(Code::Io, why.hint("check the permissions of the folder, or delete it by hand"))
+    })?;
+    let text = match context.json() {
+        true => serde_json::json!({"files": removed.files, "bytes": removed.bytes}).to_string(),
+        false => format!(
+            "deleted {} {} ({}) below .cortex/out; the results stay in the store",
+            count(removed.files),
+            if removed.files == 1 { "file" } else { "files" },
+            size(removed.bytes)
+        ),
+    };
+    show::written(writeln!(context.stdout(), "{text}"))
+}

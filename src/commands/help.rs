@@ -1,0 +1,135 @@
+//! `cortex help`: the help of a command, or a page of the book.
+
+use super::{pages, show};
+use crate::cli::{Cli, HelpArgs};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use clap::CommandFactory;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
+use std::io::Write as _;
+
+macro_rules! book {
+    ($($topic:literal),* $(,)?) => {
+        /// The pages of the book by topic.
+        pub const BOOK: &[(&str, &str)] = &[$(($topic, include_str!(concat!("../../docs/", $topic, ".md")))),*];
+    };
+}
+
+book![
+    "agents",
+    "architecture",
+    "ci",
+    "contexts",
+    "csharp",
+    "editing",
+    "glossary",
+    "growth",
+    "history",
+    "install",
+    "invariants",
+    "labels",
+    "limits",
+    "manifest",
+    "measurements",
+    "methods",
+    "packs",
+    "programs",
+    "questions",
+    "reference",
+    "remote",
+    "security",
+    "services",
+    "store",
+    "summaries",
+    "tour",
+    "watching",
+    "worktrees",
+];
+
+/// Runs it.
+pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
+    pages::text_only(context, "help pages are text")?;
+    let mut command = Cli::command();
+    command.build();
+    let text = match page(&args.topic) {
+        Some(page) if command_of(&mut command, &args.topic).is_none() => page.to_owned(),
+        _ => match command_of(&mut command, &args.topic) {
+            Some(found) => {
+                let mut text = found.render_long_help().ansi().to_string();
+                if !context.out.is_coloured() {
+                    text = found.render_long_help().to_string();
+                }
+                if args.topic.is_empty() {
+                    text.push_str(&topics());
+                }
+                text
+            }
+            None => return Err(unknown(&command, &args.topic)),
+        },
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+fn page(topic: &[String]) -> Option<&'static str> {
+    let [topic] = topic else { return None };
+    let name = topic.strip_suffix(".md").unwrap_or(topic);
+    BOOK.iter().find(|(known, _)| *known == name).map(|(_, page)| *page)
+}
+
+/// The command of these words; without any the program itself.
+fn command_of<'c>(command: &'c mut clap::Command, words: &[String]) -> Option<&'c mut clap::Command> {
+    words.iter().try_fold(command, |command, word| command.find_subcommand_mut(word))
+}
+
+fn topics() -> String {
+    let names: Vec<&str> = BOOK.iter().map(|(topic, _)| *topic).collect();
+    let mut text = "\nTopics (`cortex help TOPIC`):".to_owned();
+    let mut width = usize::MAX;
+    for name in names {
+        if width + name.len() > 78 {
+            text.push_str("\n ");
+            width = 1;
+        }
+        text.push(' ');
+        text.push_str(name);
+        width += name.len() + 1;
+    }
+    text.push('\n');
+    text
+}
+
+fn unknown(command: &clap::Command, words: &[String]) -> Failed {
+    let wanted = words.join(" ");
+    let commands = command
+        .get_subcommands()
+        .filter(|one| !one.is_hide_set())
+        .map(clap::Command::get_name);
+    let known: Vec<&str> = commands.chain(BOOK.iter().map(|(topic, _)| *topic)).collect();
+    let hint = match nearest(&wanted, known.iter().copied(), 1).first() {
+        Some(near) => format!("did you mean {near}?"),
+        None => "`cortex help` lists commands and topics".to_owned(),
+    };
+    let why = Diagnostic::error("E_NO_COMMAND", "there is no such command or topic").found(wanted);
+    Failed::new(Code::Usage, why.hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BOOK;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    #[test]
+    fn every_page_of_the_book_is_a_topic() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+        let files = std::fs::read_dir(folder).expect("docs").map(|entry| entry.expect("entry").path());
+        let pages = files.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+        let names: BTreeSet<String> = pages
+            .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+            .collect();
+        let topics: BTreeSet<String> = BOOK.iter().map(|(topic, _)| (*topic).to_owned()).collect();
+        let others: BTreeSet<String> = names.difference(&topics).cloned().collect();
+        assert_eq!(others, BTreeSet::from(["README".to_owned(), "SUMMARY".to_owned()]));
+    }
+}

@@ -1,0 +1,78 @@
+//! `cortex ls`: which targets there are. Runs nothing.
+
+use super::{names, query, show};
+use crate::cli::{GraphForm, LsArgs};
+use crate::context::{Context, Failed, Outcome};
+use crate::render::{Style, count, graph};
+use engine::build::redefinition::template_text;
+use engine::build::session::Session;
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+/// Runs it.
+pub fn run(context: &Context, args: &LsArgs) -> Outcome {
+    let workspace = context.workspace("ls")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let text = match &args.pattern {
+        Some(pattern) => {
+            // A name alone means all targets of the type.
+            let label = names::label(&mut session, pattern)?;
+            let is_whole = label != pattern.as_str() && !pattern.contains(':');
+            let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
+            let asked = if is_whole { package } else { &label };
+            let form = if context.json() { GraphForm::Json } else { GraphForm::Label };
+            graph::text(&query::answer_query(context, &mut session, asked, context.json())?, form)
+        }
+        None => kinds(context, &session)?,
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+/// A kind of target: what one rule makes.
+struct Kind {
+    target: String,
+    known: usize,
+    out: Option<String>,
+}
+
+fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
+    let rules = &session.rules;
+    let mut known = vec![0_usize; rules.manifest().rules.len()];
+    session.graph.each_label(|_, label| {
+        if let Some(found) = rules.find(label) {
+            known[found.rule as usize] += 1;
+        }
+    });
+    let mut kinds: Vec<Kind> = rules
+        .manifest()
+        .rules
+        .iter()
+        .zip(known)
+        .map(|(rule, known)| Kind {
+            target: template_text(&rule.target),
+            known,
+            out: rule.out.as_ref().map(|out| format!(".cortex/out/{}", template_text(&out.path))),
+        })
+        .collect();
+    kinds.sort_by(|one, other| one.target.cmp(&other.target));
+    if context.json() {
+        let rows: Vec<_> = kinds
+            .iter()
+            .map(|kind| serde_json::json!({"target": kind.target, "known": kind.known, "out": kind.out}))
+            .collect();
+        return Ok(format!("{:#}\n", serde_json::json!({ "kinds": rows })));
+    }
+    Ok(listed(&kinds, context.out))
+}
+
+fn listed(kinds: &[Kind], style: Style) -> String {
+    let width = kinds.iter().map(|kind| kind.target.chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for kind in kinds {
+        let out = kind.out.as_deref().unwrap_or_default();
+        let line = format!("{:width$}  {:>7}  {}", kind.target, count(kind.known as u64), style.dim(out));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}

@@ -1,0 +1,176 @@
+//! `cortex` alone: where one stands, and what to do next. Runs nothing.
+
+use super::show;
+use crate::context::{Context, Failed, Outcome};
+use crate::render::{Style, count, moment, printable};
+use engine::build::session::Session;
+use producers::command::Trust;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use workbench::builds::log;
+use workbench::trust::{Trusted, waiting};
+use workbench::workspace::Workspace;
+
+/// A command to try, and what it is good for.
+struct Step {
+    command: String,
+    why: String,
+}
+
+impl Step {
+    fn new(command: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            why: why.into(),
+        }
+    }
+}
+
+/// What is known of the place.
+struct Place {
+    root: Option<String>,
+    sentence: String,
+    steps: Vec<Step>,
+}
+
+/// Runs it.
+pub fn run(context: &Context) -> Outcome {
+    let here = std::env::current_dir().ok();
+    let place = match here.and_then(|here| workbench::location::find_root(&here)) {
+        Some(_) => workspace(context)?,
+        None => nowhere(),
+    };
+    let text = match context.json() {
+        true => {
+            let steps = place.steps.iter();
+            let steps: Vec<_> = steps
+                .map(|step| serde_json::json!({"command": step.command, "why": step.why}))
+                .collect();
+            format!(
+                "{:#}\n",
+                serde_json::json!({"root": place.root, "state": place.sentence, "next": steps})
+            )
+        }
+        false => format!("{}\n\n{}", printable(&place.sentence), listed(&place.steps, "next", context.out)),
+    };
+    show::written(write!(context.stdout(), "{text}"))
+}
+
+fn nowhere() -> Place {
+    Place {
+        root: None,
+        sentence: "There is no workspace here: no cortex.toml in this folder or in one above it.".to_owned(),
+        steps: vec![
+            Step::new("cortex init", "write one for the code in this folder"),
+            Step::new("cortex help tour", "see what cortex does, in twenty minutes"),
+            Step::new("cortex help", "all commands and topics"),
+        ],
+    }
+}
+
+fn workspace(context: &Context) -> Result<Place, Failed> {
+    let workspace = context.workspace("cortex")?;
+    let mut session = workspace.session()?;
+    context.say(workspace.warnings());
+    let builds = log(&*workspace.engine.store, workspace.engine.view)?;
+    let (files, changed) = (session.sources.files().len() as u64, session.refresh.changes.len() as u64);
+    let state = match builds.last() {
+        None => "nothing built yet".to_owned(),
+        Some(last) if changed == 0 => format!("none changed since the last build ({})", moment(last.at)),
+        Some(last) => format!("{} changed since the last build ({})", count(changed), moment(last.at)),
+    };
+    let name = &session.rules.manifest().name;
+    let sentence = format!(
+        "{name}: {} source {}, {state}.",
+        count(files),
+        if files == 1 { "file" } else { "files" }
+    );
+    let mut steps = Vec::new();
+    let waits = blocked(context, &workspace)?;
+    if waits > 0 {
+        let what = match waits {
+            1 => "a command, key or address that waits".to_owned(),
+            waits => format!("{waits} commands, keys or addresses that wait"),
+        };
+        steps.push(Step::new("cortex trust --list", format!("see {what}; `cortex trust` allows them")));
+    }
+    match builds.is_empty() {
+        true => steps.push(Step::new("cortex build", "build outlines and the index")),
+        false if changed > 0 => steps.push(Step::new("cortex build", "bring outlines and the index up to date")),
+        false => {}
+    }
+    if let Some(symbol) = symbol(&mut session)? {
+        steps.extend(tries(&symbol));
+    }
+    steps.push(Step::new("cortex status", "how all targets stand"));
+    steps.push(Step::new("cortex help agents", "connect a coding agent"));
+    steps.push(Step::new("cortex help", "all commands and topics"));
+    Ok(Place {
+        root: Some(workspace.root.display().to_string()),
+        sentence,
+        steps,
+    })
+}
+
+/// How much of a workspace waits for `cortex trust`.
+fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
+    let trusted = Trusted::of(context.trusting(), &workspace.root);
+    let waits = waiting(&*workspace.manifest()?);
+    Ok(waits.iter().filter(|one| !trusted.trusts(&one.definition)).count())
+}
+
+/// Prints what can be asked after the first build.
+pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Failed> {
+    if let Some(symbol) = symbol(session)? {
+        note_line!("{}", listed(&tries(&symbol), "try", context.err).trim_end());
+    }
+    Ok(())
+}
+
+fn tries(symbol: &str) -> Vec<Step> {
+    vec![
+        Step::new(format!("cortex outline {symbol}"), "what it offers"),
+        Step::new(format!("cortex usages {symbol}"), "who uses it"),
+        Step::new(
+            format!("cortex context build --query 'How does {symbol} work?' --budget 2000"),
+            "what belongs to it",
+        ),
+    ]
+}
+
+/// Longest command that reasons are aligned to.
+const ALIGNED: usize = 30;
+
+fn listed(steps: &[Step], head: &str, style: Style) -> String {
+    let short = steps.iter().map(|step| step.command.chars().count()).filter(|len| *len <= ALIGNED);
+    let width = short.max().unwrap_or(0);
+    let mut text = String::new();
+    for (at, step) in steps.iter().enumerate() {
+        let head = if at == 0 { head } else { "" };
+        let command = format!("{:width$}", printable(&step.command));
+        let _ = writeln!(text, "{head:<5} {}  {}", style.bold(&command), style.dim(&printable(&step.why)));
+    }
+    text
+}
+
+/// A type of this workspace that many others name, by the shortest name; `None` before the type graph was built.
+fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
+    let Some(last) = session.last("//index:graph")? else {
+        return Ok(None);
+    };
+    let Some(bytes) = session.engine.store.output(&last.filed.output)? else {
+        return Ok(None);
+    };
+    let serde_json::Value::Object(types) = engine::values::table::to_json(&bytes) else {
+        return Ok(None);
+    };
+    let simple = |name: &str| name.rsplit(['.', '+']).next().unwrap_or(name).to_owned();
+    let references = |row: &serde_json::Value| row["references"].as_u64().unwrap_or(0);
+    // A generic type is written with a sign that shells treat as their own.
+    let plain = types.iter().filter(|(name, _)| !name.contains(['`', '+', '<']));
+    let most = plain.max_by_key(|(name, row)| (references(row), std::cmp::Reverse(name.len())));
+    let Some((name, _)) = most else { return Ok(None) };
+    let short = simple(name);
+    let is_alone = types.keys().filter(|other| simple(other) == short).count() == 1;
+    Ok(Some(if is_alone { short } else { name.clone() }))
+}

@@ -1,0 +1,153 @@
+//! What a folder of C# code holds, as far as names and equal bytes tell: projects, generated files, tests, copies, and folders that are
+//! probably the code of others. It parses nothing.
+
+use engine::files::disk::Disk;
+use engine::seams::world::{SetDef, World};
+use engine::values::digest::Digest;
+use producers::csharp::generated::is_generated;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+/// Names of folders that usually hold the code of others.
+const FOREIGN: [&str; 8] = [
+    "third_party",
+    "third-party",
+    "thirdparty",
+    "vendor",
+    "vendored",
+    "external",
+    "externals",
+    "submodules",
+];
+
+/// Folders that are proposed at most.
+const PROPOSED: usize = 5;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeSurvey {
+    /// C# files that the ruleset sees.
+    pub files: usize,
+    /// Project files.
+    pub projects: usize,
+    /// C# files whose name says that a program wrote them.
+    pub generated: usize,
+    /// C# files in folders or projects of tests.
+    pub tests: usize,
+    /// C# files that have the bytes of another one.
+    pub copies: usize,
+    /// Folders that are probably not this repository's own code, with their C# files.
+    pub foreign: Vec<(String, usize)>,
+}
+
+/// Looks at the folder. What cannot be read is left out.
+pub fn survey(root: &Path) -> CodeSurvey {
+    let mut sources = Disk::new(root.to_path_buf()).sources(Vec::new());
+    if sources.refresh(&[csharp_sources(), project_sources()]).is_err() {
+        return CodeSurvey::default();
+    }
+    let files = sources.set(0);
+    let mut of_digest: HashMap<Digest, usize> = HashMap::new();
+    for digest in files.iter().filter_map(|path| sources.digest(path)) {
+        *of_digest.entry(digest).or_default() += 1;
+    }
+    CodeSurvey {
+        projects: sources.set(1).len(),
+        copies: of_digest.values().map(|count| count - 1).sum(),
+        ..of_names(&files)
+    }
+}
+
+/// What the names of C# files tell.
+fn of_names(files: &[String]) -> CodeSurvey {
+    let mut foreign: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut generated, mut tests) = (0, 0);
+    for path in files {
+        let folders: Vec<&str> = path.split('/').collect();
+        let folders = &folders[..folders.len() - 1];
+        generated += usize::from(is_generated(path, ""));
+        tests += usize::from(folders.iter().any(|name| is_of_tests(name)));
+        let at = folders.iter().position(|name| FOREIGN.contains(&name.to_lowercase().as_str()));
+        if let Some(at) = at {
+            *foreign.entry(folders[..=at].join("/")).or_default() += 1;
+        }
+    }
+    let mut foreign: Vec<(String, usize)> = foreign.into_iter().collect();
+    foreign.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    foreign.truncate(PROPOSED);
+    CodeSurvey {
+        files: files.len(),
+        generated,
+        tests,
+        foreign,
+        ..CodeSurvey::default()
+    }
+}
+
+/// Whether a folder has the name of tests: `test`, `Tests`, `Core.Tests`, `UnitTests`.
+fn is_of_tests(folder: &str) -> bool {
+    let words: BTreeSet<String> = folder.split(['.', '-', '_']).map(str::to_lowercase).collect();
+    let usual = ["test", "tests", "unittests", "integrationtests", "testing", "specs"];
+    usual.iter().any(|word| words.contains(*word)) || folder.ends_with("Tests") || folder.ends_with("Test")
+}
+
+/// The C# files that the ruleset sees.
+pub(crate) fn csharp_sources() -> SetDef {
+    set("csharp", &["**/*.cs"])
+}
+
+fn project_sources() -> SetDef {
+    set("projects", &["**/*.csproj"])
+}
+
+fn set(name: &str, include: &[&str]) -> SetDef {
+    SetDef {
+        name: name.to_owned(),
+        include: include.iter().map(|&glob| glob.to_owned()).collect(),
+        exclude: ["**/bin/**", "**/obj/**"].map(str::to_owned).to_vec(),
+        gitignore: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CodeSurvey, is_of_tests, survey};
+
+    #[test]
+    fn folders_of_tests_are_known_by_their_name() {
+        for name in ["test", "Tests", "Core.Tests", "UnitTests", "MyTest", "Core.Test"] {
+            assert!(is_of_tests(name), "{name}");
+        }
+        for name in ["Contest", "Latest", "src", "testament", "Attestation"] {
+            assert!(!is_of_tests(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_a_folder_is_counted() {
+        let temp = tempfile::tempdir().expect("folder");
+        let files = [
+            ("src/A.csproj", "<Project/>"),
+            ("src/A.cs", "class A;"),
+            ("src/B.Designer.cs", "class B;"),
+            ("src/obj/C.cs", "class C;"),
+            ("tests/A.Tests/ATests.cs", "class ATests;"),
+            ("lib/third_party/x/X.cs", "class A;"),
+            ("lib/third_party/y/Y.cs", "class Y;"),
+        ];
+        for (path, text) in files {
+            let path = temp.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
+            std::fs::write(path, text).expect("file");
+        }
+        let expected = CodeSurvey {
+            files: 5,
+            projects: 1,
+            generated: 1,
+            tests: 1,
+            copies: 1,
+            foreign: vec![("lib/third_party".to_owned(), 2)],
+        };
+        assert_eq!(survey(temp.path()), expected);
+    }
+}
