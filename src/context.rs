@@ -9,6 +9,7 @@ use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
 use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::{Observer, Silent};
 use producers::llm::Limits;
@@ -208,7 +209,7 @@ impl Context {
             };
             Failed::new(
                 Code::Io,
-                Diagnostic::error("E_READ", format!("{} {message}", folder.display())).hint(hint),
+                Diagnostic::error(ErrorCode::E_READ, format!("{} {message}", folder.display())).hint(hint),
             )
         })
     }
@@ -378,7 +379,7 @@ impl Context {
     pub fn disk_folder(&self, purpose: &str) -> Result<Option<PathBuf>, Failed> {
         if self.global.no_store {
             let why = Diagnostic::error(
-                "E_USAGE",
+                ErrorCode::E_USAGE,
                 format!("`cortex {purpose}` is about a store, and --no-store asks for none"),
             );
             return Err(Failed::new(
@@ -404,7 +405,7 @@ impl Context {
         };
         if !DiskStore::is_at(&folder) {
             let why = Diagnostic::error(
-                "E_NO_STORE",
+                ErrorCode::E_NO_STORE,
                 format!("{} is not a store of cortex; nothing was touched", folder.display()),
             );
             return Err(Failed::new(
@@ -515,7 +516,7 @@ impl Context {
             .or_else(|| from("HOME").map(|home| home.join(".cache")));
         let nowhere = || {
             let why = Diagnostic::error(
-                "E_STORE_PLACE",
+                ErrorCode::E_STORE_PLACE,
                 "there is no place for the store: neither HOME nor XDG_CACHE_HOME is set",
             );
             Failed::new(
@@ -530,7 +531,7 @@ impl Context {
     pub fn say(&self, diagnostics: &[Diagnostic]) {
         let mut diagnostics = self.placed(diagnostics);
         // What holds for all steps of a command is told once.
-        diagnostics.retain(|one| one.code != "N_NOT_FILED" || !self.unfiled.replace(true));
+        diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.unfiled.replace(true));
         let diagnostics = &diagnostics;
         if let Voice::Caller { said, .. } = &self.voice {
             said.borrow_mut().extend_from_slice(diagnostics);
@@ -555,20 +556,20 @@ impl Context {
         }
         self.say(told);
         // What was not even kept is counted by the last.
-        let least = if rest.last().is_some_and(|last| last.code == "E_MORE") {
+        let least = if rest.last().is_some_and(|last| last.code == ErrorCode::E_MORE) {
             "at least "
         } else {
             ""
         };
         let plural = if rest.len() == 1 { " is" } else { "s are" };
-        let more = Diagnostic::error("E_MORE", format!("{least}{} more error{plural} not shown", rest.len()));
+        let more = Diagnostic::error(ErrorCode::E_MORE, format!("{least}{} more error{plural} not shown", rest.len()));
         self.say(&[more.hint("mend these first and look again, or list more with --output json")]);
     }
 
     /// Diagnostics at their places in the files that people edit.
     pub fn placed(&self, diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
         let mut placed = diagnostics.to_vec();
-        let of_filters = placed.iter_mut().filter(|one| one.code == "InvalidFilter");
+        let of_filters = placed.iter_mut().filter(|one| one.code == ErrorCode::InvalidFilter);
         for one in of_filters {
             if let Some(root) = self.root() {
                 *one = workbench::packs::placed(&root, one.clone());

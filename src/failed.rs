@@ -4,6 +4,7 @@ use crate::exit::Code;
 use engine::build::engine::EngineError;
 use engine::seams::world::WorldError;
 use engine::store::StoreError;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use workbench::checkout::InTheWay;
 use workbench::edit::files::SaveError;
@@ -33,7 +34,7 @@ impl Failed {
 
     /// Something that cannot be.
     pub fn bug(what: &dyn std::fmt::Display) -> Self {
-        let why = Diagnostic::error("InternalError", format!("a bug of cortex: {what}"));
+        let why = Diagnostic::error(ErrorCode::InternalError, format!("a bug of cortex: {what}"));
         Self::new(Code::Internal, why.hint("please report it with the command and what it printed"))
     }
 }
@@ -43,11 +44,14 @@ impl From<WorkbenchError> for Failed {
         match error {
             WorkbenchError::NoManifest(_) => {
                 let hint = "go to a workspace, name one with -C DIR, or make one with `cortex init`";
-                Self::new(Code::Usage, Diagnostic::error("E_NO_WORKSPACE", error.to_string()).hint(hint))
+                Self::new(
+                    Code::Usage,
+                    Diagnostic::error(ErrorCode::E_NO_WORKSPACE, error.to_string()).hint(hint),
+                )
             }
             WorkbenchError::Path { .. } => Self::new(
                 Code::Io,
-                Diagnostic::error("E_READ", error.to_string()).hint("check the path and its permissions"),
+                Diagnostic::error(ErrorCode::E_READ, error.to_string()).hint("check the path and its permissions"),
             ),
             WorkbenchError::Checkout(why) => Self::new(Code::Io, *why),
             WorkbenchError::Manifest(diagnostics) => Self {
@@ -72,35 +76,37 @@ impl From<EngineError> for Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         let (code, name, hint) = match &error {
-            StoreError::Busy { .. } | StoreError::ViewBusy { .. } => {
-                (Code::Busy, "E_BUSY", "wait for it to end, or give more time with --lock-timeout")
-            }
+            StoreError::Busy { .. } | StoreError::ViewBusy { .. } => (
+                Code::Busy,
+                ErrorCode::E_BUSY,
+                "wait for it to end, or give more time with --lock-timeout",
+            ),
             StoreError::Collecting { .. } => (
                 Code::Busy,
-                "E_BUSY",
+                ErrorCode::E_BUSY,
                 "one collection is enough for all checkouts that share the store",
             ),
             StoreError::NoSpace { .. } => (
                 Code::Io,
-                "E_NO_SPACE",
+                ErrorCode::E_NO_SPACE,
                 "make room on the disk, or in the store with `cortex gc`, and run the same command again; what was stored before is intact",
             ),
             StoreError::Io { .. } => (
                 Code::Io,
-                "E_STORE_IO",
+                ErrorCode::E_STORE_IO,
                 "check the folder's permissions, move the store with --store DIR, or use --no-store; `cortex show --allow-stale` only reads",
             ),
             StoreError::TooNew { .. } => (
                 Code::StoreDamaged,
-                "E_STORE_NEWER",
+                ErrorCode::E_STORE_NEWER,
                 "update cortex, or use another store with --store DIR, or --no-store; nothing in this one was changed",
             ),
             StoreError::Damaged { .. } => (
                 Code::StoreDamaged,
-                "E_STORE_DAMAGED",
+                ErrorCode::E_STORE_DAMAGED,
                 "nothing was touched; the next build, or `cortex store verify --repair`, takes over what is sound of it and sets the file aside",
             ),
-            StoreError::Foreign { .. } => (Code::Io, "E_STORE_FOREIGN", "give a folder of your own with --store DIR"),
+            StoreError::Foreign { .. } => (Code::Io, ErrorCode::E_STORE_FOREIGN, "give a folder of your own with --store DIR"),
         };
         Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
     }
@@ -109,16 +115,18 @@ impl From<StoreError> for Failed {
 impl From<WorldError> for Failed {
     fn from(error: WorldError) -> Self {
         let (code, name, hint) = match &error {
-            WorldError::Root { .. } => (Code::Io, "E_READ", "check the folder's permissions"),
-            WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => (Code::Usage, "E_GLOB", "mend the source sets in cortex.toml"),
-            WorldError::Leaves { .. } => (Code::Usage, "E_PATH", "paths stay inside the workspace"),
-            WorldError::Claimed { .. } => (Code::Usage, "E_LAYOUT", "give one of the rules another `out`"),
+            WorldError::Root { .. } => (Code::Io, ErrorCode::E_READ, "check the folder's permissions"),
+            WorldError::BadGlob { .. } | WorldError::TooManySets { .. } => {
+                (Code::Usage, ErrorCode::E_GLOB, "mend the source sets in cortex.toml")
+            }
+            WorldError::Leaves { .. } => (Code::Usage, ErrorCode::E_PATH, "paths stay inside the workspace"),
+            WorldError::Claimed { .. } => (Code::Usage, ErrorCode::E_LAYOUT, "give one of the rules another `out`"),
             WorldError::Removed { .. } => (
                 Code::Usage,
-                "E_NO_FILE",
+                ErrorCode::E_NO_FILE,
                 "ask without the overlay for the file as it is on the disk",
             ),
-            WorldError::Io { .. } => (Code::Io, "E_IO", "check the disk and the permissions"),
+            WorldError::Io { .. } => (Code::Io, ErrorCode::E_IO, "check the disk and the permissions"),
         };
         Self::new(
             code,
@@ -137,7 +145,11 @@ impl From<OverlayError> for Failed {
         match error {
             OverlayError::Asked(why) => {
                 // Only a patch is right and does not fit; everything else is asked for wrongly.
-                let code = if why.code == "E_PATCH" { Code::TargetFailed } else { Code::Usage };
+                let code = if why.code == ErrorCode::E_PATCH {
+                    Code::TargetFailed
+                } else {
+                    Code::Usage
+                };
                 Self::new(code, *why)
             }
             OverlayError::Io(error) => {
@@ -145,19 +157,19 @@ impl From<OverlayError> for Failed {
                     Some(way) => way.hint(),
                     None => "make room on the disk and look at the permissions of .cortex, then run the same command again".to_owned(),
                 };
-                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+                Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(SaveError::ReadOnly { .. }) => {
                 let hint = "make the file writable and merge again; nothing was changed";
-                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+                Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(SaveError::OneFile { .. }) => {
                 let hint = "take one of the two out (overlay put NAME PATH --drop) and merge again; nothing was changed";
-                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+                Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
             OverlayError::Save(_) => {
                 let hint = "mend what stands in the way, then merge again: what a merge began is brought to its end";
-                Self::new(Code::Io, Diagnostic::error("E_WRITE", words).hint(hint))
+                Self::new(Code::Io, Diagnostic::error(ErrorCode::E_WRITE, words).hint(hint))
             }
         }
     }

@@ -9,6 +9,7 @@ use engine::manifest::remote::{RemoteDef, Write};
 use engine::seams::farm::Farm;
 use engine::seams::remote::RemoteSummary;
 use engine::store::exchange::{self, Exchanged};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use remote::{Client, Deadlines, Surroundings, Use};
 use std::path::Path;
@@ -76,7 +77,10 @@ const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
 
 /// Why a command that cannot do without the cache ends.
 pub fn untrusted() -> Failed {
-    Failed::new(Code::RemoteUnavailable, Diagnostic::error("E_UNTRUSTED", UNTRUSTED).hint(TRUST))
+    Failed::new(
+        Code::RemoteUnavailable,
+        Diagnostic::error(ErrorCode::E_UNTRUSTED, UNTRUSTED).hint(TRUST),
+    )
 }
 
 /// Waits for uploads, at most so long, and says what came of the workspace's cache; `None` when there is none.
@@ -125,8 +129,8 @@ impl Used {
         let mut told = Vec::new();
         if self.waits {
             let told = match self.is_missed {
-                true => Diagnostic::error("E_UNTRUSTED", UNTRUSTED),
-                false => Diagnostic::warning("W_UNTRUSTED", UNTRUSTED),
+                true => Diagnostic::error(ErrorCode::E_UNTRUSTED, UNTRUSTED),
+                false => Diagnostic::warning(ErrorCode::W_UNTRUSTED, UNTRUSTED),
             };
             return vec![told.hint(TRUST)];
         }
@@ -135,16 +139,16 @@ impl Used {
         // A server that is gone is told of once.
         if let Some(why) = why.filter(|_| workers.is_none() || self.is_missed) {
             let what = match self.is_missed {
-                true => Diagnostic::error("E_REMOTE", "the remote cache, which is required, cannot be used"),
+                true => Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache, which is required, cannot be used"),
                 false => Diagnostic::warning(
-                    "W_REMOTE",
+                    ErrorCode::W_REMOTE,
                     "the remote cache did not always answer; what it did not give was made here",
                 ),
             };
             told.push(what.found(why.clone()).hint("`cortex remote ping` asks it"));
         }
         if let Some(why) = summary.writes_off.as_ref().filter(|_| summary.reads_off.is_none()) {
-            let refused = Diagnostic::warning("W_REMOTE_WRITE", "the remote cache does not take what is offered");
+            let refused = Diagnostic::warning(ErrorCode::W_REMOTE_WRITE, "the remote cache does not take what is offered");
             told.push(
                 refused
                     .found(why.clone())
@@ -159,7 +163,7 @@ impl Used {
                 healed => format!("; {} sent again, and right now", count(healed)),
             };
             let lied = Diagnostic::warning(
-                "W_REMOTE_LIES",
+                ErrorCode::W_REMOTE_LIES,
                 "some answers of the remote cache were wrong; what they were about was made here",
             );
             let hint = match self.writes {
@@ -174,7 +178,7 @@ impl Used {
                 all => format!(", and {} more", count(all as u64 - 1)),
             };
             let broken = Diagnostic::warning(
-                "W_REMOTE_BROKEN",
+                ErrorCode::W_REMOTE_BROKEN,
                 "the remote cache keeps what is wrong, although it was sent again",
             );
             let hint = "remove it from the server's storage, or use another `instance` in [remote]; another `salt` brings no other blobs";
@@ -187,13 +191,16 @@ impl Used {
     fn of_workers(&self) -> Option<Diagnostic> {
         if self.workers_wait {
             let wait = Diagnostic::warning(
-                "W_UNTRUSTED",
+                ErrorCode::W_UNTRUSTED,
                 "workers are given nothing before someone has looked at what is sent to them",
             );
             return Some(wait.hint(TRUST));
         }
         let why = self.summary.execute_off.as_ref().or(self.summary.execute_trouble.as_ref())?;
-        let unmade = Diagnostic::warning("W_WORKERS", "workers did not make all that was meant for them; it was made here");
+        let unmade = Diagnostic::warning(
+            ErrorCode::W_WORKERS,
+            "workers did not make all that was meant for them; it was made here",
+        );
         Some(unmade.found(why.clone()).hint("`cortex remote ping` asks for them"))
     }
 

@@ -3,6 +3,7 @@
 //! It never fails: what is no text comes out empty, with a diagnostic that says so.
 
 use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId, Registry};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::borrow::Cow;
 
@@ -34,7 +35,7 @@ pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnost
 pub fn written<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
-        let diagnostic = Diagnostic::warning("CS-FILE-LARGE", message)
+        let diagnostic = Diagnostic::warning(ErrorCode::CS_FILE_LARGE, message)
             .at(file, 0, 0)
             .found(format!("{} bytes", bytes.len()));
         return (
@@ -52,7 +53,7 @@ pub fn written<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnos
 
 fn plain<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes[..bytes.len().min(SNIFFED)].contains(&0) {
-        let diagnostic = Diagnostic::warning("CS-FILE-BINARY", "the file is binary and was not read").at(file, 0, 0);
+        let diagnostic = Diagnostic::warning(ErrorCode::CS_FILE_BINARY, "the file is binary and was not read").at(file, 0, 0);
         return (Cow::Borrowed(""), Some(diagnostic.hint("leave the file out of the source set")));
     }
     match std::str::from_utf8(bytes) {
@@ -60,8 +61,11 @@ fn plain<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) 
         Err(error) => {
             let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
             let line = 1 + valid.matches('\n').count() as u32;
-            let diagnostic =
-                Diagnostic::warning("CS-FILE-ENCODING", "the file is not valid UTF-8 and was read as Windows-1252").at(file, line, 0);
+            let diagnostic = Diagnostic::warning(
+                ErrorCode::CS_FILE_ENCODING,
+                "the file is not valid UTF-8 and was read as Windows-1252",
+            )
+            .at(file, line, 0);
             let text: String = bytes.iter().map(|byte| windows_1252(*byte)).collect();
             (Cow::Owned(text), Some(diagnostic.hint("save the file as UTF-8")))
         }
@@ -79,8 +83,13 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16, file: &str) -> (Cow<'static, st
             })
         })
         .collect();
-    let diagnostic =
-        broken.then(|| Diagnostic::warning("CS-FILE-ENCODING", "the file is not valid UTF-16; what is wrong was replaced").at(file, 0, 0));
+    let diagnostic = broken.then(|| {
+        Diagnostic::warning(
+            ErrorCode::CS_FILE_ENCODING,
+            "the file is not valid UTF-16; what is wrong was replaced",
+        )
+        .at(file, 0, 0)
+    });
     (
         Cow::Owned(text),
         diagnostic.map(|diagnostic| diagnostic.hint("save the file as UTF-8")),

@@ -2,6 +2,7 @@
 
 use engine::manifest::read::ENTRY;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ impl Producer for Entry {
         let entry = inputs.params.get("entry").and_then(|entry| entry.as_str()).unwrap_or_default();
         let entry = entry.trim_end_matches('/');
         let Some(tree) = &inputs.one("tree")?.tree else {
-            let why = Diagnostic::error("E_PRODUCER", "its input is no tree");
+            let why = Diagnostic::error(ErrorCode::E_PRODUCER, "its input is no tree");
             return Err(Failure::Permanent(Box::new(
                 why.hint("give it a target whose program has `outputs`"),
             )));
@@ -48,7 +49,10 @@ impl Producer for Entry {
             .map_while(|(path, file)| Some((path.strip_prefix(&below)?.to_owned(), file.clone())))
             .collect();
         if files.is_empty() {
-            let why = Diagnostic::error("E_PRODUCER", format!("there is no '{entry}' in the tree, or nothing in it"));
+            let why = Diagnostic::error(
+                ErrorCode::E_PRODUCER,
+                format!("there is no '{entry}' in the tree, or nothing in it"),
+            );
             let shown: Vec<&str> = tree.keys().take(5).map(String::as_str).collect();
             return Err(Failure::Permanent(Box::new(
                 why.found(shown.join(", ")).hint("`cortex show` of the tree lists what there is"),

@@ -16,6 +16,7 @@ use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::{Options, Root};
 use engine::seams::producer::Cancel;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
@@ -142,7 +143,10 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
     let mut is_done = true;
     if let Err(error) = workbench::aliases::update(&workspace.root, session) {
         is_done = false;
-        context.say(&[Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"))]);
+        context.say(&[Diagnostic::warning(
+            ErrorCode::W_ALIASES,
+            format!("aliases.json is not up to date: {error}"),
+        )]);
     }
     let carried = workbench::carry::carry(&workspace.root, session)?;
     if !carried.is_empty() {
@@ -167,11 +171,11 @@ pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
     let mut told: Vec<Diagnostic> = met
         .into_iter()
         .take(MOST_DAMAGE)
-        .map(|words| Diagnostic::warning("W_STORE_DAMAGED", words))
+        .map(|words| Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, words))
         .collect();
     if count > MOST_DAMAGE {
         let more = format!("{} more rows of the store are damaged and read as absent", count - MOST_DAMAGE);
-        let why = Diagnostic::warning("W_STORE_DAMAGED", more);
+        let why = Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, more);
         told.push(why.hint("`cortex store verify --repair` lists what they were, and drops them"));
     }
     told
@@ -283,7 +287,7 @@ pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
                     start: chars_before(&texts[index], error.at),
                     len: 1,
                 };
-                let diagnostic = Diagnostic::error("E_LABEL", error.message);
+                let diagnostic = Diagnostic::error(ErrorCode::E_LABEL, error.message);
                 let diagnostic = Diagnostic {
                     excerpt: Some(excerpt),
                     ..diagnostic
@@ -440,16 +444,16 @@ pub fn code(report: &Report) -> Code {
 /// What failures come to: the first of these that is among them has a code of its own.
 fn failed(failures: &[Diagnostic]) -> Code {
     let own = [
-        ("E_LIMIT", Code::Limit),
-        ("E_NOT_REPRODUCIBLE", Code::NotReproducible),
-        ("E_SANDBOX", Code::NoSandbox),
-        ("E_TMPDIR", Code::Io),
+        (ErrorCode::E_LIMIT, Code::Limit),
+        (ErrorCode::E_NOT_REPRODUCIBLE, Code::NotReproducible),
+        (ErrorCode::E_SANDBOX, Code::NoSandbox),
+        (ErrorCode::E_TMPDIR, Code::Io),
     ];
     let found = own.into_iter().find(|(code, _)| failures.iter().any(|why| why.code == *code));
     match found {
         Some((_, code)) => code,
         // What is wrong stands in the manifest, or in the file of packs beside it.
-        None if failures.iter().all(|why| why.code == "InvalidFilter") => Code::Usage,
+        None if failures.iter().all(|why| why.code == ErrorCode::InvalidFilter) => Code::Usage,
         None => Code::TargetFailed,
     }
 }

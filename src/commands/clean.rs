@@ -4,6 +4,7 @@ use super::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, size};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write as _;
 
@@ -11,7 +12,7 @@ use std::io::Write as _;
 pub fn run(context: &Context) -> Outcome {
     let workspace = context.building("clean")?;
     let removed = workbench::clean::clean(&workspace.root).map_err(|error| {
-        let why = Diagnostic::error("E_WRITE", format!(".cortex/out cannot be deleted: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WRITE, format!(".cortex/out cannot be deleted: {error}"));
         Failed::new(Code::Io, why.hint("check the permissions of the folder, or delete it by hand"))
     })?;
     let text = match context.json() {

@@ -4,6 +4,7 @@ use super::{facts, show};
 use crate::cli::DevCommand;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,6 +13,7 @@ use std::io::Write;
 pub fn run(context: &Context, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run(context),
+        DevCommand::Errors => show::written(write!(std::io::stdout().lock(), "{}", crate::render::codes::page())),
         DevCommand::Methods => show::written(write!(std::io::stdout().lock(), "{}", crate::methods::reference::page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::filling::measure(folder, *blobs, *size)?;
@@ -23,7 +25,7 @@ pub fn run(context: &Context, command: &DevCommand) -> Outcome {
         }
         DevCommand::Sandbox => {
             let folder = tempfile::tempdir().map_err(|error| {
-                let why = Diagnostic::error("E_TMPDIR", format!("no folder for temporary files can be made: {error}"));
+                let why = Diagnostic::error(ErrorCode::E_TMPDIR, format!("no folder for temporary files can be made: {error}"));
                 Failed::new(Code::Io, why.hint("set TMPDIR to a folder that can be written"))
             })?;
             let levels = sandbox::levels(folder.path());

@@ -6,6 +6,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::versions::{self, Difference};
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use workbench::versions::{Version, blob, input_changes};
@@ -35,7 +36,7 @@ pub fn compare_versions<T>(
     let (label, found) = history::of(context, workspace, session, label)?;
     let none = |number: i64| {
         let numbers: Vec<String> = found.iter().map(|version| version.number.to_string()).collect();
-        let why = Diagnostic::error("E_NO_VERSION", format!("there is no version {number} of it")).label(&label);
+        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, format!("there is no version {number} of it")).label(&label);
         Failed::new(Code::Usage, why.hint(format!("there are {}", numbers.join(", "))))
     };
     let at = |number: i64| {
@@ -48,7 +49,7 @@ pub fn compare_versions<T>(
     let from = match from {
         Some(number) => at(number)?,
         None => to.checked_sub(1).ok_or_else(|| {
-            let why = Diagnostic::error("E_NO_VERSION", "there is no earlier version to compare with").label(&label);
+            let why = Diagnostic::error(ErrorCode::E_NO_VERSION, "there is no earlier version to compare with").label(&label);
             Failed::new(Code::Usage, why.hint(format!("`cortex history '{label}'` lists what there is")))
         })?,
     };

@@ -7,6 +7,7 @@ use crate::exit::Code;
 use engine::build::Options;
 use engine::build::request::Request;
 use engine::store::corrections;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes, released};
@@ -19,12 +20,12 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     context.say(workspace.warnings());
     let label = history::meant(&mut session, &args.label, "corrected")?;
     let nothing = || {
-        let why = Diagnostic::error("E_NO_OUTPUT", "there is no output to correct").label(&label);
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output to correct").label(&label);
         Failed::new(Code::Usage, why.hint(format!("cortex build '{label}'")))
     };
     if !workbench::paid::is_paid(&session, &label) {
         let why = Diagnostic::error(
-            "E_NOT_PAID",
+            ErrorCode::E_NOT_PAID,
             "no model makes it: the next build would make it again from its inputs",
         )
         .label(&label);
@@ -32,7 +33,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     }
     if label.starts_with("//groups/") {
         let why = Diagnostic::error(
-            "E_GROUP",
+            ErrorCode::E_GROUP,
             "it is the summary of a group, which comes and goes with what depends on what",
         )
         .label(&label);
@@ -57,7 +58,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
         let new = composed(&old, &new).map_err(|refused| refuse(&label, refused))?;
         let text = new.write();
         if text == old {
-            context.say(&[Diagnostic::new(Severity::Note, "N_SAME", "nothing was changed").label(&label)]);
+            context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_SAME, "nothing was changed").label(&label)]);
             return Ok(Code::Ok);
         }
         let noted = notes(&old, &new, &last.record.notes);
@@ -72,7 +73,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     session.correct(&label, new.into_bytes(), noted, words)?.ok_or_else(nothing)?;
     if !last.current {
         let why = "its inputs have moved since it was made; the next build asks for a patch of what you wrote";
-        context.say(&[Diagnostic::new(Severity::Note, "N_STALE", why).label(&label)]);
+        context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_STALE, why).label(&label)]);
     } else {
         // Lays the file out, which shows the correction.
         let request = Request {
@@ -111,7 +112,10 @@ fn unedited(label: &str, error: EditError) -> Failed {
         EditError::Unreadable { .. } => (Code::Io, "give a text file, or - for standard input"),
         EditError::NoPlace(_) => (Code::Io, "check TMPDIR"),
     };
-    Failed::new(code, Diagnostic::error("E_EDITOR", error.to_string()).label(label).hint(hint))
+    Failed::new(
+        code,
+        Diagnostic::error(ErrorCode::E_EDITOR, error.to_string()).label(label).hint(hint),
+    )
 }
 
 fn refuse(label: &str, refused: Refused) -> Failed {
@@ -144,7 +148,7 @@ fn refuse(label: &str, refused: Refused) -> Failed {
             "keep every section's line, such as ROLE:, and write what you mean below it".to_owned(),
         ),
     };
-    Failed::new(Code::Usage, Diagnostic::error("E_CORRECTION", why).label(label).hint(hint))
+    Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_CORRECTION, why).label(label).hint(hint))
 }
 
 fn version(session: &mut engine::build::session::Session, label: &str, number: u32) -> Result<String, Failed> {
@@ -153,7 +157,7 @@ fn version(session: &mut engine::build::session::Session, label: &str, number: u
     let blob = workbench::versions::blob(session, wanted.map(|version| &version.output))?;
     let text = blob.and_then(|blob| String::from_utf8(blob.to_vec()).ok());
     text.ok_or_else(|| {
-        let why = Diagnostic::error("E_NO_VERSION", format!("version {number} of it is not kept")).label(label);
+        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, format!("version {number} of it is not kept")).label(label);
         Failed::new(Code::Usage, why.hint(format!("`cortex history '{label}'` lists what there is")))
     })
 }

@@ -10,6 +10,7 @@ use engine::build::explain::Explanation;
 use engine::build::file_path;
 use engine::build::moves::Moved;
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
@@ -126,7 +127,10 @@ fn diff(context: &Context, builds: &[u64]) -> Outcome {
         Ok(difference) => difference,
         Err(unknown) => {
             let numbers: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-            let why = Diagnostic::error("E_NO_BUILD", format!("the log has no build {}", numbers.join(" and no build ")));
+            let why = Diagnostic::error(
+                ErrorCode::E_NO_BUILD,
+                format!("the log has no build {}", numbers.join(" and no build ")),
+            );
             return Err(Failed::new(Code::Usage, why.hint("`cortex log` lists what there is")));
         }
     };

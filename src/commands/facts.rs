@@ -4,6 +4,7 @@ use super::outputs::outputs;
 use super::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::Label;
 use std::io::Write;
@@ -20,7 +21,7 @@ pub fn run(context: &Context) -> Outcome {
     let lines = workbench::facts::lines(outputs).map_err(|error| {
         Failed::new(
             Code::TargetFailed,
-            Diagnostic::error("E_FACTS", error.to_string()).hint("run `cortex build '//...'`"),
+            Diagnostic::error(ErrorCode::E_FACTS, error.to_string()).hint("run `cortex build '//...'`"),
         )
     })?;
     show::written(context.stdout().write_all(lines.as_bytes()))?;

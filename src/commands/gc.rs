@@ -8,6 +8,7 @@ use crate::render::care;
 use engine::manifest::model::StoreLimits;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use std::io::Write;
 use std::sync::Arc;
@@ -45,14 +46,14 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     show::written(write!(context.stdout(), "{text}"))?;
     if let Some(why) = &report.not_compacted {
         context.say(&[Diagnostic::warning(
-            "W_NOT_COMPACTED",
+            ErrorCode::W_NOT_COMPACTED,
             format!("the store's file was not compacted: {why}"),
         )]);
     }
     if report.reached {
         return Ok(Code::Ok);
     }
-    let why = Diagnostic::error("E_MAX_SIZE", care::not_reached(&report, &options));
+    let why = Diagnostic::error(ErrorCode::E_MAX_SIZE, care::not_reached(&report, &options));
     Err(Failed::new(Code::TargetFailed, why.hint(care::in_the_way(&report, &options))))
 }
 
@@ -66,11 +67,11 @@ fn settle(context: &Context) {
     let told = match recover(&Disk::new(&root).guarded(guard), now()) {
         Ok(done) => done
             .into_iter()
-            .map(|done| Diagnostic::new(Severity::Note, "N_EDITS", done))
+            .map(|done| Diagnostic::new(Severity::Note, ErrorCode::N_EDITS, done))
             .collect(),
         Err(error) => {
             let why = format!("what killed edits left half done cannot be put right: {error}");
-            vec![Diagnostic::warning("W_EDITS", why).hint("any `cortex edit` tries again")]
+            vec![Diagnostic::warning(ErrorCode::W_EDITS, why).hint("any `cortex edit` tries again")]
         }
     };
     context.say(&told);
@@ -114,16 +115,15 @@ pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
             Ok(Some((options, report))) if report.reached => {
                 let words = care::kept_within(&report, &options);
                 match context.json() {
-                    true => context.say(&[Diagnostic::new(Severity::Note, "N_COLLECTED", words)]),
+                    true => context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_COLLECTED, words)]),
                     false => note_line!("{}", context.err.dim(&words)),
                 }
                 continue;
             }
-            Ok(Some((options, report))) => {
-                Diagnostic::warning("W_STORE_SIZE", care::not_reached(&report, &options)).hint("`cortex gc` says what is in the way")
-            }
+            Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options))
+                .hint("`cortex gc` says what is in the way"),
             // What was made stands; the next command tries again.
-            Err(error) => Diagnostic::warning("W_STORE_SIZE", format!("the store could not be collected: {error}")),
+            Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };
         context.say(&[told]);
     }
@@ -153,7 +153,7 @@ impl From<GarbageError> for Failed {
             }
             GarbageError::Damaged(_) => Self::new(
                 Code::StoreDamaged,
-                Diagnostic::error("E_STORE_DAMAGED", error.to_string())
+                Diagnostic::error(ErrorCode::E_STORE_DAMAGED, error.to_string())
                     .hint("nothing was taken; mend it with `cortex store verify --repair`, then collect again"),
             ),
         }

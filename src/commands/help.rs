@@ -1,10 +1,12 @@
-//! `cortex help`: the help of a command, or a page of the book.
+//! `cortex help`: the help of a command, a page of the book, or what a code means.
 
 use super::{pages, show};
 use crate::cli::{Cli, HelpArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::render::codes;
 use clap::CommandFactory;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use std::io::Write as _;
@@ -23,6 +25,7 @@ book![
     "contexts",
     "csharp",
     "editing",
+    "errors",
     "glossary",
     "growth",
     "history",
@@ -50,6 +53,11 @@ book![
 /// Runs it.
 pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     pages::text_only(context, "help pages are text")?;
+    if let [topic] = &args.topic[..]
+        && let Some(code) = ErrorCode::parse(topic)
+    {
+        return show::written(write!(context.stdout(), "{}", codes::entry(code)));
+    }
     let mut command = Cli::command();
     command.build();
     let text = match page(&args.topic) {
@@ -105,12 +113,14 @@ fn unknown(command: &clap::Command, words: &[String]) -> Failed {
         .get_subcommands()
         .filter(|one| !one.is_hide_set())
         .map(clap::Command::get_name);
-    let known: Vec<&str> = commands.chain(BOOK.iter().map(|(topic, _)| *topic)).collect();
+    let topics = BOOK.iter().map(|(topic, _)| *topic);
+    let codes = ErrorCode::ALL.iter().map(|code| code.as_str());
+    let known: Vec<&str> = commands.chain(topics).chain(codes).collect();
     let hint = match nearest(&wanted, known.iter().copied(), 1).first() {
         Some(near) => format!("did you mean {near}?"),
         None => "`cortex help` lists commands and topics".to_owned(),
     };
-    let why = Diagnostic::error("E_NO_COMMAND", "there is no such command or topic").found(wanted);
+    let why = Diagnostic::error(ErrorCode::E_NO_COMMAND, "there is no such command or topic").found(wanted);
     Failed::new(Code::Usage, why.hint(hint))
 }
 

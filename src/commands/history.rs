@@ -6,6 +6,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::versions;
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use workbench::versions::{Version, lineage};
@@ -63,7 +64,7 @@ pub fn of(context: &Context, workspace: &Workspace, session: &mut Session, text:
             }
             None => ("it was never made in this checkout", format!("cortex build '{label}'")),
         };
-        let why = Diagnostic::error("E_NO_VERSION", what).label(&label);
+        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, what).label(&label);
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
     Ok((label, found))

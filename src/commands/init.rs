@@ -5,6 +5,7 @@ use crate::cli::InitArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -16,11 +17,11 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
     let found = init(&context.global.directory, args.force).map_err(|error| match &error {
         InitError::Exists(_) => Failed::new(
             Code::Usage,
-            Diagnostic::error("E_EXISTS", error.to_string()).hint("edit it, or replace it with --force"),
+            Diagnostic::error(ErrorCode::E_EXISTS, error.to_string()).hint("edit it, or replace it with --force"),
         ),
         InitError::Io { .. } => Failed::new(
             Code::Io,
-            Diagnostic::error("E_WRITE", error.to_string()).hint("check the folder's permissions"),
+            Diagnostic::error(ErrorCode::E_WRITE, error.to_string()).hint("check the folder's permissions"),
         ),
     })?;
     let code = &found.code;

@@ -6,6 +6,7 @@ use crate::context::{Context, Failed};
 use crate::exit::Code;
 use crate::render;
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
@@ -40,7 +41,7 @@ pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Sessio
     let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? else {
         return Ok(false);
     };
-    let why = Diagnostic::new(Severity::Note, "N_RENAMED", format!("{name} is {key} now"));
+    let why = Diagnostic::new(Severity::Note, ErrorCode::N_RENAMED, format!("{name} is {key} now"));
     context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
     Ok(true)
 }
@@ -77,7 +78,7 @@ pub fn remark_missing(
         return Ok(gone.is_some());
     };
     let message = format!("{} does not parse; {key} was read from it before", first.file);
-    let why = Diagnostic::new(Severity::Note, "N_NOT_WHOLE", message).at(first.file.clone(), first.line, first.column);
+    let why = Diagnostic::new(Severity::Note, ErrorCode::N_NOT_WHOLE, message).at(first.file.clone(), first.line, first.column);
     let command = command.unwrap_or("show");
     context.say(&[why.hint(format!("`{}` shows the last version from before", again(command, label)))]);
     Ok(true)
@@ -121,7 +122,7 @@ fn departed(what: &str, why: &Departure, kept: Option<impl AsRef<str>>) -> Diagn
         Some(at) => format!("{what} is gone since {build}{}{files}", render::moment(at)),
         None => format!("{what} was last made {}{files}", render::moment(why.made)),
     };
-    let why = Diagnostic::new(Severity::Note, "N_GONE", text);
+    let why = Diagnostic::new(Severity::Note, ErrorCode::N_GONE, text);
     match kept {
         Some(label) => why.hint(format!("`cortex history '{}'` lists what is kept of it", label.as_ref())),
         None => why,
@@ -134,18 +135,22 @@ fn again(command: &str, label: &str) -> String {
 
 /// The newest version of the target that was made while its files parsed, said to be old if it is.
 pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<Shown, Failed> {
-    let refuse = |code: &str, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
+    let refuse = |code: ErrorCode, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
     let types = show::output(context, session, "//index:types")?.bytes;
     let Some((name, rest)) = parts(wanted) else {
         return Err(refuse(
-            "E_LABEL",
+            ErrorCode::E_LABEL,
             format!("{FLAG} is for targets of one type or member"),
             "write //types/TYPE:target or //types/TYPE#MEMBER:target",
         ));
     };
     let none = || {
         let why = format!("'{name}' names no one type that is or was known");
-        refuse("SymbolNotFound", why, "write the whole name; History keeps the newest 16 states")
+        refuse(
+            ErrorCode::SymbolNotFound,
+            why,
+            "write the whole name; History keeps the newest 16 states",
+        )
     };
     let key = meant(session, &name)?.ok_or_else(none)?;
     let mut exists = Table::open(&types).is_some_and(|table| table.get(&key).is_some());
@@ -158,7 +163,7 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
         };
         let none = || {
             let why = format!("'{member}' names no one member that {key} has or had");
-            refuse("SymbolNotFound", why, &format!("`cortex show '{members}'` lists them"))
+            refuse(ErrorCode::SymbolNotFound, why, &format!("`cortex show '{members}'` lists them"))
         };
         let member = meant_member(session, &key, &unescape(member))?.ok_or_else(none)?;
         exists = table
@@ -172,7 +177,11 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
     }
     let none = || {
         let hint = "the store keeps the newest 16 versions of what was built, and none of it after it was deleted";
-        refuse("E_NO_LAST_GOOD", "no version from files that parsed is kept".to_owned(), hint)
+        refuse(
+            ErrorCode::E_NO_LAST_GOOD,
+            "no version from files that parsed is kept".to_owned(),
+            hint,
+        )
     };
     let found = last_good(session, &full)?.ok_or_else(none)?;
     if !found.present || !exists {
@@ -180,7 +189,7 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
             "this is the version of {}, from before a file stopped parsing",
             render::moment(found.at)
         );
-        context.say(&[Diagnostic::new(Severity::Note, "N_LAST_GOOD", old).label(&full)]);
+        context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_LAST_GOOD, old).label(&full)]);
     }
     Ok(Shown {
         label: full,

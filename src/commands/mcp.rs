@@ -8,6 +8,7 @@ use crate::mcp::token::Token;
 use crate::mcp::{http, server};
 use crate::service::server::Stop;
 use crate::service::{Host, noticing, watching};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -38,7 +39,7 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
         }
     };
     served.map(|()| Code::Ok).map_err(|error| {
-        let why = Diagnostic::error("E_SERVE", format!("the server cannot go on: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the server cannot go on: {error}"));
         Failed::new(
             Code::Io,
             why.hint("check the client that speaks to it, or the address that it listens at"),
@@ -49,14 +50,17 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
 /// The token that clients need, and where it stands.
 fn token(context: &Context, args: &McpArgs) -> Result<Token, Failed> {
     if let Some(wrong) = args.allow_origin.iter().find(|origin| !gate::is_origin(origin)) {
-        let why = Diagnostic::error("E_ORIGIN", "this is no origin of a page").found(wrong.as_str());
+        let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is no origin of a page").found(wrong.as_str());
         return Err(Failed::new(
             Code::Usage,
             why.hint("an origin is a scheme, a name and a port: https://tools.example:8443"),
         ));
     }
     let service = context.service().ok_or_else(|| {
-        let why = Diagnostic::error("E_NO_STORE", "without a store there is no place for the token that clients need");
+        let why = Diagnostic::error(
+            ErrorCode::E_NO_STORE,
+            "without a store there is no place for the token that clients need",
+        );
         Failed::new(Code::Usage, why.hint("serve the parent process without --http, or keep a store"))
     })?;
     let path = service.with_extension("token");
@@ -66,7 +70,10 @@ fn token(context: &Context, args: &McpArgs) -> Result<Token, Failed> {
 }
 
 fn untrusted(path: &Path, error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_TOKEN", format!("the token in {} cannot be used: {error}", path.display()));
+    let why = Diagnostic::error(
+        ErrorCode::E_TOKEN,
+        format!("the token in {} cannot be used: {error}", path.display()),
+    );
     Failed::new(Code::Io, why.hint("remove the file; the next server makes another"))
 }
 

@@ -3,6 +3,7 @@
 use crate::context::Failed;
 use engine::build::query::Reach;
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::pattern::Pattern;
 use std::borrow::Cow;
 
@@ -44,7 +45,7 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
 fn names_any(session: &mut Session, label: &str) -> Result<bool, Failed> {
     let Ok(pattern) = Pattern::parse(label) else { return Ok(false) };
     let survey = session.survey(&[pattern], Reach::Named)?;
-    let is_nothing = !survey.refused.is_empty() && survey.refused.iter().all(|why| why.code == "E_NO_TARGET");
+    let is_nothing = !survey.refused.is_empty() && survey.refused.iter().all(|why| why.code == ErrorCode::E_NO_TARGET);
     Ok(!is_nothing)
 }
 

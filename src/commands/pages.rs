@@ -5,6 +5,7 @@ use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use clap::CommandFactory;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use std::io::Write;
@@ -14,7 +15,7 @@ pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
     if !context.json() {
         return Ok(());
     }
-    let why = Diagnostic::error("E_NO_JSON", format!("{what} and have no JSON form"));
+    let why = Diagnostic::error(ErrorCode::E_NO_JSON, format!("{what} and have no JSON form"));
     Err(Failed::new(Code::Usage, why.hint("leave out --output json")))
 }
 
@@ -45,7 +46,9 @@ pub fn man(context: &Context, args: &ManArgs) -> Outcome {
             );
             return Err(Failed::new(
                 Code::Usage,
-                Diagnostic::error("E_NO_COMMAND", "there is no such command").found(name).hint(hint),
+                Diagnostic::error(ErrorCode::E_NO_COMMAND, "there is no such command")
+                    .found(name)
+                    .hint(hint),
             ));
         };
         command = found.clone();

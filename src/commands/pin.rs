@@ -8,6 +8,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use engine::store::pins::Pin;
 use engine::store::records::HistoryRecord;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde_json::json;
 use std::io::Write;
@@ -33,12 +34,12 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
         };
         return Err(Failed::new(
             Code::Usage,
-            Diagnostic::error("E_NO_VERSION", what).label(&label).hint(hint),
+            Diagnostic::error(ErrorCode::E_NO_VERSION, what).label(&label).hint(hint),
         ));
     };
     if store.action(&version.key)?.is_none() && !store.has_blob(&version.output)? {
         let why = Diagnostic::error(
-            "E_COLLECTED",
+            ErrorCode::E_COLLECTED,
             format!("version {} was collected: there is nothing left to keep", version.version),
         );
         return Err(Failed::new(
@@ -75,7 +76,7 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
         .filter(|pin| pin.label == label && args.version.is_none_or(|version| version == pin.version))
         .collect();
     if pins.is_empty() {
-        let why = Diagnostic::error("E_NO_VERSION", "no such version is pinned").label(&label);
+        let why = Diagnostic::error(ErrorCode::E_NO_VERSION, "no such version is pinned").label(&label);
         return Err(Failed::new(
             Code::Usage,
             why.hint(format!("`cortex history '{label}'` marks those that are")),

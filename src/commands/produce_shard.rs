@@ -4,6 +4,7 @@ use crate::cli::ProduceShardArgs;
 use crate::context::{Failed, Outcome};
 use crate::exit::Code;
 use engine::build::shard;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::command::Nothing;
 use producers::llm::Refusing;
@@ -14,7 +15,7 @@ use workbench::workspace::registry;
 /// Makes what the shard asks for.
 pub fn run(args: &ProduceShardArgs) -> Outcome {
     let trouble = |what: &str, error: io::Error| {
-        let why = Diagnostic::error("E_IO", format!("{what}: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_IO, format!("{what}: {error}"));
         Failed::new(
             Code::Io,
             why.hint("workers are told to do this; give the shard that was sent to them"),
@@ -22,7 +23,7 @@ pub fn run(args: &ProduceShardArgs) -> Outcome {
     };
     let bytes = std::fs::read(&args.shard).map_err(|error| trouble("the shard cannot be read", error))?;
     let made = shard::work(&bytes, &registry(Arc::new(Refusing), Arc::new(Nothing))).ok_or_else(|| {
-        let why = Diagnostic::error("E_SHARD", "this is no shard, or one of another version of this program");
+        let why = Diagnostic::error(ErrorCode::E_SHARD, "this is no shard, or one of another version of this program");
         Failed::new(
             Code::Usage,
             why.hint("workers run the program that `worker` in [remote] names: build it anew"),

@@ -7,6 +7,7 @@ use crate::exit::Code;
 use crate::render::{money, printable};
 use engine::build::Options;
 use engine::build::request::Request;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
@@ -50,14 +51,14 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     }
     let [root] = report.roots.as_slice() else {
         let why = Diagnostic::error(
-            "E_SEVERAL",
+            ErrorCode::E_SEVERAL,
             format!("{label} means {} targets, one can be asked for", report.roots.len()),
         );
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
     };
     let label = root.label.to_string();
     let Some(priced) = report.plans.iter().find(|priced| *priced.label == *label) else {
-        let why = Diagnostic::error("E_NO_PROMPT", "no model would be asked for it").label(&label);
+        let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model would be asked for it").label(&label);
         let hint = match root.output {
             Some(_) => "it stands as it is, or no model makes it; --full shows the prompt of a new answer of a model",
             None => "its producer asks no model: see its rule with `cortex rules show`",
@@ -74,14 +75,14 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     };
     if let Some(whole) = whole {
         let why = format!("it is asked about with its group: this is the prompt of {}", whole.label);
-        context.say(&[Diagnostic::new(Severity::Note, "N_GROUP", why).label(&label)]);
+        context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_GROUP, why).label(&label)]);
     }
     let priced = whole.unwrap_or(priced);
     let label = priced.label.to_string();
     if !priced.certain {
         let others = report.plans.iter().filter(|other| *other.label != *label).count();
         let why = format!("{others} other answers have to be there first; this is the prompt as far as it is known");
-        context.say(&[Diagnostic::new(Severity::Note, "N_NOT_YET", why).label(&label)]);
+        context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_NOT_YET, why).label(&label)]);
     }
     if context.json() {
         return show::written(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));

@@ -6,6 +6,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, graph};
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use std::io::Write;
 use workbench::query::{Answer, QueryError, answer, parse};
@@ -44,13 +45,13 @@ pub fn answer_query(context: &Context, session: &mut Session, expr: &str, edges:
         } else {
             "nothing answers the query"
         };
-        context.say(&[Diagnostic::new(Severity::Note, "N_EMPTY", why)]);
+        context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_EMPTY, why)]);
     }
     if answer.unsure > 0 {
         let (what, are) = if answer.unsure == 1 { ("target", "is") } else { ("targets", "are") };
         let number = count(answer.unsure as u64);
         let sentence = format!("the inputs of {number} {what} {are} known only as of the last build, or only in part");
-        context.say(&[Diagnostic::new(Severity::Note, "N_UNSURE", sentence).hint("build them, and ask again")]);
+        context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_UNSURE, sentence).hint("build them, and ask again")]);
     }
     Ok(answer)
 }
@@ -60,7 +61,7 @@ pub fn note(unknown: &Diagnostic) -> Diagnostic {
     let hint = "`cortex build //...` makes it known; `cortex explain` says what it needs";
     Diagnostic {
         severity: Severity::Note,
-        code: "N_UNKNOWN_SET".to_owned(),
+        code: ErrorCode::N_UNKNOWN_SET.into(),
         ..unknown.clone()
     }
     .hint(hint)
@@ -69,7 +70,7 @@ pub fn note(unknown: &Diagnostic) -> Diagnostic {
 /// Why other commands do not draw.
 pub fn only_here() -> Failed {
     let why = Diagnostic::error(
-        "E_USAGE",
+        ErrorCode::E_USAGE,
         "only answers of `cortex query` can be drawn with --output dot or mermaid",
     );
     Failed::new(Code::Usage, why.hint("use --output text or --output json"))
@@ -79,7 +80,7 @@ fn wrong(text: &str, error: &QueryError) -> Diagnostic {
     let (excerpt, column) = excerpt(text, error);
     Diagnostic {
         excerpt: Some(excerpt),
-        ..Diagnostic::error("E_QUERY", error.message.clone())
+        ..Diagnostic::error(ErrorCode::E_QUERY, error.message.clone())
     }
     .at("query", 1, column)
     .hint(error.hint.clone())

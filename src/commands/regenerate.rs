@@ -7,6 +7,7 @@ use crate::exit::Code;
 use crate::sharing::{self, Used};
 use engine::build::Options;
 use engine::build::request::Request;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
         labels.push(history::meant(&mut session, text, "made anew at a time")?);
     }
     if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
-        let why = Diagnostic::error("E_NOT_PAID", "no model makes it, so making it again gives the same").label(free);
+        let why = Diagnostic::error(ErrorCode::E_NOT_PAID, "no model makes it, so making it again gives the same").label(free);
         return Err(Failed::new(
             Code::Usage,
             why.hint("set params.model of its producer in cortex.toml, or use `cortex build`"),
@@ -41,7 +42,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
         .cloned()
         .collect();
     workspace.asking.agents().notes().want_anew(&of_agents).map_err(|error| {
-        let why = Diagnostic::error("E_WORK", format!("the notes in .cortex/work cannot be used: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WORK, format!("the notes in .cortex/work cannot be used: {error}"));
         Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
     })?;
     let request = Request {

@@ -8,6 +8,7 @@ use crate::render::{count, duration, moment, printable, size};
 use crate::sharing;
 use crate::worker;
 use engine::store::exchange::{self, Exchanged};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use remote::{Function, Ping};
 use std::io::Write;
@@ -23,7 +24,7 @@ pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
 
 /// Why there is nothing to ask.
 pub fn none() -> Failed {
-    let why = Diagnostic::error("E_NO_REMOTE", "cortex.toml names no remote cache");
+    let why = Diagnostic::error(ErrorCode::E_NO_REMOTE, "cortex.toml names no remote cache");
     Failed::new(
         Code::Usage,
         why.hint("write a [remote] table with an endpoint; cortex.toml.example has one"),
@@ -32,7 +33,7 @@ pub fn none() -> Failed {
 
 /// Why a cache cannot be used.
 pub fn unavailable(why: &str) -> Failed {
-    let error = Diagnostic::error("E_REMOTE", "the remote cache cannot be used").found(why.to_owned());
+    let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
     Failed::new(
         Code::RemoteUnavailable,
         error.hint("check endpoint, credentials and tls in [remote]"),
@@ -41,7 +42,10 @@ pub fn unavailable(why: &str) -> Failed {
 
 /// Why what was offered to a cache is not filed: it keeps something wrong.
 pub fn broken(count: usize) -> Failed {
-    let error = Diagnostic::error("E_REMOTE", "not all of it is filed: the remote cache keeps some of it wrong");
+    let error = Diagnostic::error(
+        ErrorCode::E_REMOTE,
+        "not all of it is filed: the remote cache keeps some of it wrong",
+    );
     let (count, them) = match count {
         1 => ("one blob or result".to_owned(), "it"),
         count => (format!("{} blobs and results", self::count(count as u64)), "them"),
@@ -56,7 +60,7 @@ pub fn broken(count: usize) -> Failed {
 
 /// Why workers cannot be used.
 fn no_workers(why: &str, hint: &str) -> Failed {
-    let error = Diagnostic::error("E_WORKERS", "workers cannot be given anything").found(why.to_owned());
+    let error = Diagnostic::error(ErrorCode::E_WORKERS, "workers cannot be given anything").found(why.to_owned());
     Failed::new(Code::RemoteUnavailable, error.hint(hint.to_owned()))
 }
 

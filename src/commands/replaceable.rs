@@ -2,6 +2,7 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::fs::File;
 use std::io::Read;
@@ -22,6 +23,6 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
         return Ok(());
     }
     let message = format!("{} is there, and holds something else", path.display());
-    let why = Diagnostic::error("E_EXISTS", message).hint("name another file, or remove this one first");
+    let why = Diagnostic::error(ErrorCode::E_EXISTS, message).hint("name another file, or remove this one first");
     Err(Failed::new(Code::Usage, why))
 }

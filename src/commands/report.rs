@@ -6,6 +6,7 @@ use crate::cli::ReportArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, report, size};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::fs;
 use std::io::Write;
@@ -49,7 +50,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
 /// Writes the page beside its place and puts it there whole; what is no file, as a pipe, is written to as it is.
 fn write(path: &Path, page: &[u8]) -> Result<(), Failed> {
     let failed = |error: std::io::Error| {
-        let why = Diagnostic::error("E_WRITE", format!("{} cannot be written: {error}", path.display()));
+        let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{} cannot be written: {error}", path.display()));
         Failed::new(
             Code::Io,
             why.hint("check the folder and its permissions, or write the report elsewhere"),

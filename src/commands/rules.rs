@@ -4,6 +4,7 @@ use super::show;
 use crate::cli::{RulesArgs, RulesCommand};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use producers::rulesets::{NAMES, text};
@@ -26,7 +27,7 @@ pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
                 );
                 Err(Failed::new(
                     Code::Usage,
-                    Diagnostic::error("E_NO_RULESET", "there is no such built-in ruleset")
+                    Diagnostic::error(ErrorCode::E_NO_RULESET, "there is no such built-in ruleset")
                         .found(name)
                         .hint(hint),
                 ))

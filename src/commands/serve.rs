@@ -6,6 +6,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::service::server::{self, Stop};
 use crate::service::{Host, client, noticing, watching};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
 use std::io::Write;
@@ -46,7 +47,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
 
 fn place(context: &Context) -> Result<PathBuf, Failed> {
     context.service().ok_or_else(|| {
-        let why = Diagnostic::error("E_NO_STORE", "without a store there is no place for a socket");
+        let why = Diagnostic::error(ErrorCode::E_NO_STORE, "without a store there is no place for a socket");
         Failed::new(Code::Usage, why.hint("serve one client with --stdio, or keep a store"))
     })
 }
@@ -54,11 +55,14 @@ fn place(context: &Context) -> Result<PathBuf, Failed> {
 fn taken(path: &Path, error: SocketError) -> Failed {
     match error {
         SocketError::Taken { pid } => {
-            let why = Diagnostic::error("E_BUSY", format!("this checkout is served already, by pid {pid}"));
+            let why = Diagnostic::error(ErrorCode::E_BUSY, format!("this checkout is served already, by pid {pid}"));
             Failed::new(Code::Busy, why.hint("one service is enough for all; `cortex serve --stop` ends it"))
         }
         SocketError::Io { reason, .. } => {
-            let why = Diagnostic::error("E_SERVE", format!("the service cannot listen at {}: {reason}", path.display()));
+            let why = Diagnostic::error(
+                ErrorCode::E_SERVE,
+                format!("the service cannot listen at {}: {reason}", path.display()),
+            );
             Failed::new(Code::Io, why.hint("check the permissions of the store's folder"))
         }
     }
@@ -66,7 +70,7 @@ fn taken(path: &Path, error: SocketError) -> Failed {
 
 fn ended(result: std::io::Result<()>) -> Outcome {
     result.map(|()| Code::Ok).map_err(|error| {
-        let why = Diagnostic::error("E_SERVE", format!("the service cannot go on: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the service cannot go on: {error}"));
         Failed::new(Code::Io, why)
     })
 }
@@ -79,10 +83,10 @@ fn status(context: &Context) -> Outcome {
             Some(pid) => {
                 let why = format!("the service of this checkout, pid {pid}, does not answer: {error}");
                 let hint = "it may have more clients than it can serve, or be stopped; `cortex serve --stop` ends it";
-                return Err(Failed::new(Code::Busy, Diagnostic::error("E_BUSY", why).hint(hint)));
+                return Err(Failed::new(Code::Busy, Diagnostic::error(ErrorCode::E_BUSY, why).hint(hint)));
             }
             None => {
-                let why = Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout");
+                let why = Diagnostic::new(Severity::Note, ErrorCode::N_NO_SERVICE, "no service runs for this checkout");
                 context.say(&[why.hint("`cortex serve` begins one")]);
                 return Ok(Code::TargetFailed);
             }
@@ -118,7 +122,11 @@ fn stop(context: &Context) -> Outcome {
                 (pid.into(), ended.and_then(|ended| if ended { Ok(()) } else { late() }))
             }
             None => {
-                context.say(&[Diagnostic::new(Severity::Note, "N_NO_SERVICE", "no service runs for this checkout")]);
+                context.say(&[Diagnostic::new(
+                    Severity::Note,
+                    ErrorCode::N_NO_SERVICE,
+                    "no service runs for this checkout",
+                )]);
                 if context.json() {
                     return show::written(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
                 }
@@ -127,7 +135,10 @@ fn stop(context: &Context) -> Outcome {
         },
     };
     if let Err(error) = ended {
-        let why = Diagnostic::error("E_SERVE", format!("the service, pid {pid}, was told to end and has not: {error}"));
+        let why = Diagnostic::error(
+            ErrorCode::E_SERVE,
+            format!("the service, pid {pid}, was told to end and has not: {error}"),
+        );
         return Err(Failed::new(
             Code::Io,
             why.hint("what it answers now may take a while; SIGKILL ends it at once, and loses nothing that is filed"),

@@ -10,6 +10,7 @@ use crate::render::printable;
 use engine::build::query::NodeState;
 use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use engine::values::table::{Table, to_json};
@@ -96,7 +97,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         if !only {
             return Ok(None);
         }
-        let why = Diagnostic::error("E_NO_OUTPUT", "there is no output of it yet").label(label);
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output of it yet").label(label);
         return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
     };
     if standing != Some(NodeState::Current) {
@@ -117,7 +118,12 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
             }
         };
         let made = crate::render::moment(last.record.made_at);
-        let note = Diagnostic::new(Severity::Note, "N_STALE", format!("this is the version of {made}; it {state}")).label(label);
+        let note = Diagnostic::new(
+            Severity::Note,
+            ErrorCode::N_STALE,
+            format!("this is the version of {made}; it {state}"),
+        )
+        .label(label);
         context.say(&[note.hint(hint)]);
     }
     Ok(Some(Shown {
@@ -134,7 +140,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
     }
     let label = history::meant(session, &args.label, "shown")?;
     let Some((label, failure)) = failed(session, &label)? else {
-        let why = Diagnostic::error("E_NO_OUTPUT", "no answer for it was rejected by the last try").label(&label);
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer for it was rejected by the last try").label(&label);
         return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
     };
     context.say(&[Diagnostic {
@@ -174,7 +180,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
 /// The answer to a question that could not be used.
 fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
     let Some(raw) = workbench::investigation::rejected(root, &args.label) else {
-        let why = Diagnostic::error("E_NO_OUTPUT", "no answer to this question was rejected by the last try").label(&args.label);
+        let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer to this question was rejected by the last try").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
     };
     let shown = Shown {
@@ -219,7 +225,7 @@ pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(Sh
     }
     let ([root], [bytes]) = (report.roots.as_slice(), report.outputs.as_slice()) else {
         let why = Diagnostic::error(
-            "E_SEVERAL",
+            ErrorCode::E_SEVERAL,
             format!("{label} means {} targets, one can be shown", report.roots.len()),
         );
         return Err(Failed::new(Code::Usage, why.hint("name one label, with its ':target'")));
@@ -238,7 +244,7 @@ pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(Sh
                 "`cortex work next` gives the question, `cortex work submit` takes the answer",
             ),
         };
-        Failed::new(code, Diagnostic::error("E_NO_OUTPUT", what).label(&root.label).hint(hint))
+        Failed::new(code, Diagnostic::error(ErrorCode::E_NO_OUTPUT, what).label(&root.label).hint(hint))
     };
     let digest = root.output.ok_or_else(gone)?;
     let bytes = bytes.clone().ok_or_else(gone)?;
@@ -267,8 +273,11 @@ fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
             Ok(text) => out.write_all(printable(text).as_bytes()),
             // What a pipe leads to is not known, so bytes that are no text go out only when asked for.
             Err(_) => {
-                let why = Diagnostic::error("E_BINARY", format!("the output is {} bytes that are no text", shown.bytes.len()))
-                    .label(&shown.label);
+                let why = Diagnostic::error(
+                    ErrorCode::E_BINARY,
+                    format!("the output is {} bytes that are no text", shown.bytes.len()),
+                )
+                .label(&shown.label);
                 return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file or a program")));
             }
         }
@@ -283,7 +292,8 @@ pub fn written(result: std::io::Result<()>) -> Outcome {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),
         Err(error) => Err(Failed::new(
             Code::Io,
-            Diagnostic::error("E_WRITE", format!("standard output cannot be written: {error}")).hint("make room, or send it elsewhere"),
+            Diagnostic::error(ErrorCode::E_WRITE, format!("standard output cannot be written: {error}"))
+                .hint("make room, or send it elsewhere"),
         )),
     }
 }

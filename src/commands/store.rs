@@ -10,6 +10,7 @@ use engine::build::query::Reach;
 use engine::store::StoreError;
 use engine::store::disk::DiskStore;
 use engine::store::parcel::{self, FOREIGN, ParcelError};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +34,7 @@ fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
 }
 
 fn none() -> Failed {
-    let why = Diagnostic::error("E_NO_STORE", "there is no store yet");
+    let why = Diagnostic::error(ErrorCode::E_NO_STORE, "there is no store yet");
     Failed::new(Code::Usage, why.hint("a first `cortex build` makes one"))
 }
 
@@ -74,7 +75,7 @@ fn verify(context: &Context, repair: bool) -> Outcome {
     );
     Err(Failed::new(
         Code::StoreDamaged,
-        Diagnostic::error("E_STORE_DAMAGED", what).hint(hint),
+        Diagnostic::error(ErrorCode::E_STORE_DAMAGED, what).hint(hint),
     ))
 }
 
@@ -120,7 +121,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
     replaceable(out, handing::is_export)?;
     let done = handing::export(&session, survey.meant.concat(), out).map_err(|error| failed(error, out, "written"))?;
     if done.actions == 0 {
-        let why = Diagnostic::warning("W_NOTHING", "nothing of that was built, so the file holds no result");
+        let why = Diagnostic::warning(ErrorCode::W_NOTHING, "nothing of that was built, so the file holds no result");
         context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
     }
     print(
@@ -167,7 +168,7 @@ fn failed(error: HandingError, path: &Path, verb: &str) -> Failed {
                 kind if kind != Other && error.raw_os_error().is_none() => (kind.to_string(), PATH),
                 _ => (error.to_string(), PATH),
             };
-            let why = Diagnostic::error("E_IO", format!("{path} cannot be {verb}: {why}"));
+            let why = Diagnostic::error(ErrorCode::E_IO, format!("{path} cannot be {verb}: {why}"));
             Failed::new(Code::Io, why.hint(hint))
         }
         HandingError::Parcel(error) => {
@@ -175,7 +176,7 @@ fn failed(error: HandingError, path: &Path, verb: &str) -> Failed {
                 ParcelError::Form(FOREIGN) => "give a file that `cortex store export` wrote; nothing was filed",
                 _ => "write it anew with `cortex store export`; what was filed before the damage is sound",
             };
-            let why = Diagnostic::error("E_NOT_RESULTS", format!("{path}: {error}"));
+            let why = Diagnostic::error(ErrorCode::E_NOT_RESULTS, format!("{path}: {error}"));
             Failed::new(Code::Usage, why.hint(hint))
         }
     }

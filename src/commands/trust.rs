@@ -5,6 +5,7 @@ use crate::cli::TrustArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::command::Trust;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     let owner = foreign_owner(&workspace.root);
     if let (Some(owner), false) = (owner, args.list || args.revoke || args.foreign) {
         let why = Diagnostic::error(
-            "E_FOREIGN",
+            ErrorCode::E_FOREIGN,
             format!("this workspace belongs to user {owner}, who may change what is run"),
         );
         let hint = "look at it with `cortex trust --list`; `cortex trust --foreign` lets its programs run all the same";
@@ -33,7 +34,7 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     if !args.list {
         let definitions: Vec<_> = programs.iter().map(|program| program.definition).collect();
         trusted.set(&definitions, !args.revoke).map_err(|error| {
-            let why = Diagnostic::error("E_TRUST", format!("what is trusted cannot be noted: {error}"));
+            let why = Diagnostic::error(ErrorCode::E_TRUST, format!("what is trusted cannot be noted: {error}"));
             Failed::new(
                 Code::Io,
                 why.hint("it is kept in $XDG_STATE_HOME/cortex or ~/.local/state/cortex; set one of the two"),

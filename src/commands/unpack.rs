@@ -6,6 +6,7 @@ use crate::exit::Code;
 use crate::render::{count, size};
 use engine::build::blobs::{Blobs, Lack};
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{self, File};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &Shown, folder: &Path
     let files = files(session, shown)?;
     // What is in the way is told before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
-        let why = Diagnostic::error("E_EXISTS", format!("{} is there already", folder.display()));
+        let why = Diagnostic::error(ErrorCode::E_EXISTS, format!("{} is there already", folder.display()));
         return Err(Failed::new(
             Code::Usage,
             why.hint("name a folder that is to be made, or remove this one"),
@@ -30,8 +31,8 @@ pub fn unpack(context: &Context, session: &Session, shown: &Shown, folder: &Path
     context.let_go();
     write(folder, &files).map_err(|error| {
         let code = match error.kind() {
-            io::ErrorKind::StorageFull => "E_NO_SPACE",
-            _ => "E_WRITE",
+            io::ErrorKind::StorageFull => ErrorCode::E_NO_SPACE,
+            _ => ErrorCode::E_WRITE,
         };
         let why = Diagnostic::error(code, format!("{} cannot be written: {error}", folder.display()));
         Failed::new(
@@ -49,7 +50,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &Shown, folder: &Path
 
 fn files(session: &Session, shown: &Shown) -> Result<BTreeMap<String, File>, Failed> {
     if !tree::is_tree(&shown.bytes) {
-        let why = Diagnostic::error("E_NO_TREE", "the output is one file, no tree").label(&shown.label);
+        let why = Diagnostic::error(ErrorCode::E_NO_TREE, "the output is one file, no tree").label(&shown.label);
         return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file")));
     }
     Blobs::new(session.engine.store.clone())
@@ -57,7 +58,8 @@ fn files(session: &Session, shown: &Shown) -> Result<BTreeMap<String, File>, Fai
         .map_err(|lack| match lack {
             Lack::Broken(error) => error.into(),
             Lack::Piece => {
-                let why = Diagnostic::error("E_NO_OUTPUT", "a part of the output cannot be read from the store").label(&shown.label);
+                let why =
+                    Diagnostic::error(ErrorCode::E_NO_OUTPUT, "a part of the output cannot be read from the store").label(&shown.label);
                 Failed::new(
                     Code::Io,
                     why.hint("`cortex store verify --repair` drops what is damaged, the next build makes it again"),

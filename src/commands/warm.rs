@@ -10,6 +10,7 @@ use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::io::Write;
@@ -101,7 +102,7 @@ fn verify(context: &Context, session: &mut Session, request: &Request, report: &
 }
 
 fn not_offered() -> Failed {
-    let why = Diagnostic::error("E_REMOTE_WRITE", "results are not offered to the remote cache here");
+    let why = Diagnostic::error(ErrorCode::E_REMOTE_WRITE, "results are not offered to the remote cache here");
     Failed::new(
         Code::Usage,
         why.hint("`write` in [remote] says who offers them: \"ci\" means where the variable CI is set, \"always\" everyone"),

@@ -10,6 +10,7 @@ use engine::build::Options;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::Silent;
@@ -90,7 +91,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
     let running = Arc::new(Running::default());
     let interrupt = running.clone();
     let watch = Watch::start(watcher, socket, Box::new(move || interrupt.interrupt())).map_err(|error| {
-        let why = Diagnostic::error("E_WATCH", format!("the watch cannot begin: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot begin: {error}"));
         Failed::new(Code::Io, why)
     })?;
     let (end, stop) = (watch.stopper(), running.clone());
@@ -156,7 +157,7 @@ impl Watching<'_> {
                     let gone = batch.trouble == Some(Trouble::Gone);
                     self.batch(watch, batch);
                     if gone {
-                        let why = Diagnostic::error("E_WATCH", "the workspace is no longer where it was");
+                        let why = Diagnostic::error(ErrorCode::E_WATCH, "the workspace is no longer where it was");
                         return Err(Failed::new(Code::Io, why.hint("watch it where it is now")));
                     }
                 }
@@ -263,9 +264,9 @@ impl Watching<'_> {
         }
         self.context.built();
         // What a model would have to make was not asked for, and is no failure here.
-        report.failures.retain(|why| why.code != "E_LIMIT");
+        report.failures.retain(|why| why.code != ErrorCode::E_LIMIT);
         if let Err(error) = workbench::aliases::update(&workspace.root, session) {
-            let why = Diagnostic::warning("W_ALIASES", format!("aliases.json is not up to date: {error}"));
+            let why = Diagnostic::warning(ErrorCode::W_ALIASES, format!("aliases.json is not up to date: {error}"));
             self.context.say(&[why]);
         }
         self.context.say(&report.diagnostics);
@@ -347,7 +348,11 @@ impl From<WatchError> for Failed {
             WatchError::Socket { .. } => (Code::Io, "check the permissions of the store's folder, or watch with --no-store"),
             WatchError::World(_) => (Code::Io, "check the folder, and /proc/sys/fs/inotify/max_user_instances"),
         };
-        let name = if code == Code::Busy { "E_BUSY" } else { "E_WATCH" };
+        let name = if code == Code::Busy {
+            ErrorCode::E_BUSY
+        } else {
+            ErrorCode::E_WATCH
+        };
         Self::new(code, Diagnostic::error(name, error.to_string()).hint(hint))
     }
 }

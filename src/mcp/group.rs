@@ -4,6 +4,7 @@ use super::tools;
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods::{self, Entry, command};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use rmcp::model::{JsonObject, Tool};
@@ -50,12 +51,12 @@ pub fn asked(group: &str, mut arguments: JsonObject) -> Result<(&'static Entry, 
             let hint = near.first().map_or(all, |near| format!("did you mean '{near}'?"));
             let found: String = op.chars().take(120).collect();
             (
-                Diagnostic::error("E_PARAM", "there is no operation of this name").found(found),
+                Diagnostic::error(ErrorCode::E_PARAM, "there is no operation of this name").found(found),
                 hint,
             )
         }
-        Some(_) => (Diagnostic::error("E_PARAM", "'op' is to be a string"), all),
-        None => (Diagnostic::error("E_PARAM", "the argument 'op' is missing"), all),
+        Some(_) => (Diagnostic::error(ErrorCode::E_PARAM, "'op' is to be a string"), all),
+        None => (Diagnostic::error(ErrorCode::E_PARAM, "the argument 'op' is missing"), all),
     };
     Err(Failed::new(Code::Usage, why.hint(hint)))
 }

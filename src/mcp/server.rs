@@ -155,7 +155,11 @@ fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResul
         true => "error[E_FAILED]: the method gave no answer".to_owned(),
         false => told(failed.diagnostics.iter().chain(said)),
     };
-    if failed.diagnostics.iter().any(|why| why.code == "E_PARAM") {
+    if failed
+        .diagnostics
+        .iter()
+        .any(|why| why.code == engine::values::codes::ErrorCode::E_PARAM)
+    {
         text.push_str(&format!("\n  reference: cortex://method/{}", tools::name(entry)));
     }
     CallToolResult::error(vec![ContentBlock::text(text)])
@@ -177,7 +181,7 @@ fn with_candidates(diagnostic: &Diagnostic) -> String {
     let mut text = diagnostic::text(&cut(diagnostic, 0), Style::plain());
     if count > 0 {
         // Of several that fit one is to be chosen; where none fits, these come near.
-        text.push_str(if diagnostic.code == "AmbiguousSymbol" {
+        text.push_str(if diagnostic.code == engine::values::codes::ErrorCode::AmbiguousSymbol {
             "\n  candidates:"
         } else {
             "\n  suggestions:"

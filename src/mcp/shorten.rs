@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods::{Entry, reference};
 use crate::render::{Style, printable};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::llm::tokens;
 use serde_json::Value;
@@ -87,7 +88,7 @@ pub fn shorten(entry: &Entry, mut data: Value) -> Result<Told, Failed> {
         text = (entry.text)(&shorter, Style::plain()).map_err(|error| Failed::bug(&error))?;
         data = shorter;
     }
-    let why = Diagnostic::error("E_TOO_LONG", "the answer is too long to be told, however it is shortened");
+    let why = Diagnostic::error(ErrorCode::E_TOO_LONG, "the answer is too long to be told, however it is shortened");
     Err(Failed::new(Code::Limit, why.hint("ask about less at once")))
 }
 

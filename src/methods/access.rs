@@ -1,24 +1,32 @@
 //! What may not be looked at (seed 000 §16): what lies outside of the workspace, and files that cannot be read.
 
 use crate::context::Failed;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use workbench::location::MANIFEST;
 
 /// Codes that say that a name means nothing here.
-const NO_NAME: [&str; 6] = ["E_LABEL", "E_SYMBOL", "SymbolNotFound", "E_NO_TARGET", "E_NAME", "E_NO_PACK"];
+const NO_NAME: [ErrorCode; 6] = [
+    ErrorCode::E_LABEL,
+    ErrorCode::E_SYMBOL,
+    ErrorCode::SymbolNotFound,
+    ErrorCode::E_NO_TARGET,
+    ErrorCode::E_NAME,
+    ErrorCode::E_NO_PACK,
+];
 
 /// A failure as all methods tell it: `AccessDenied` where a path leads out, or a file cannot be read.
 pub fn denied(mut failed: Failed) -> Failed {
     for why in &mut failed.diagnostics {
         // With a place in the manifest it is about that.
         let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
-        if is_asked && NO_NAME.contains(&why.code.as_str()) && asked(why).is_some_and(leads_out) {
+        if is_asked && NO_NAME.iter().any(|code| why.code == *code) && asked(why).is_some_and(leads_out) {
             "this leads out of the workspace".clone_into(&mut why.message);
             why.hint = Some("name a type, a member, a pack or a label: what is asked for stays inside the workspace".to_owned());
-        } else if why.code != "E_READ" && (why.code != "E_PATH" || why.place.is_some()) {
+        } else if why.code != ErrorCode::E_READ && (why.code != ErrorCode::E_PATH || why.place.is_some()) {
             continue;
         }
-        "AccessDenied".clone_into(&mut why.code);
+        why.code = ErrorCode::AccessDenied.into();
         why.candidates.clear();
     }
     failed

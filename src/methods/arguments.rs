@@ -2,6 +2,7 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use serde::de::{Error, SeqAccess, Visitor};
@@ -31,7 +32,7 @@ fn refused(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
 
 /// What the words of the reader of JSON mean, `name` being the argument that they are about.
 fn told(name: Option<&str>, words: &str) -> Diagnostic {
-    let wrong = |message: String| Diagnostic::error("E_PARAM", message);
+    let wrong = |message: String| Diagnostic::error(ErrorCode::E_PARAM, message);
     let quoted = |words: &str| words.split('`').nth(1).unwrap_or_default().to_owned();
     if words.starts_with("missing field ") {
         return wrong(format!("the argument '{}' is missing", quoted(words)));

@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,14 +89,14 @@ pub struct Calls {
 impl Of {
     fn answer(&self, desk: &mut Desk<'_>, walks_up: bool) -> Result<Calls, Failed> {
         if self.depth == 0 {
-            let why = Diagnostic::error("E_PARAM", "a depth is at least 1");
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "a depth is at least 1");
             return Err(Failed::new(Code::Usage, why));
         }
         let names = desk.names()?;
         let (meant, former) = meant_with_overloads(desk, &names, &self.symbol)?;
         let first = meant.first().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
         if first.member().is_none() {
-            let why = Diagnostic::error("E_PARAM", "this is a type; members call members").found(self.symbol.clone());
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a type; members call members").found(self.symbol.clone());
             return Err(Failed::new(
                 Code::Usage,
                 why.hint("`usages` lists the places that use a type, `deps` and `rdeps` its neighbours"),

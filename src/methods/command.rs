@@ -9,6 +9,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::service::client::{self, Reply, Told};
 use clap::{Arg, ArgMatches, Command, FromArgMatches, Subcommand};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::io::Write;
@@ -122,14 +123,17 @@ fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
         return Ok(arguments);
     };
     let unread = |error: EditError| {
-        let why = Diagnostic::error("E_READ", error.to_string());
+        let why = Diagnostic::error(ErrorCode::E_READ, error.to_string());
         Failed::new(Code::Io, why.hint("give a text file, or - for standard input"))
     };
     let most = if form == FileForm::AsItIs { MOST_BYTES as u64 } else { LONGEST };
     let bytes = editor::read_bytes(file, most + 1).map_err(unread)?;
     // A text that was cut would be another one.
     if bytes.len() as u64 > most {
-        let why = Diagnostic::error("E_TOO_LARGE", format!("{} is larger than {} MiB", file.display(), most >> 20));
+        let why = Diagnostic::error(
+            ErrorCode::E_TOO_LARGE,
+            format!("{} is larger than {} MiB", file.display(), most >> 20),
+        );
         return Err(Failed::new(Code::Usage, why.hint("give a shorter text")));
     }
     if form != FileForm::AsItIs {
@@ -140,7 +144,7 @@ fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
         return Ok(arguments);
     }
     let (text, encoding) = decode(&bytes).map_err(|why| {
-        let why = Diagnostic::error("E_ENCODING", format!("{} cannot be taken: {why}", file.display()));
+        let why = Diagnostic::error(ErrorCode::E_ENCODING, format!("{} cannot be taken: {why}", file.display()));
         Failed::new(Code::Usage, why.hint("give a text file, or - for standard input"))
     })?;
     arguments[name] = text.into();
@@ -182,7 +186,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
 
 /// A command that is not about overlays.
 pub fn not_within() -> Failed {
-    let why = Diagnostic::error("E_OVERLAY", "this command is about the workspace itself, and no overlay");
+    let why = Diagnostic::error(ErrorCode::E_OVERLAY, "this command is about the workspace itself, and no overlay");
     Failed::new(
         Code::Usage,
         why.hint("leave --overlay out; build, show, query, explain and the methods that only read know overlays"),
@@ -220,11 +224,14 @@ fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<T
             let who = pid.map_or_else(String::new, |pid| format!(", pid {pid},"));
             let message = format!("the service of this checkout{who} does not answer; it is stopped, or hangs");
             if asked {
-                let why = Diagnostic::error("E_BUSY", format!("{message}, and has this request: it may still carry it out"));
+                let why = Diagnostic::error(
+                    ErrorCode::E_BUSY,
+                    format!("{message}, and has this request: it may still carry it out"),
+                );
                 let hint = "let it go on (kill -CONT) or end it (kill -KILL), then look what was done before running this again";
                 return Err(Failed::new(Code::Busy, why.hint(hint)));
             }
-            let why = Diagnostic::warning("W_SERVICE", message + "; this is answered without it");
+            let why = Diagnostic::warning(ErrorCode::W_SERVICE, message + "; this is answered without it");
             context.say(&[why.hint("let it go on (kill -CONT), or end it with `cortex serve --stop`")]);
             Ok(None)
         }

@@ -9,6 +9,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::llm::tokens::o200k;
 use schemars::JsonSchema;
@@ -139,7 +140,7 @@ impl Method for Build {
         let weights = self.checked()?;
         if let (Some(_), Some(_)) = (&self.conversation, desk.context.overlay()) {
             let why = Diagnostic::error(
-                "E_OVERLAY",
+                ErrorCode::E_OVERLAY,
                 "rounds of a conversation are kept of the workspace itself, and of no overlay",
             );
             return Err(Failed::new(Code::Usage, why.hint("leave --conversation or --overlay out")));
@@ -215,7 +216,7 @@ impl Method for Build {
 impl Build {
     /// What the factors count; arguments that cannot be answered are refused.
     fn checked(&self) -> Result<Factors, Failed> {
-        let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", message).hint(hint));
+        let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         if self.query.trim().is_empty() {
             return Err(wrong(
                 "the query is empty",
@@ -426,7 +427,7 @@ fn absent(id: &str, why: Absent) -> Failed {
         Absent::Unknown => "there is no conversation of this handle".to_owned(),
         Absent::Expired => format!("this conversation has expired: {MOST} others were used since"),
     };
-    let why = Diagnostic::error("E_CONVERSATION", message).found(id.chars().take(120).collect::<String>());
+    let why = Diagnostic::error(ErrorCode::E_CONVERSATION, message).found(id.chars().take(120).collect::<String>());
     Failed::new(
         Code::Usage,
         why.hint("begin one with --conversation new, and go on with the handle that it is given"),

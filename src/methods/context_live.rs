@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{moment, printable};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -365,7 +366,7 @@ impl Show {
         let path = &place.path;
         let journal = place.journal()?;
         let Some(text) = self.text_of(number, place, &journal, buffer) else {
-            let why = Diagnostic::error("E_VERSION", format!("there is no version {number} of {path}"));
+            let why = Diagnostic::error(ErrorCode::E_VERSION, format!("there is no version {number} of {path}"));
             return Err(Failed::new(Code::Usage, why.hint(self.remembered(&journal, buffer))));
         };
         let (editor, notes) = editor.within(&text);
@@ -428,7 +429,7 @@ fn last_change(journal: &Journal) -> Option<&Difference> {
 struct Wrong(Diagnostic);
 
 fn wrong(message: &str) -> Wrong {
-    Wrong(Diagnostic::error("E_PARAM", message))
+    Wrong(Diagnostic::error(ErrorCode::E_PARAM, message))
 }
 
 impl Wrong {

@@ -5,6 +5,7 @@ use super::window::root;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeSet;
 use std::io;
@@ -24,7 +25,7 @@ use workbench::live::names::Names;
 use workbench::symbols::file::no_text;
 
 /// The code of what is said where there is no file.
-pub(super) const NO_FILE: &str = "E_NO_FILE";
+pub(super) const NO_FILE: ErrorCode = ErrorCode::E_NO_FILE;
 
 /// A document of the workspace, now.
 pub(super) struct Place {
@@ -196,7 +197,7 @@ impl Place {
 
     /// The document as it is in a session.
     pub(super) fn in_session(&self, session: &str) -> Result<Buffer, Failed> {
-        let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error("E_SESSION", why).hint(hint));
+        let wrong = |why: String, hint: String| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_SESSION, why).hint(hint));
         let no_session = |why: NoSession| wrong(why.to_string(), "`cortex edit list` tells which sessions there are".to_owned());
         let names = [&self.asked, &self.path].into_iter().chain(&self.names);
         let path = edits::called(&self.files, session, names, self.now).map_err(no_session)?;
@@ -237,7 +238,7 @@ impl Place {
     /// The text of a file, and what is to be known of how it is written.
     fn document(&self) -> Result<(String, Vec<String>), (Code, Box<Diagnostic>)> {
         let path = &self.path;
-        let unread = |message: String, hint: &str| (Code::Io, Box::new(Diagnostic::error("E_READ", message).hint(hint)));
+        let unread = |message: String, hint: &str| (Code::Io, Box::new(Diagnostic::error(ErrorCode::E_READ, message).hint(hint)));
         let found = self.files.read(path).map_err(|error| {
             let hint = "name a text file of the workspace that can be read, of up to 32 MiB";
             unread(format!("{path} cannot be read: {error}"), hint)
@@ -252,7 +253,7 @@ impl Place {
                 found.bytes.len()
             );
             let hint = "`cortex source` shows lines of it";
-            return Err((Code::Usage, Box::new(Diagnostic::error("E_TOO_LARGE", why).hint(hint))));
+            return Err((Code::Usage, Box::new(Diagnostic::error(ErrorCode::E_TOO_LARGE, why).hint(hint))));
         }
         let (text, encoding) = decode(&found.bytes).map_err(|why| (Code::Usage, Box::new(no_text(path, &why))))?;
         let note = (encoding.form != Form::Utf8).then(|| {
@@ -284,11 +285,11 @@ impl Place {
 }
 
 fn unread(error: &io::Error) -> Failed {
-    let why = Diagnostic::error("E_READ", error.to_string());
+    let why = Diagnostic::error(ErrorCode::E_READ, error.to_string());
     Failed::new(Code::Io, why.hint("check .cortex/live and .cortex/edit"))
 }
 
 fn not_shown(why: &Refused) -> Failed {
-    let why = Diagnostic::error("AccessDenied", format!("this is not shown: {why}"));
+    let why = Diagnostic::error(ErrorCode::AccessDenied, format!("this is not shown: {why}"));
     Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
 }

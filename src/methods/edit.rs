@@ -8,6 +8,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -297,7 +298,7 @@ impl Edit {
                 defines,
             }),
             several => {
-                let mut why = Diagnostic::error("E_PARAM", format!("{} is declared in {} files", found.path, several.len()));
+                let mut why = Diagnostic::error(ErrorCode::E_PARAM, format!("{} is declared in {} files", found.path, several.len()));
                 why.candidates = several.to_vec();
                 Err(Failed::new(Code::Usage, why.hint("name the one that is meant with path")))
             }
@@ -361,7 +362,7 @@ impl Edit {
     /// An argument that the operation cannot do without.
     fn needed<T: Clone>(&self, name: &str, argument: Option<&T>) -> Result<T, Failed> {
         argument.cloned().ok_or_else(|| {
-            let why = Diagnostic::error("E_PARAM", format!("the argument '{name}' is missing"));
+            let why = Diagnostic::error(ErrorCode::E_PARAM, format!("the argument '{name}' is missing"));
             Failed::new(Code::Usage, why.hint(format!("give {}", self.op.form())))
         })
     }

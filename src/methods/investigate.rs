@@ -14,6 +14,7 @@ use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Params};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use producers::investigate::Findings;
 use schemars::JsonSchema;
@@ -108,7 +109,7 @@ impl Method for Investigate {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
         let question = self.question.trim();
         if question.is_empty() {
-            let why = Diagnostic::error("E_PARAM", "there is no question");
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "there is no question");
             let hint = "ask one: cortex investigate \"How are batches saved?\" --scope NAMESPACE";
             return Err(Failed::new(Code::Usage, why.hint(hint)));
         }
@@ -219,7 +220,7 @@ impl Investigate {
         };
         context.say(&made.diagnostics.iter().cloned().map(|said| said.label(&label)).collect::<Vec<_>>());
         let mut findings: Findings = serde_json::from_slice(&made.bytes).map_err(|error| {
-            let why = Diagnostic::error("E_ANSWER", format!("the filed answer cannot be read: {error}")).label(&label);
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the filed answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
         })?;
         let state = self.state(&material, stale, &findings).of_workspace(&*desk.flaws()?);
@@ -287,7 +288,7 @@ fn step(context: &Context, root: &Path, operation: &mut Operation, state: State,
     operation.events.push(event);
     if let Err(error) = operation.write(root) {
         let why = format!("the operation cannot be written down: {error}");
-        context.say(&[Diagnostic::warning("W_OPERATION", why).label(&operation.label)]);
+        context.say(&[Diagnostic::warning(ErrorCode::W_OPERATION, why).label(&operation.label)]);
     }
 }
 
@@ -307,7 +308,7 @@ fn told_of(material: &Material) -> String {
 
 /// Why no type can be shown, so that nothing is asked.
 fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
-    let why = |message: String, hint: &str| Diagnostic::error("E_NOTHING_SHOWN", message).hint(hint);
+    let why = |message: String, hint: &str| Diagnostic::error(ErrorCode::E_NOTHING_SHOWN, message).hint(hint);
     match (material.left_out.len(), material.withheld.len()) {
         (0, 0) => why(
             "there is no type in the scope".to_owned(),
@@ -374,19 +375,26 @@ pub fn never_send(session: &Session) -> Vec<String> {
 fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
     let (code, why) = match failure {
         Failure::Permanent(why) | Failure::Transient(why) => (Code::TargetFailed, *why),
-        Failure::Rejected(rejected) => match rejected.why.code.as_str() {
-            "E_LIMIT" => (Code::Limit, rejected.why),
-            "E_CANCELLED" => (Code::stopped(), rejected.why),
+        Failure::Rejected(rejected) => match ErrorCode::parse(&rejected.why.code) {
+            Some(ErrorCode::E_LIMIT) => (Code::Limit, rejected.why),
+            Some(ErrorCode::E_CANCELLED) => (Code::stopped(), rejected.why),
             _ => (Code::TargetFailed, rejected.why),
         },
-        Failure::Limit(why) if why.code == "E_LIMIT" => (Code::Limit, *why),
+        Failure::Limit(why) if why.code == ErrorCode::E_LIMIT => (Code::Limit, *why),
         Failure::Limit(why) => (Code::TargetFailed, *why),
         Failure::Deferred => {
-            let why = Diagnostic::new(Severity::Note, "N_DEFERRED", "it was handed to the provider's batch interface");
+            let why = Diagnostic::new(
+                Severity::Note,
+                ErrorCode::N_DEFERRED,
+                "it was handed to the provider's batch interface",
+            );
             (Code::Ok, why.hint("ask the same again later"))
         }
-        Failure::Awaited => (Code::Ok, Diagnostic::new(Severity::Note, "N_DEFERRED", "it waits for an agent")),
-        Failure::Cancelled => (Code::stopped(), Diagnostic::error("E_CANCELLED", "it was stopped")),
+        Failure::Awaited => (
+            Code::Ok,
+            Diagnostic::new(Severity::Note, ErrorCode::N_DEFERRED, "it waits for an agent"),
+        ),
+        Failure::Cancelled => (Code::stopped(), Diagnostic::error(ErrorCode::E_CANCELLED, "it was stopped")),
     };
     (code, why.label(label))
 }

@@ -10,6 +10,7 @@ use crate::render::{Style, explanation, graph, printable, versions};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::build::query::{NodeState, Reach};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::table::{Table, to_json};
 use schemars::JsonSchema;
@@ -142,7 +143,7 @@ impl Method for Get {
 
 fn parameter(text: &str) -> Result<(String, Value), Failed> {
     let wrong = || {
-        let why = Diagnostic::error("E_PARAM", "a parameter is written NAME=VALUE").found(text);
+        let why = Diagnostic::error(ErrorCode::E_PARAM, "a parameter is written NAME=VALUE").found(text);
         Failed::new(Code::Usage, why.hint("as in --param length=3"))
     };
     let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
@@ -308,7 +309,8 @@ impl Method for Cost {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
         let since = self.since.as_deref().map(Since::parse).transpose();
-        let since = since.map_err(|hint| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", "'since' is no time").hint(hint)))?;
+        let since =
+            since.map_err(|hint| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, "'since' is no time").hint(hint)))?;
         let (text, document) = cost::pages(desk.look()?.1, since, Style::plain())?;
         Ok(Page { text, document })
     }
@@ -364,7 +366,7 @@ impl Method for Invalidate {
         }
         let labels = session.invalidate(&patterns, &survey.meant.concat())?;
         if labels.is_empty() {
-            let why = Diagnostic::error("E_NO_OUTPUT", "nothing that it means was ever made").found(&self.label);
+            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "nothing that it means was ever made").found(&self.label);
             return Err(Failed::new(
                 Code::Usage,
                 why.hint("what was never made is made when it is asked for"),

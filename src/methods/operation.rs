@@ -5,6 +5,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{Style, diagnostic, printable};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::investigate::Findings;
 use schemars::JsonSchema;
@@ -53,7 +54,7 @@ impl Method for OperationOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Progress, Failed> {
         let unknown = || {
-            let why = Diagnostic::error("E_NO_OPERATION", "there is no operation of this identifier").found(self.op_id.clone());
+            let why = Diagnostic::error(ErrorCode::E_NO_OPERATION, "there is no operation of this identifier").found(self.op_id.clone());
             Failed::new(Code::Usage, why.hint("`investigate` gives the identifier"))
         };
         let root = desk.context.root().ok_or_else(unknown)?;

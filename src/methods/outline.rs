@@ -10,6 +10,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
 use engine::build::query::Reach;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::table::to_json;
 use schemars::JsonSchema;
@@ -128,7 +129,7 @@ impl Method for Outline {
         let mut outlines = Vec::with_capacity(shown.len());
         for (label, bytes) in shown {
             let binary = || {
-                let why = Diagnostic::error("E_BINARY", "the output is no text").label(&label);
+                let why = Diagnostic::error(ErrorCode::E_BINARY, "the output is no text").label(&label);
                 Failed::new(Code::Usage, why.hint("use `cortex show --raw`"))
             };
             let (resolved, files) = resolved(desk, &label)?;

@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{moment, on_one_line, printable};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::quantity;
 use schemars::JsonSchema;
@@ -62,7 +63,7 @@ impl Method for Open {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Opened, Failed> {
         let lifetime = self.expires.as_deref().map(quantity::seconds).transpose();
         let lifetime = lifetime.map_err(|why| {
-            let why = Diagnostic::error("E_PARAM", format!("expires: {why}"));
+            let why = Diagnostic::error(ErrorCode::E_PARAM, format!("expires: {why}"));
             Failed::new(Code::Usage, why.hint("write a time such as 12h, 7d or 4w"))
         })?;
         let (overlay, new) = record::open(&files(desk)?, &self.name, lifetime, now())?;

@@ -7,6 +7,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,7 @@ impl Method for Put {
             (None, true, false) => put::Put::Delete,
             (None, false, true) => put::Put::Drop,
             _ => {
-                let why = Diagnostic::error("E_PARAM", "one of a text, delete and drop says what the document is to be");
+                let why = Diagnostic::error(ErrorCode::E_PARAM, "one of a text, delete and drop says what the document is to be");
                 return Err(Failed::new(
                     Code::Usage,
                     why.hint("give a text (--from FILE, - for standard input), or delete, or drop"),

@@ -9,6 +9,7 @@ use crate::exit::Code;
 use crate::render::printable;
 use engine::build::query::NodeState;
 use engine::build::session::Session;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::escape;
 use engine::values::suggest::nearest;
@@ -216,7 +217,7 @@ pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    let why = Diagnostic::error("E_NO_PACK", "there is no pack of this name");
+    let why = Diagnostic::error(ErrorCode::E_NO_PACK, "there is no pack of this name");
     why.found(name.chars().take(120).collect::<String>())
 }
 

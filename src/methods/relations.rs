@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,13 +113,13 @@ impl Of {
     fn answer(&self, desk: &mut Desk<'_>, way: Way) -> Result<Related, Failed> {
         // Arguments that come as JSON have passed no command line.
         if self.structure && self.body {
-            let why = Diagnostic::error("E_PARAM", "structure and body cannot go together");
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "structure and body cannot go together");
             return Err(Failed::new(Code::Usage, why.hint("leave both out for all edges")));
         }
         let names = desk.names()?;
         let (found, former) = meant(desk, &names, &self.symbol)?;
         if found.member().is_some() {
-            let why = Diagnostic::error("E_PARAM", "this is a member; types depend on types").found(self.symbol.clone());
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a member; types depend on types").found(self.symbol.clone());
             return Err(Failed::new(Code::Usage, why.hint("`usages` lists the places that use a member")));
         }
         let edges = match (self.structure, self.body) {

@@ -10,6 +10,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
 use engine::build::query::{NodeState, Reach};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -152,7 +153,7 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
     }
     let session = desk.open()?.1;
     match history::meant(session, asked, "shown") {
-        Err(failed) if failed.diagnostics.iter().any(|why| why.code == "E_NO_TARGET") => {
+        Err(failed) if failed.diagnostics.iter().any(|why| why.code == ErrorCode::E_NO_TARGET) => {
             let is_member = session.survey(outline.patterns(), Reach::Named)?.refused.is_empty();
             Err(if is_member { of_types_only(asked, key) } else { failed })
         }
@@ -164,7 +165,10 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
 fn of_types_only(label: &str, key: &str) -> Failed {
     let message = "summaries of members are written by a language model only, and none is named here";
     let hint = format!("`cortex semantic '{key}'` prints that of the type; [producer.semantic] params.model names a model");
-    Failed::new(Code::Usage, Diagnostic::error("E_NO_TARGET", message).label(label).hint(hint))
+    Failed::new(
+        Code::Usage,
+        Diagnostic::error(ErrorCode::E_NO_TARGET, message).label(label).hint(hint),
+    )
 }
 
 /// What the labels of summaries end with.
@@ -172,7 +176,7 @@ const SUMMARY: &str = ":semantic";
 
 /// The label is that of something else.
 fn no_summary(label: &str) -> Failed {
-    let why = Diagnostic::error("SymbolNotFound", "this is the label of something else than a summary").found(label);
+    let why = Diagnostic::error(ErrorCode::SymbolNotFound, "this is the label of something else than a summary").found(label);
     let of_type = label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
     let summary = of_type.map(|(symbol, _)| format!("//types/{symbol}{SUMMARY}"));
     let hint = match &summary {

@@ -8,6 +8,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{diagnostic, printable};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use schemars::JsonSchema;
@@ -235,7 +236,7 @@ fn is_of_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<bool, Failed> {
 }
 
 fn not_shown(refused: &Refused) -> Failed {
-    let why = Diagnostic::error("E_PATH", format!("this is not shown: {refused}"));
+    let why = Diagnostic::error(ErrorCode::E_PATH, format!("this is not shown: {refused}"));
     let hint = match refused {
         Refused::NoFile(_) | Refused::BelowFile(_) => "name a file, a type or a member",
         _ => "what is shown stays inside the workspace",
@@ -248,8 +249,8 @@ fn no_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<Failed, Failed> {
     let (_, session) = desk.look()?;
     let files = session.sources.files();
     let near = nearest(&asked.path, files.iter().map(|(path, _)| path.as_str()), 5);
-    let why =
-        Diagnostic::error("E_NO_FILE", "there is no such file in the workspace").found(asked.path.chars().take(120).collect::<String>());
+    let why = Diagnostic::error(ErrorCode::E_NO_FILE, "there is no such file in the workspace")
+        .found(asked.path.chars().take(120).collect::<String>());
     let why = match near.first() {
         Some(best) => why.hint(format!("did you mean {best}?")),
         None => why.hint("write its path from the workspace's root"),

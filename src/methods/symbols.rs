@@ -4,6 +4,7 @@ use crate::commands::last_good;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::sync::Arc;
 use workbench::aliases;
@@ -109,7 +110,7 @@ pub fn told<T>(desk: &mut Desk<'_>, command: Option<&str>, symbol: &str, target:
 /// A label stands where a name is wanted.
 fn label_for_name(label: &str) -> Failed {
     let found: String = label.chars().take(120).collect();
-    let why = Diagnostic::error("E_SYMBOL", "this is a label, and the name of a type or member is wanted").found(found);
+    let why = Diagnostic::error(ErrorCode::E_SYMBOL, "this is a label, and the name of a type or member is wanted").found(found);
     let named = label
         .strip_prefix("//types/")
         .map(|rest| rest.rsplit_once(':').map_or(rest, |(name, _)| name));

@@ -8,6 +8,7 @@ use crate::exit::Code;
 use crate::methods::pack;
 use crate::render::printable;
 use engine::build::query::NodeState;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::fold::strip_end;
 use schemars::JsonSchema;
@@ -75,7 +76,7 @@ impl Method for Show {
         let pack = match &window.pack {
             None => Vec::new(),
             Some(name) => pack::types(desk, name).or_else(|failed| match failed.diagnostics.first() {
-                Some(why) if why.code == "E_NO_PACK" => {
+                Some(why) if why.code == ErrorCode::E_NO_PACK => {
                     gone = Some(format!("there is no pack {name} any more"));
                     Ok(Vec::new())
                 }
@@ -250,7 +251,7 @@ fn read(desk: &mut Desk<'_>, labels: &[String]) -> Result<BTreeMap<String, Arc<[
 /// The root of the workspace.
 pub fn root(desk: &Desk<'_>) -> Result<PathBuf, Failed> {
     desk.context.root().ok_or_else(|| {
-        let why = Diagnostic::error("E_NO_WORKSPACE", "there is no cortex.toml here or in any folder above");
+        let why = Diagnostic::error(ErrorCode::E_NO_WORKSPACE, "there is no cortex.toml here or in any folder above");
         Failed::new(Code::Usage, why.hint("go to a workspace, or name one with -C DIR"))
     })
 }
@@ -443,7 +444,7 @@ impl Method for Set {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Settings, Failed> {
         // Arguments that come as JSON have passed no command line.
         if self.pack.is_some() && self.no_pack {
-            let why = Diagnostic::error("E_PARAM", "pack and noPack cannot go together");
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "pack and noPack cannot go together");
             return Err(Failed::new(Code::Usage, why.hint("leave noPack out for the pack to be active")));
         }
         let root = root(desk)?;
@@ -451,7 +452,7 @@ impl Method for Set {
             pack::types(desk, name)?;
         }
         if self.max_chars.is_some_and(|chars| chars != 0 && !(FEWEST..=MOST).contains(&chars)) {
-            let why = Diagnostic::error("E_PARAM", format!("a window has {FEWEST} to {MOST} characters"));
+            let why = Diagnostic::error(ErrorCode::E_PARAM, format!("a window has {FEWEST} to {MOST} characters"));
             return Err(Failed::new(Code::Usage, why.hint("0 means the usual budget")));
         }
         let changed = Window::change(&root, |window| {

@@ -9,6 +9,7 @@ use crate::exit::Code;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use engine::build::Options;
 use engine::build::request::{Report, Request};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use producers::llm::{Note, Waiting};
@@ -39,14 +40,14 @@ pub fn open(desk: &mut Desk<'_>) -> Result<BTreeSet<String>, Failed> {
         ..AskingArgs::default()
     });
     if desk.context.global.no_store {
-        let why = Diagnostic::error("E_WORK", "without a store no answer can be kept");
+        let why = Diagnostic::error(ErrorCode::E_WORK, "without a store no answer can be kept");
         return Err(Failed::new(Code::Usage, why.hint("leave out --no-store")));
     }
     let (workspace, _) = desk.open()?;
     let manifest = workspace.manifest()?;
     let targets = targets(&manifest);
     if targets.is_empty() {
-        let why = Diagnostic::error("E_NO_AGENT", "no model of this workspace is an agent");
+        let why = Diagnostic::error(ErrorCode::E_NO_AGENT, "no model of this workspace is an agent");
         let hint = "write [model.agent] api = \"agent\" and [producer.semantic] params.model = \"agent\" into cortex.toml";
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     }
@@ -165,7 +166,7 @@ pub fn noted<T>(result: std::io::Result<T>) -> Result<T, Failed> {
 }
 
 fn disk(error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_WORK", format!("the notes in .cortex/work cannot be used: {error}"));
+    let why = Diagnostic::error(ErrorCode::E_WORK, format!("the notes in .cortex/work cannot be used: {error}"));
     Failed::new(Code::Io, why.hint("look at the folder's rights and the disk"))
 }
 
@@ -178,7 +179,7 @@ pub fn name(agent: &str) -> Result<&str, Failed> {
     if name.chars().count() <= LONGEST_NAME && !name.chars().any(|c| c.is_control() || c == '\u{fffd}') {
         return Ok(name);
     }
-    let why = Diagnostic::error("E_PARAM", "the name of an agent has up to 64 plain characters");
+    let why = Diagnostic::error(ErrorCode::E_PARAM, "the name of an agent has up to 64 plain characters");
     Err(Failed::new(Code::Usage, why.hint("give a short name of your own with --agent")))
 }
 
@@ -190,7 +191,7 @@ pub fn within(argument: &str, number: u64, most: u64) -> Result<(), Failed> {
     if (1..=most).contains(&number) {
         return Ok(());
     }
-    let why = Diagnostic::error("E_PARAM", format!("{argument}: {number} is not in 1..={most}"));
+    let why = Diagnostic::error(ErrorCode::E_PARAM, format!("{argument}: {number} is not in 1..={most}"));
     Err(Failed::new(
         Code::Usage,
         why.hint("the reference of methods lists the arguments of each"),

@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::llm::{Given, Note, Waiting, is_id};
 use schemars::JsonSchema;
@@ -64,7 +65,7 @@ impl Method for Submit {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Became, Failed> {
         let agent = work::name(&self.agent)?;
-        let wrong = |why: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", why).hint(hint));
+        let wrong = |why: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint));
         if self.answer.trim().is_empty() {
             let hint = "give it as the second argument, or with --file FILE (- for standard input)";
             return Err(wrong("there is no answer", hint));
@@ -91,7 +92,7 @@ impl Method for Submit {
         };
         let (note, ours) = match noted(hand_in(notes, &self.id, given))? {
             Handed::Unknown => {
-                let why = Diagnostic::error("E_NO_QUESTION", format!("no question {} was handed out here", self.id));
+                let why = Diagnostic::error(ErrorCode::E_NO_QUESTION, format!("no question {} was handed out here", self.id));
                 return Err(Failed::new(Code::Usage, why.hint("`cortex work next` gives one that waits now")));
             }
             Handed::Noted(note) => (note, true),
@@ -117,13 +118,13 @@ impl Method for Submit {
 impl Submit {
     fn became(&self, desk: &mut Desk<'_>, note: &Note, ours: bool, round: Round) -> Result<Became, Failed> {
         let label = note.label.clone();
-        let about = |code: &str, why: String| Diagnostic::error(code, why).label(&label);
+        let about = |code: ErrorCode, why: String| Diagnostic::error(code, why).label(&label);
         let (workspace, _) = desk.open()?;
         let notes = workspace.asking.agents().notes();
         let now = noted(notes.read(&self.id))?;
         let (refused, faults) = work::refusals(now.as_ref());
         if refused > work::refusals(Some(note)).0 {
-            let why = about("E_ANSWER", format!("the answer cannot be used: {}", faults.join("; ")));
+            let why = about(ErrorCode::E_ANSWER, format!("the answer cannot be used: {}", faults.join("; ")));
             let hint = format!(
                 "the question waits: hand in a better answer under {} ({refused} refused so far)",
                 self.id
@@ -133,7 +134,7 @@ impl Submit {
         let used = round.used.contains(&self.id);
         let more = round.waiting.iter().find(|other| other.label == label);
         if let (true, true, Some(whole)) = (used, note.patch, more.filter(|more| !more.patch)) {
-            let why = about("E_ANSWER", whole.why.clone());
+            let why = about(ErrorCode::E_ANSWER, whole.why.clone());
             let hint = format!(
                 "a whole answer is wanted now, under {}: `cortex work next --scope '{label}'`",
                 whole.id
@@ -166,7 +167,7 @@ impl Submit {
             None if round.report.tally.skipped > 0 => ("what it depends on moved and has to be answered first".to_owned(), None),
             None => ("it is not asked any more".to_owned(), None),
         };
-        let mut why = Diagnostic::error("E_MOVED", why).label(label);
+        let mut why = Diagnostic::error(ErrorCode::E_MOVED, why).label(label);
         why.found = found;
         Failed::new(
             Code::TargetFailed,

@@ -1,6 +1,7 @@
 //! Diagnostics as text and as JSON (DECISIONS: errors, everywhere the same).
 
 use super::{Style, printable};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
@@ -182,15 +183,15 @@ pub fn json(diagnostic: &Diagnostic) -> Value {
         set("candidates", diagnostic.candidates.clone().into());
     }
     let candidates = || Value::from(diagnostic.candidates.clone());
-    match diagnostic.code.as_str() {
-        "SymbolNotFound" | "E_NO_TARGET" => set("suggestions", candidates()),
-        "AccessDenied" => set("publicAlternatives", candidates()),
-        "AmbiguousSymbol" | "E_AMBIGUOUS" => set("candidates", candidates()),
+    match ErrorCode::parse(&diagnostic.code) {
+        Some(ErrorCode::SymbolNotFound) | Some(ErrorCode::E_NO_TARGET) => set("suggestions", candidates()),
+        Some(ErrorCode::AccessDenied) => set("publicAlternatives", candidates()),
+        Some(ErrorCode::AmbiguousSymbol) | Some(ErrorCode::E_AMBIGUOUS) => set("candidates", candidates()),
         // As the host words it: `42 % done`.
-        "Busy" => set("progress", diagnostic.found.as_deref().and_then(percent).unwrap_or(0).into()),
-        "InternalError" => set("traceId", diagnostic.found.clone().into()),
+        Some(ErrorCode::Busy) => set("progress", diagnostic.found.as_deref().and_then(percent).unwrap_or(0).into()),
+        Some(ErrorCode::InternalError) => set("traceId", diagnostic.found.clone().into()),
         // Where nothing tells the character, the whole is wrong.
-        "InvalidFilter" => set("position", diagnostic.place.as_ref().map_or(1, |place| place.column.max(1)).into()),
+        Some(ErrorCode::InvalidFilter) => set("position", diagnostic.place.as_ref().map_or(1, |place| place.column.max(1)).into()),
         _ => {}
     }
     value

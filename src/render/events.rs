@@ -2,6 +2,7 @@
 
 use crate::context::Failed;
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Phase, Worked};
 use std::fs::File;
@@ -45,7 +46,10 @@ impl EventLog {
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_WRITE", format!("the event log {} cannot be written: {error}", path.display()));
+    let why = Diagnostic::error(
+        ErrorCode::E_WRITE,
+        format!("the event log {} cannot be written: {error}", path.display()),
+    );
     Failed::new(Code::Io, why.hint("check the path, its permissions and the space on the disk"))
 }
 

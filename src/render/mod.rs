@@ -2,6 +2,7 @@
 
 pub mod builds;
 pub mod care;
+pub mod codes;
 mod critical;
 pub mod diagnostic;
 pub mod events;

@@ -10,6 +10,7 @@ use crate::context::Failed;
 use crate::exit::Code;
 use engine::build::session::Session;
 use engine::graph::NodeId;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Phase, Worked};
 use serde_json::{Value, json};
@@ -110,7 +111,10 @@ impl Trace {
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Failed {
-    let why = Diagnostic::error("E_WRITE", format!("the profile {} cannot be written: {error}", path.display()));
+    let why = Diagnostic::error(
+        ErrorCode::E_WRITE,
+        format!("the profile {} cannot be written: {error}", path.display()),
+    );
     Failed::new(Code::Io, why.hint("check the path, its permissions and the space on the disk"))
 }
 

@@ -2,6 +2,7 @@
 
 use super::{count, duration, printable};
 use crate::context::Context;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::Trouble;
 use serde_json::{Value, json};
@@ -102,7 +103,7 @@ pub fn moved(context: &Context, files: &[Moved], edits: &Edits, stale: usize, he
 pub fn busy(context: &Context) {
     let why = Diagnostic::new(
         Severity::Note,
-        "N_BUSY",
+        ErrorCode::N_BUSY,
         "another build of this checkout runs; nothing was built after this batch",
     );
     context.say(&[why]);
@@ -121,10 +122,10 @@ pub fn ahead(context: &Context, ran: usize, requests: usize, took: Duration) -> 
 /// Why nothing is heard, or that it is again.
 pub fn trouble(context: &Context, trouble: Option<&Trouble>) {
     let lost = |message: String, hint: &str| {
-        Diagnostic::warning("W_WATCH", format!("{message}; everything is looked at every 10 s instead")).hint(hint)
+        Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; everything is looked at every 10 s instead")).hint(hint)
     };
     let why = match trouble {
-        None => Diagnostic::new(Severity::Note, "N_WATCH", "changes are heard again"),
+        None => Diagnostic::new(Severity::Note, ErrorCode::N_WATCH, "changes are heard again"),
         Some(Trouble::Gone) => return,
         Some(Trouble::Limit { watched }) => lost(
             format!("the system lets this user watch no more folders (after {watched} of this workspace)"),

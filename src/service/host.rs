@@ -15,6 +15,7 @@ use crate::methods::{Answered, Effect, Entry, METHODS, find};
 use crate::render::diagnostic;
 use engine::build::watched::Moment;
 use engine::seams::producer::Cancel;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer};
 use serde_json::Value;
@@ -214,7 +215,7 @@ impl Host {
             context.close();
             let said = context.take_said();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
-            let moved = failed.iter().chain(&said).any(|why| why.code == "E_CHANGED");
+            let moved = failed.iter().chain(&said).any(|why| why.code == ErrorCode::E_CHANGED);
             if moved && tries > 0 && !cancel.is_cancelled() {
                 continue;
             }
@@ -295,16 +296,16 @@ impl Host {
     }
 
     fn busy(&self, holder: &str) -> Failed {
-        let why = Diagnostic::error("Busy", format!("'{holder}' is being answered"));
+        let why = Diagnostic::error(ErrorCode::Busy, format!("'{holder}' is being answered"));
         let found = format!("{} % done", self.load.percent().unwrap_or(0));
         Failed::new(Code::Busy, why.found(found).hint("ask again in a moment"))
     }
 
     /// That another process builds the checkout, as those are told it who ask the service.
     fn elsewhere(&self, mut failed: Failed) -> Failed {
-        for why in failed.diagnostics.iter_mut().filter(|why| why.code == "E_BUSY") {
+        for why in failed.diagnostics.iter_mut().filter(|why| why.code == ErrorCode::E_BUSY) {
             // How far another process has come is not known.
-            let busy = Diagnostic::error("Busy", why.message.as_str()).found("0 % done");
+            let busy = Diagnostic::error(ErrorCode::Busy, why.message.as_str()).found("0 % done");
             *why = busy.hint("ask again in a moment");
         }
         failed
@@ -320,8 +321,8 @@ impl Host {
             "a bug of cortex in '{method}', trace {trace}: {}",
             words.unwrap_or("no reason given")
         );
-        note_line!("{}", diagnostic::json(&Diagnostic::error("InternalError", why.as_str())));
-        let why = Diagnostic::error("InternalError", why).found(trace);
+        note_line!("{}", diagnostic::json(&Diagnostic::error(ErrorCode::InternalError, why.as_str())));
+        let why = Diagnostic::error(ErrorCode::InternalError, why).found(trace);
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }
 
@@ -364,7 +365,10 @@ impl Seat<'_> {
         };
         turn.take(self.method, patience, long, self.cancel)
             .map_err(|holder| match self.cancel.is_cancelled() {
-                true => Failed::new(Code::Interrupted, Diagnostic::error("E_CANCELLED", "the request was taken back")),
+                true => Failed::new(
+                    Code::Interrupted,
+                    Diagnostic::error(ErrorCode::E_CANCELLED, "the request was taken back"),
+                ),
                 false => self.host.busy(holder),
             })
     }

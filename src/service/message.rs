@@ -3,6 +3,7 @@
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::diagnostic;
+use engine::values::codes::ErrorCode;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -162,8 +163,8 @@ pub fn notification(method: &str, params: Value) -> Value {
 pub fn failed(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
     let data = fault(failed, said);
     let message = data["message"].as_str().unwrap_or("it failed").to_owned();
-    let code = match (failed.code, data["code"].as_str()) {
-        (_, Some("E_PARAM")) => code::PARAMS,
+    let code = match (failed.code, data["code"].as_str().and_then(ErrorCode::parse)) {
+        (_, Some(ErrorCode::E_PARAM)) => code::PARAMS,
         (Code::Busy, _) => code::BUSY,
         (Code::Internal, _) => code::INTERNAL,
         (Code::Interrupted | Code::Terminated | Code::HungUp, _) => code::CANCELLED,
@@ -179,7 +180,7 @@ pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -
     let first = all.iter().position(|one| one.severity == Severity::Error);
     let mut data = match first {
         Some(at) => diagnostic::json(all[at]),
-        None => json!({"severity": "error", "code": "E_FAILED", "message": "the method gave no answer"}),
+        None => json!({"severity": "error", "code": ErrorCode::E_FAILED.as_str(), "message": "the method gave no answer"}),
     };
     let others: Vec<Value> = (0..all.len())
         .filter(|at| Some(*at) != first)

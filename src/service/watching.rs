@@ -3,6 +3,7 @@
 use super::server::Stop;
 use crate::context::{Context, Failed};
 use crate::exit::Code;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::watch::{Socket, SocketError, Trouble, Watch, WatchError, Watcher};
 use std::sync::Arc;
@@ -53,7 +54,7 @@ fn start(context: &Context) -> Result<Option<Watch>, Failed> {
     };
     let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
     let watch = Watch::start(watcher, Some(socket), Box::new(|| {})).map_err(|error| {
-        let why = Diagnostic::error("E_WATCH", format!("the watch cannot begin: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot begin: {error}"));
         Failed::new(Code::Io, why)
     })?;
     Ok(Some(watch))

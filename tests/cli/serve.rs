@@ -503,4 +503,7 @@ fn the_reference_page_is_that_of_the_table() {
     let page = Bench::empty().run(&["dev", "methods"]);
     let written = include_str!("../../docs/methods.md");
     assert!(page.out == written, "write it anew: cortex dev methods > docs/methods.md");
+    let page = Bench::empty().run(&["dev", "errors"]);
+    let written = include_str!("../../docs/errors.md");
+    assert!(page.out == written, "write it anew: cortex dev errors > docs/errors.md");
 }

@@ -10,6 +10,7 @@ use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::store::Commit;
 use engine::store::corrections::{self, CorrectionRecord, Words};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -36,7 +37,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
             let names = record.words.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let message = format!("a person wrote {names} when it was called {key}; that came along");
             let hint = "read it again: 'cortex diff LABEL' shows what moved, 'cortex edit-output LABEL' changes it";
-            said.push(Diagnostic::warning("W_CORRECTED", message).label(&present).hint(hint));
+            said.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).label(&present).hint(hint));
         }
     }
     Ok(said)

@@ -5,6 +5,7 @@
 
 use crate::kill;
 use engine::files::exports::keep_out_of_git;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -63,14 +64,17 @@ pub fn trouble(what: &str, error: &io::Error, damaged: &str) -> Diagnostic {
     let message = format!("{what} cannot be read or written: {error}");
     let (code, hint) = match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (
-            "E_NO_SPACE",
+            ErrorCode::E_NO_SPACE,
             "make room on the disk and run the same command again; what was there before is intact".to_owned(),
         ),
         ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => (
-            "E_WRITE",
+            ErrorCode::E_WRITE,
             "see that .cortex may be read and written by you, and run the same command again; nothing was changed".to_owned(),
         ),
-        _ => ("E_WRITE", InTheWay::of(error).map_or_else(|| damaged.to_owned(), InTheWay::hint)),
+        _ => (
+            ErrorCode::E_WRITE,
+            InTheWay::of(error).map_or_else(|| damaged.to_owned(), InTheWay::hint),
+        ),
     };
     Diagnostic::error(code, message).hint(hint)
 }

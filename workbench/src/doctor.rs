@@ -9,6 +9,7 @@ use crate::trust::{foreign_owner, waiting};
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::session::Session;
 use engine::store::Inventory;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::command::Trust;
 use producers::csharp::deps::{Dependencies, dotnet};
@@ -87,7 +88,8 @@ fn case(said: &Diagnostic) -> String {
 
 /// Projects, references and what was not evaluated. There are `count` projects, and `resolved` references between them lead somewhere.
 pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> {
-    let (lost, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) = health.said.iter().partition(|said| said.code == "CS-PROJECT-REFERENCE");
+    let (lost, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
+        health.said.iter().partition(|said| said.code == ErrorCode::CS_PROJECT_REFERENCE);
     let all = resolved + lost.len();
     let projects = match count {
         0 => Finding::new("projects", Level::Note, "there are no projects: all files see each other")
@@ -138,20 +140,23 @@ pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchE
             }
         }
     }
-    let of = |code: &str| by_code.get(code).map_or(&[][..], Vec::as_slice);
+    let of = |code: ErrorCode| by_code.get(code.as_str()).map_or(&[][..], Vec::as_slice);
     let mut found = Vec::new();
-    let sdks: BTreeSet<&str> = of("CS-PROJECT-SDK").iter().filter_map(|said| said.found.as_deref()).collect();
+    let sdks: BTreeSet<&str> = of(ErrorCode::CS_PROJECT_SDK)
+        .iter()
+        .filter_map(|said| said.found.as_deref())
+        .collect();
     if !sdks.is_empty() {
         let names = sdks.into_iter().collect::<Vec<_>>().join(", ");
-        let count = plural(of("CS-PROJECT-SDK").len(), "project");
+        let count = plural(of(ErrorCode::CS_PROJECT_SDK).len(), "project");
         let what = format!("what these SDKs set is not seen, in {count}: {names}");
         found.push(
             Finding::new("sdks", Level::Note, what)
                 .mend("say what they set, if it matters: [producer.project] params.properties = { NAME = \"VALUE\" }"),
         );
     }
-    let about = |topic: &str, codes: &[&str], good: &str, mend: &str| {
-        let all: Vec<&Diagnostic> = codes.iter().flat_map(|code| of(code)).collect();
+    let about = |topic: &str, codes: &[ErrorCode], good: &str, mend: &str| {
+        let all: Vec<&Diagnostic> = codes.iter().flat_map(|code| of(*code)).collect();
         let Some(first) = all.first() else {
             return Finding::new(topic, Level::Good, good);
         };
@@ -161,13 +166,13 @@ pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchE
     };
     found.push(about(
         "files",
-        &["CS-LEFT-OUT"],
+        &[ErrorCode::CS_LEFT_OUT],
         "projects compile all files",
         "leave them out ([sources.csharp] exclude), or give them to a project: params.projects.\"PATH\" include",
     ));
     found.push(about(
         "duplicates",
-        &["CS-DECLARED-TWICE", "CS-SAME-SYMBOL"],
+        &[ErrorCode::CS_DECLARED_TWICE, ErrorCode::CS_SAME_SYMBOL],
         "no type is declared twice",
         "leave the copies out: [sources.csharp] exclude",
     ));

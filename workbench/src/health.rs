@@ -5,6 +5,7 @@
 
 use engine::build::session::Session;
 use engine::store::StoreError;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::label::unescape;
 use engine::values::table::Table;
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const PROJECTS: &str = "//index:projects";
 
 /// What says that a reference leads nowhere.
-const LOST: &str = "CS-PROJECT-REFERENCE";
+const LOST: ErrorCode = ErrorCode::CS_PROJECT_REFERENCE;
 
 /// How the projects of a workspace stand.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 use crate::checkout;
 use engine::store::Store;
 use engine::store::disk::{Claim, DiskStore};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ impl Hold {
         let same = self.disk.id().is_some_and(|own| own == id) || place.trim_end() == self.place.to_string();
         (!same).then(|| {
             let message = format!("the files in {OUT} were laid out from another store, {}", shown(&noted));
-            Diagnostic::warning("W_OTHER_STORE", message)
+            Diagnostic::warning(ErrorCode::W_OTHER_STORE, message)
                 .hint("use one store for one checkout (--store, CORTEX_STORE); files that differ are written anew, no other is touched")
         })
     }

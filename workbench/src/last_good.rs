@@ -9,6 +9,7 @@ use engine::build::session::Session;
 use engine::planning::symbol::{Resolution, resolve, resolve_inner};
 use engine::store::StoreError;
 use engine::store::records::HistoryRecord;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Place};
 use engine::values::digest::Digest;
 use engine::values::label::{escape, halves, unescape};
@@ -391,7 +392,7 @@ pub fn note(label: &str, files: &[&Place], retry: &str) -> Option<Diagnostic> {
         more => format!(" (and {} more)", more - 1),
     };
     let message = format!("{} does not parse{others}; this is what can be read of it now", first.file);
-    let note = Diagnostic::new(engine::values::diagnostic::Severity::Note, "N_NOT_WHOLE", message);
+    let note = Diagnostic::new(engine::values::diagnostic::Severity::Note, ErrorCode::N_NOT_WHOLE, message);
     let note = note.label(label).at(first.file.clone(), first.line, first.column);
     Some(note.hint(format!("`{retry}` shows the last version from before")))
 }

@@ -14,6 +14,7 @@ use engine::build::request::Request;
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
 use engine::store::disk::DiskOptions;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::Silent;
@@ -106,7 +107,7 @@ impl Library {
         }
         let [root] = report.roots.as_slice() else {
             let message = format!("this means {} targets, one can be given", report.roots.len());
-            return Err(refused(Diagnostic::error("E_SEVERAL", message)));
+            return Err(refused(Diagnostic::error(ErrorCode::E_SEVERAL, message)));
         };
         let output = root.output.zip(report.outputs.into_iter().next().flatten());
         let (digest, bytes) = output.ok_or(LibraryError::Refused(report.failures))?;
@@ -160,7 +161,7 @@ impl Library {
     /// # Errors
     /// When the query is wrong.
     pub fn query(&self, expr: &str) -> Result<Vec<String>> {
-        let query = parse(expr).map_err(|why| refused(Diagnostic::error("E_QUERY", why.message)))?;
+        let query = parse(expr).map_err(|why| refused(Diagnostic::error(ErrorCode::E_QUERY, why.message)))?;
         let (_workspace, mut session) = self.session(Access::Look)?;
         let answer = answer(&mut session, &query, false)?;
         if !answer.refused.is_empty() {
@@ -229,7 +230,7 @@ fn patterns(label: &str) -> Result<PatternSet> {
         let wrong = wrong.into_iter();
         LibraryError::Refused(
             wrong
-                .map(|(_, why)| Diagnostic::error("E_LABEL", why.message).found(label))
+                .map(|(_, why)| Diagnostic::error(ErrorCode::E_LABEL, why.message).found(label))
                 .collect(),
         )
     })

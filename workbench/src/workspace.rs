@@ -23,6 +23,7 @@ use engine::seams::world::World;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
 use engine::store::{Part, RowChange, Store, StoreError, ViewId};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::watch::ask::Asked;
@@ -197,7 +198,11 @@ impl Workspace {
                 .filter(|byte| **byte == b'\n')
                 .count()
                 + 1;
-            let why = Diagnostic::error("E_ENCODING", "the manifest is not UTF-8 text").at(MANIFEST, u32::try_from(line).unwrap_or(0), 0);
+            let why = Diagnostic::error(ErrorCode::E_ENCODING, "the manifest is not UTF-8 text").at(
+                MANIFEST,
+                u32::try_from(line).unwrap_or(0),
+                0,
+            );
             WorkbenchError::Manifest(vec![why.hint("save it as UTF-8")])
         })?;
         let packs = packs::read(&root)?;
@@ -451,14 +456,14 @@ impl Workspace {
         params: Vec<(String, serde_json::Value)>,
     ) -> Result<Result<Session, Vec<Diagnostic>>, WorkbenchError> {
         let Some(found) = session.rules.find(label) else {
-            let why = Diagnostic::error("E_PARAM", "no producer makes it, so it has no parameters").label(label);
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "no producer makes it, so it has no parameters").label(label);
             return Ok(Err(vec![why.hint("name a target that a rule makes")]));
         };
         let producer = session.rules.rule(found.rule).producer;
         let producer = &session.rules.manifest().producers[producer as usize];
         // Trust was given to the programs that the manifest names.
         if producer.uses == "command" {
-            let why = Diagnostic::error("E_PARAM", "parameters of a program are set in cortex.toml only").label(label);
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "parameters of a program are set in cortex.toml only").label(label);
             return Ok(Err(vec![why.hint("set them in cortex.toml, and trust it")]));
         }
         let text = match with_params(&self.text, &producer.name, params) {
@@ -543,7 +548,7 @@ fn load_texts(text: &str, packs: &str, registry: &Registry) -> Result<Loaded, Wo
 
 /// A manifest in which a producer has these parameters instead.
 fn with_params(text: &str, producer: &str, params: Vec<(String, serde_json::Value)>) -> Result<String, Box<Diagnostic>> {
-    let wrong = |what: String| Box::new(Diagnostic::error("E_PARAM", what));
+    let wrong = |what: String| Box::new(Diagnostic::error(ErrorCode::E_PARAM, what));
     let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?;
     let mut at = &mut table;
     for name in ["producer", producer, "params"] {

@@ -18,6 +18,7 @@ use crate::planning::rules::RuleIndex;
 use crate::seams::producer::Registry;
 use crate::store::records::ActionRecord;
 use crate::store::{Part, Store, StoreError, ViewId};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
@@ -103,7 +104,7 @@ impl Session {
         }
         let [id] = survey.meant.concat()[..] else {
             let count = survey.meant.iter().map(Vec::len).sum::<usize>();
-            let why = Diagnostic::error("E_SEVERAL", format!("this means {count} targets, one can be explained"));
+            let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("this means {count} targets, one can be explained"));
             return Ok(Err(vec![why.hint("name one label, with its ':target'")]));
         };
         let store = self.engine.store.clone();

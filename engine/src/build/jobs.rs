@@ -17,6 +17,7 @@ use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Pro
 use crate::seams::world::World;
 use crate::store::records::ActionRecord;
 use crate::store::{Flight, StoreError, ViewId};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces::{self, PieceError};
@@ -502,7 +503,10 @@ fn whole(output: Output) -> Result<Output, Failure> {
         let all = pieces::each_piece::<PieceError>(&root, |digest| Ok(output.parts.get(digest).cloned()), |_| {});
         if let Err(error) = all {
             let what = if tree::is_tree(&root) { "a tree" } else { "a table in pages" };
-            let why = Diagnostic::error("E_OUTPUT", format!("the output begins as {what} does and is none: {error}"));
+            let why = Diagnostic::error(
+                ErrorCode::E_OUTPUT,
+                format!("the output begins as {what} does and is none: {error}"),
+            );
             return Err(Failure::Permanent(Box::new(why.hint("begin it with something else"))));
         }
     }
@@ -515,7 +519,7 @@ pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send))
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message");
-    Diagnostic::error("E_INTERNAL", format!("the producer {producer} stopped at a bug"))
+    Diagnostic::error(ErrorCode::E_INTERNAL, format!("the producer {producer} stopped at a bug"))
         .found(words.chars().take(120).collect::<String>())
         .hint("report it with the input that leads there; other targets are not affected")
 }
@@ -550,12 +554,12 @@ fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>
                 Ok(Some(bytes))
             }
             Ok(_) => Err(Done::failed(Failure::Transient(Box::new(
-                Diagnostic::error("E_CHANGED", format!("{path} changed during the build"))
+                Diagnostic::error(ErrorCode::E_CHANGED, format!("{path} changed during the build"))
                     .at(&**path, 0, 0)
                     .hint("run the same command again"),
             )))),
             Err(error) => Err(Done::failed(Failure::Transient(Box::new(
-                Diagnostic::error("E_READ", error.to_string())
+                Diagnostic::error(ErrorCode::E_READ, error.to_string())
                     .at(&**path, 0, 0)
                     .hint("make the file readable or exclude it from its source set"),
             )))),

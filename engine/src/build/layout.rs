@@ -8,6 +8,7 @@ use crate::manifest::model::{OutSpec, Rule, SetSpec};
 use crate::manifest::template::{Piece, Vars};
 use crate::planning::expand;
 use crate::seams::world::{ExportOutcome, Exports, WorldError};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::Event;
@@ -105,7 +106,7 @@ impl Refusals {
                 1 => why.message.push_str("; so it is with 1 other file"),
                 _ => why.message.push_str(&format!("; so it is with {others} other files")),
             }
-            laid.no_space |= why.code == "E_NO_SPACE";
+            laid.no_space |= why.code == ErrorCode::E_NO_SPACE;
             laid.refused += 1 + others;
             laid.failures.push(why);
         }
@@ -308,7 +309,7 @@ impl Run<'_> {
     ) -> Result<Result<ExportOutcome, Refusal>, RunError> {
         let Place { path, exports } = *place;
         let Some(blob) = self.blob(id)? else {
-            return Ok(Err(Diagnostic::error("E_LAYOUT", "the output is nowhere to be found")
+            return Ok(Err(Diagnostic::error(ErrorCode::E_LAYOUT, "the output is nowhere to be found")
                 .label(label)
                 .hint("build it again")
                 .into()));
@@ -410,11 +411,11 @@ fn is_by_own_row(rule: &Rule, set: &SetSpec) -> bool {
 /// Every reason why a file is not there says what to do about it: the next build tries again.
 pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
     let (code, hint) = match error {
-        WorldError::Io { no_space: true, .. } => ("E_NO_SPACE", "make room on the disk and run the same command again"),
-        WorldError::Claimed { .. } => ("E_LAYOUT", "give one of the two rules another `out`"),
-        WorldError::Leaves { .. } => ("E_LAYOUT", "change the rule's `out`: paths stay below .cortex/out/"),
+        WorldError::Io { no_space: true, .. } => (ErrorCode::E_NO_SPACE, "make room on the disk and run the same command again"),
+        WorldError::Claimed { .. } => (ErrorCode::E_LAYOUT, "give one of the two rules another `out`"),
+        WorldError::Leaves { .. } => (ErrorCode::E_LAYOUT, "change the rule's `out`: paths stay below .cortex/out/"),
         _ => (
-            "E_LAYOUT",
+            ErrorCode::E_LAYOUT,
             "remove what stands there or mend its permissions, then run the same command again; the output itself is in the store",
         ),
     };
@@ -432,5 +433,6 @@ fn refused(error: &WorldError, label: &str) -> Refusal {
 }
 
 fn no_path(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::error("E_LAYOUT", message).hint("mend the rule's `out` in cortex.toml: each variable of its path must have one value")
+    Diagnostic::error(ErrorCode::E_LAYOUT, message)
+        .hint("mend the rule's `out` in cortex.toml: each variable of its path must have one value")
 }

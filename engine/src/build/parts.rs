@@ -7,6 +7,7 @@ use crate::seams::producer::{Failure, ProducerId};
 use crate::store::Commit;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{ActionRecord, Class, NewResult};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -107,7 +108,7 @@ impl Parts for FiledParts<'_> {
             ..Commit::default()
         };
         let stored = self.shared.blobs.store().commit(self.shared.view, commit);
-        stored.map_err(|error| Failure::Permanent(Box::new(Diagnostic::error("E_STORE_IO", error.to_string()))))?;
+        stored.map_err(|error| Failure::Permanent(Box::new(Diagnostic::error(ErrorCode::E_STORE_IO, error.to_string()))))?;
         self.add(|told| told.now.add(spent));
         Ok(())
     }

@@ -14,6 +14,7 @@ use super::run::{Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
 use crate::seams::producer::Cancel;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::event::Silent;
 use crate::values::label::Label;
@@ -197,7 +198,7 @@ impl Session {
             return Ok(Err(survey.refused.into_iter().chain(unknown).collect()));
         }
         let count = survey.meant.iter().map(Vec::len).sum::<usize>();
-        let why = Diagnostic::error("E_SEVERAL", format!("this means {count} targets, one can be {what}"));
+        let why = Diagnostic::error(ErrorCode::E_SEVERAL, format!("this means {count} targets, one can be {what}"));
         Ok(Err(vec![why.hint("name one label, with its ':target'")]))
     }
 
@@ -340,9 +341,9 @@ pub(super) fn node_state(
 impl Survey {
     fn sort(&mut self, errors: impl Iterator<Item = Diagnostic>, found: bool) {
         for error in errors {
-            match error.code.as_str() {
-                UNSET => self.unknown.push(error),
-                "E_NO_TARGET" if found => {}
+            match ErrorCode::parse(&error.code) {
+                Some(UNSET) => self.unknown.push(error),
+                Some(ErrorCode::E_NO_TARGET) if found => {}
                 _ => self.refused.push(error),
             }
         }

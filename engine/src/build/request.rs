@@ -12,6 +12,7 @@ use super::sharing::{Brought, Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
+use crate::values::codes::ErrorCode;
 
 use crate::manifest::compiled;
 use crate::seams::producer::Cancel;
@@ -358,7 +359,7 @@ impl Session {
             let (written, failures) = self.renew(&request.digest, &**exports, &laid.placed, (observer, cancel))?;
             report.written += written;
             report.not_laid_out += failures.len();
-            report.no_space |= failures.iter().any(|why| why.code == "E_NO_SPACE");
+            report.no_space |= failures.iter().any(|why| why.code == ErrorCode::E_NO_SPACE);
             report.failures.extend(failures);
         }
         Ok(committed.then_some(report))

@@ -1,6 +1,7 @@
 //! What stands although the store cannot be written: nothing had to be made, and what was found out on the way is found out again.
 
 use crate::store::StoreError;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, Severity};
 
 /// A note in place of an error of the store that costs nothing but time.
@@ -11,7 +12,7 @@ pub(super) fn excused(error: StoreError) -> Result<Diagnostic, StoreError> {
     let StoreError::Io { .. } = &error else { return Err(error) };
     let why = Diagnostic::new(
         Severity::Note,
-        "N_NOT_FILED",
+        ErrorCode::N_NOT_FILED,
         "the store cannot be written: what is found out of the sources is not kept",
     );
     let found = why.found(error.to_string());

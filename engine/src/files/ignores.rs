@@ -4,6 +4,7 @@
 //! `.gitignore` files, and `.git/info/exclude` below. Nothing outside the workspace is read. Line syntax is the `ignore` crate's,
 //! except that braces mean themselves, as they do in git.
 
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -95,7 +96,7 @@ fn parse(text: &[u8], file: &str, diagnostics: &mut Vec<Diagnostic>) -> Gitignor
     let mut warn = |line: usize, what: String| {
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         diagnostics.push(
-            Diagnostic::warning("W_IGNORE_RULE", what)
+            Diagnostic::warning(ErrorCode::W_IGNORE_RULE, what)
                 .at(file, line, 0)
                 .hint("correct the line, or remove it"),
         );

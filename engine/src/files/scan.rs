@@ -8,6 +8,7 @@ use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES,
 use super::packed::Entry;
 use super::read::{Hashed, Root, reason};
 use super::stamp::Stamp;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
@@ -55,7 +56,7 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
 }
 
 fn unreadable(path: &str, what: &str, errno: Errno) -> Diagnostic {
-    Diagnostic::warning("W_SOURCE_UNREADABLE", format!("{what} cannot be read: {}", reason(errno)))
+    Diagnostic::warning(ErrorCode::W_SOURCE_UNREADABLE, format!("{what} cannot be read: {}", reason(errno)))
         .at(path, 0, 0)
         .hint("make it readable, or exclude it from the source sets")
 }
@@ -63,7 +64,7 @@ fn unreadable(path: &str, what: &str, errno: Errno) -> Diagnostic {
 /// The diagnostic for a name that is not text, or not one line of it.
 pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
     Diagnostic::warning(
-        "W_SOURCE_NAME",
+        ErrorCode::W_SOURCE_NAME,
         "a file whose name is not UTF-8, or holds a line break, is left out",
     )
     .at(join(directory, name), 0, 0)
@@ -366,7 +367,7 @@ impl Scan<'_> {
             }
             Ok(Hashed::Moving(stamp, digest)) => {
                 diagnostics.push(
-                    Diagnostic::warning("W_SOURCE_MOVING", "a file keeps changing while it is read")
+                    Diagnostic::warning(ErrorCode::W_SOURCE_MOVING, "a file keeps changing while it is read")
                         .at(&path, 0, 0)
                         .hint("build again when whatever writes it has finished"),
                 );
@@ -391,7 +392,7 @@ impl Scan<'_> {
         let written = rustix::fs::readlinkat(&self.root.fd, path, Vec::new()).map(|target| target.to_string_lossy().into_owned());
         let written = written.unwrap_or_default();
         let refuse = |message: &str, hint: &str| {
-            Diagnostic::warning("W_SOURCE_LINK", message)
+            Diagnostic::warning(ErrorCode::W_SOURCE_LINK, message)
                 .at(path, 0, 0)
                 .found(written.clone())
                 .hint(hint)
@@ -458,7 +459,7 @@ pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) 
 
 fn oversize(path: &str) -> Diagnostic {
     Diagnostic::warning(
-        "W_IGNORE_RULE",
+        ErrorCode::W_IGNORE_RULE,
         format!("an ignore file of more than {MAX_RULES_LEN} bytes is not used"),
     )
     .at(path, 0, 0)
@@ -467,7 +468,7 @@ fn oversize(path: &str) -> Diagnostic {
 
 fn special(path: &str) -> Diagnostic {
     Diagnostic::warning(
-        "W_SOURCE_SPECIAL",
+        ErrorCode::W_SOURCE_SPECIAL,
         "neither a file nor a directory (a FIFO, socket or device): left out",
     )
     .at(path, 0, 0)

@@ -4,6 +4,7 @@
 //! once, are told in a ledger, and can be priced before they are made.
 
 use super::producer::Failure;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use minicbor::{Decode, Encode};
@@ -155,7 +156,7 @@ impl Failure {
             Self::Permanent(why) | Self::Transient(why) | Self::Limit(why) => rejected(*why),
             Self::Cancelled => rejected(
                 Diagnostic::error(
-                    "E_CANCELLED",
+                    ErrorCode::E_CANCELLED,
                     "it was stopped after an answer that cannot be used, before another came",
                 )
                 .hint("build again; 'cortex show --rejected LABEL' shows the answer"),

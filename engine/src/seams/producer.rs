@@ -5,6 +5,7 @@
 
 use super::fold::Fold;
 use super::paid::{Correction, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces;
@@ -301,12 +302,12 @@ pub enum Failure {
 impl Failure {
     /// A permanent failure of one sentence.
     pub fn permanent(message: impl Into<String>) -> Self {
-        Self::Permanent(Box::new(Diagnostic::error("E_PRODUCER", message)))
+        Self::Permanent(Box::new(Diagnostic::error(ErrorCode::E_PRODUCER, message)))
     }
 
     /// A transient failure of one sentence.
     pub fn transient(message: impl Into<String>) -> Self {
-        Self::Transient(Box::new(Diagnostic::error("E_PRODUCER", message)))
+        Self::Transient(Box::new(Diagnostic::error(ErrorCode::E_PRODUCER, message)))
     }
 }
 

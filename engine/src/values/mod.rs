@@ -1,5 +1,6 @@
 //! Plain values of the build domain: no disk, no clock, no state.
 
+pub mod codes;
 pub mod diagnostic;
 pub mod digest;
 pub mod event;

@@ -2,6 +2,7 @@
 //! refused: what a link means, or what a pipe holds, is not in the program's folder.
 
 use engine::seams::producer::Failure;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{DEEPEST, File, MOST};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, Stat};
@@ -160,7 +161,7 @@ fn open(folder: &OwnedFd, name: &str, flags: OFlags) -> rustix::io::Result<Owned
 }
 
 fn refused(path: &str, what: &str, hint: &str) -> Failure {
-    let why = Diagnostic::error("E_OUTPUT", format!("the output '{path}' {what}"));
+    let why = Diagnostic::error(ErrorCode::E_OUTPUT, format!("the output '{path}' {what}"));
     Failure::Permanent(Box::new(why.hint(hint)))
 }
 
@@ -189,7 +190,7 @@ fn missing_or(path: &str, error: Errno) -> Failure {
 }
 
 fn unreadable(path: &str, error: Errno) -> Failure {
-    let why = Diagnostic::error("E_OUTPUT", format!("the output '{path}' cannot be read: {error}"));
+    let why = Diagnostic::error(ErrorCode::E_OUTPUT, format!("the output '{path}' cannot be read: {error}"));
     Failure::Transient(Box::new(
         why.hint("see that the program leaves it as a plain file or folder; if it does, look at the disk"),
     ))

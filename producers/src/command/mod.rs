@@ -22,6 +22,7 @@ mod trust;
 mod unstarted;
 
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Sees};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use params::{Bounds, Wanted};
 use rustix::io::Errno;
@@ -117,12 +118,12 @@ impl Producer for CommandProducer {
         let said = String::from_utf8_lossy(&heard.stderr).into_owned();
         let said: String = said.trim().chars().take(2_000).collect();
         if !heard.status.success() {
-            let why = Diagnostic::error("E_COMMAND", format!("'{program}' failed: {}", heard.status));
+            let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{program}' failed: {}", heard.status));
             let why = if said.is_empty() { why } else { why.found(said) };
             return Err(Failure::Permanent(Box::new(why.hint(after(heard.status)))));
         }
         if let Some(what) = spoilt {
-            let why = Diagnostic::error("E_COMMAND", format!("'{program}' {what}"));
+            let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{program}' {what}"));
             let hint = "have it write to files and folders of other names: what it is given is to stay as it is";
             return Err(Failure::Permanent(Box::new(why.hint(hint))));
         }
@@ -131,7 +132,7 @@ impl Producer for CommandProducer {
         if !said.is_empty() {
             output
                 .diagnostics
-                .push(Diagnostic::warning("W_STDERR", format!("'{program}' wrote to standard error")).found(said));
+                .push(Diagnostic::warning(ErrorCode::W_STDERR, format!("'{program}' wrote to standard error")).found(said));
         }
         Ok(output)
     }
@@ -155,7 +156,7 @@ fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, F
         return Ok(Output::new(file.bytes.to_vec()));
     }
     Output::tree(&files).map_err(|error| {
-        let why = Diagnostic::error("E_OUTPUT", format!("what it made cannot be an output: {error}"));
+        let why = Diagnostic::error(ErrorCode::E_OUTPUT, format!("what it made cannot be an output: {error}"));
         Failure::Permanent(Box::new(why.hint("name its files otherwise")))
     })
 }
@@ -173,7 +174,11 @@ fn level(wanted: Wanted, folder: &Path) -> Result<Level, Failure> {
 }
 
 fn unavailable(why: String) -> Failure {
-    let error = Diagnostic::error("E_SANDBOX", "the sandbox that this program is to run in cannot be had here").found(why);
+    let error = Diagnostic::error(
+        ErrorCode::E_SANDBOX,
+        "the sandbox that this program is to run in cannot be had here",
+    )
+    .found(why);
     Failure::Permanent(Box::new(error.hint("allow user namespaces, or write sandbox = \"best-effort\"")))
 }
 
@@ -237,7 +242,7 @@ fn after(status: ExitStatus) -> &'static str {
 
 /// A failure of the disk, in or at the folder that a program runs in.
 fn io(what: &str, folder: &Path, error: &io::Error) -> Failure {
-    let why = Diagnostic::error("E_COMMAND", format!("{what}: {error}")).found(folder.display().to_string());
+    let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("{what}: {error}")).found(folder.display().to_string());
     let hint = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room in the folder for temporary files, or set TMPDIR to one that has some"

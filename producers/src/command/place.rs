@@ -3,6 +3,7 @@
 
 use super::scratch::flatten;
 use engine::seams::producer::Failure;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -117,7 +118,7 @@ fn cannot(below: &Path, why: &str) -> Failure {
         below.display()
     );
     let hint = "make that a folder that can be written and has room, or set TMPDIR to one";
-    Failure::Limit(Box::new(Diagnostic::error("E_TMPDIR", what).hint(hint)))
+    Failure::Limit(Box::new(Diagnostic::error(ErrorCode::E_TMPDIR, what).hint(hint)))
 }
 
 #[cfg(test)]

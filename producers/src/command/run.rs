@@ -4,6 +4,7 @@ use super::params::Bounds;
 use super::room;
 use super::unstarted::Attempt;
 use engine::seams::producer::{Cancel, Failure};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -39,24 +40,25 @@ pub(super) enum Stop {
 impl Stop {
     pub(super) fn failure(self, attempt: &Attempt<'_>) -> Failure {
         let program = attempt.program;
-        let permanent = |message: String, hint: &str| Failure::Permanent(Box::new(Diagnostic::error("E_COMMAND", message).hint(hint)));
+        let permanent =
+            |message: String, hint: &str| Failure::Permanent(Box::new(Diagnostic::error(ErrorCode::E_COMMAND, message).hint(hint)));
         match self {
             Self::Cancelled => Failure::Cancelled,
             Self::TimedOut => Failure::Transient(Box::new(
                 Diagnostic::error(
-                    "E_TIMEOUT",
+                    ErrorCode::E_TIMEOUT,
                     format!("'{program}' did not end within {} s", attempt.bounds.timeout.as_secs()),
                 )
                 .hint("give the producer a larger `timeout`"),
             )),
             Self::TooMuch(what, hint) => permanent(format!("'{program}' wrote {what}"), hint),
             Self::Broken(error) => Failure::Transient(Box::new(
-                Diagnostic::error("E_COMMAND", format!("what '{program}' says cannot be read: {error}")).hint("build again"),
+                Diagnostic::error(ErrorCode::E_COMMAND, format!("what '{program}' says cannot be read: {error}")).hint("build again"),
             )),
             Self::Ended(Ended::NotStarted(error)) => attempt.not_started(&error),
             Self::Ended(Ended::Refused(why)) => super::unavailable(why),
             Self::Ended(Ended::Lost(why)) => Failure::Transient(Box::new(
-                Diagnostic::error("E_COMMAND", format!("the process that confines '{program}' ended: {why}"))
+                Diagnostic::error(ErrorCode::E_COMMAND, format!("the process that confines '{program}' ended: {why}"))
                     .hint("something else ended it; build again"),
             )),
         }

@@ -4,6 +4,7 @@
 use super::find::{find, path};
 use super::unstarted::runs;
 use engine::seams::producer::{Failure, Params};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use serde_json::Value;
@@ -74,7 +75,7 @@ pub(super) fn check(params: &Params) -> Result<(), Failure> {
 }
 
 fn told(name: &str, what: &str, hint: &str) -> Diagnostic {
-    Diagnostic::error("E_TOOL", format!("the tool '{name}' {what}")).hint(hint)
+    Diagnostic::error(ErrorCode::E_TOOL, format!("the tool '{name}' {what}")).hint(hint)
 }
 
 fn failed(why: Diagnostic) -> Failure {

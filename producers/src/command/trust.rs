@@ -1,6 +1,7 @@
 //! Whether a program of a workspace may be run at all, or a key be sent where it says: someone has to have looked at it.
 
 use engine::seams::producer::{Failure, Params};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use serde_json::Value;
@@ -67,7 +68,7 @@ pub fn run(argv: &[impl AsRef<str>]) -> Params {
 /// What is told where a program is not run or a key not sent; once for all of them.
 pub(crate) fn untrusted() -> Failure {
     let why = Diagnostic::error(
-        "E_UNTRUSTED",
+        ErrorCode::E_UNTRUSTED,
         "what this workspace runs, and where it sends keys, waits until someone has looked at it",
     );
     let hint = "`cortex trust --list` shows it, `cortex trust` allows it";

@@ -3,6 +3,7 @@
 use super::find::path;
 use super::params::Bounds;
 use engine::seams::producer::Failure;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -26,7 +27,7 @@ impl Attempt<'_> {
     /// What stood in the way, and what to do about it.
     pub(super) fn not_started(&self, error: &io::Error) -> Failure {
         let (what, hint) = self.reason(error);
-        let why = Diagnostic::error("E_COMMAND", format!("'{}' cannot be started: {what}", self.program));
+        let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{}' cannot be started: {what}", self.program));
         let why = match &self.file {
             None => why.found(format!("PATH={}", path())),
             Some(_) => why,

@@ -1,6 +1,7 @@
 //! What `//index:types` says of types that are declared more than once: one message for all of a kind, with the folder that most copies lie in
 //! and what leaves it out.
 
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,9 +44,9 @@ pub fn summaries(duplicates: &[Duplicate<'_>]) -> Vec<Diagnostic> {
 
 fn summary(kind: Kind, all: &[&Duplicate<'_>]) -> Diagnostic {
     let (code, severity) = match kind {
-        Kind::Apart => ("CS-SAME-SYMBOL", Severity::Note),
-        Kind::Merged => ("CS-DECLARED-TWICE", Severity::Warning),
-        Kind::MergedLoose => ("CS-DECLARED-TWICE", Severity::Note),
+        Kind::Apart => (ErrorCode::CS_SAME_SYMBOL, Severity::Note),
+        Kind::Merged => (ErrorCode::CS_DECLARED_TWICE, Severity::Warning),
+        Kind::MergedLoose => (ErrorCode::CS_DECLARED_TWICE, Severity::Note),
     };
     if let [one] = all {
         return Diagnostic::new(severity, code, one.message.clone()).candidates(one.candidates.clone());

@@ -13,6 +13,7 @@ use super::mentions::join_path;
 use super::model::TypeKind;
 use super::names::{self, Names};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::table::write_table;
 use rayon::prelude::*;
@@ -202,7 +203,7 @@ fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnosti
     let widened = ids.iter().filter(|id| id.widened).count();
     if widened > 0 {
         let message = format!("{widened} type identifiers met and were made longer");
-        diagnostics.push(Diagnostic::new(Severity::Note, "CS-ID-WIDENED", message).hint("see //index:conflicts"));
+        diagnostics.push(Diagnostic::new(Severity::Note, ErrorCode::CS_ID_WIDENED, message).hint("see //index:conflicts"));
     }
     keys.into_iter()
         .zip(found)

@@ -11,6 +11,7 @@ use super::render::doc;
 use super::types::json;
 use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,7 +82,9 @@ impl Producer for Variants {
         let mut output = Output::new(json(&uncompiled));
         if !complete {
             let message = format!("the file was read under {MOST_SETS} sets of symbols only; it has more");
-            output.diagnostics.push(Diagnostic::new(Severity::Note, "CS-VARIANTS", message));
+            output
+                .diagnostics
+                .push(Diagnostic::new(Severity::Note, ErrorCode::CS_VARIANTS, message));
         }
         Ok(output)
     }

@@ -9,6 +9,7 @@ pub mod relevance;
 
 use answer::Shown;
 pub use answer::{Evidence, Findings};
+use engine::values::codes::ErrorCode;
 
 use crate::llm::model::{self, EXTRACTIVE};
 use crate::llm::{About, Ask, Part, Question, Role, Turn};
@@ -166,7 +167,7 @@ impl Producer for Investigate {
                 let message = format!("the model's answer cannot be used: {why}");
                 let hint = "ask again, or a larger model; `cortex show --rejected LABEL` shows the answer";
                 return Err(Failure::Rejected(Box::new(Rejected {
-                    why: Diagnostic::error("E_ANSWER", message).hint(hint),
+                    why: Diagnostic::error(ErrorCode::E_ANSWER, message).hint(hint),
                     raw: answer.text.into_bytes(),
                     spent,
                 })));

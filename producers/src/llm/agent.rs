@@ -9,6 +9,7 @@ use super::reply::Reply;
 use super::runtime::{Asked, Vain};
 use super::{Answer, Count, Question, Turn};
 use engine::seams::producer::Failure;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
@@ -79,7 +80,7 @@ impl Agents {
                 "model '{}' is an agent, and agents are asked about targets of the graph only",
                 asked.reach.label
             );
-            let why = Diagnostic::error("E_AGENT", message);
+            let why = Diagnostic::error(ErrorCode::E_AGENT, message);
             return Err(Failure::Permanent(Box::new(
                 why.hint("let params.model of this producer be another model"),
             )));
@@ -150,6 +151,6 @@ fn id(question: &Question<'_>, turns: &[Turn]) -> String {
 fn disk(error: &std::io::Error) -> Failure {
     let message = format!("the notes of questions for agents in .cortex/work cannot be used: {error}");
     Failure::Transient(Box::new(
-        Diagnostic::error("E_WORK", message).hint("look at the folder's rights and the disk"),
+        Diagnostic::error(ErrorCode::E_WORK, message).hint("look at the folder's rights and the disk"),
     ))
 }

@@ -12,6 +12,7 @@ use super::shelf::{Batch, Kept, Note, Shelf};
 use super::trouble::Trouble;
 use super::{Answer, Turn, anthropic, batch_wire, openai};
 use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
 use serde_json::Value;
@@ -220,7 +221,7 @@ impl Batches {
                     let Some(why) = why else { continue };
                     let remote = batch.note.remote.as_deref().unwrap_or_default();
                     let message = format!("the batch '{remote}' of model '{}' failed", asked.reach.label);
-                    let why = Diagnostic::error("E_BATCH", message).found(access.secrets.shown(&why));
+                    let why = Diagnostic::error(ErrorCode::E_BATCH, message).found(access.secrets.shown(&why));
                     let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
                     complaint.get_or_insert_with(|| why.clone().hint(hint));
                     let ids = batch.note.items.keys().cloned();
@@ -418,6 +419,6 @@ fn now(runtime: &Runtime) -> u64 {
 fn disk(what: &str, error: &std::io::Error) -> Failure {
     let message = format!("the notes of pending batches in .cortex/batches {what}: {error}");
     Failure::Transient(Box::new(
-        Diagnostic::error("E_BATCH", message).hint("look at the folder's rights and the disk"),
+        Diagnostic::error(ErrorCode::E_BATCH, message).hint("look at the folder's rights and the disk"),
     ))
 }

@@ -7,6 +7,7 @@ use super::runtime::Runtime;
 use super::trouble::{Called, Trouble};
 use super::world::LOOK_UP;
 use engine::seams::producer::{Cancel, Failure};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
 
@@ -115,5 +116,7 @@ impl Runtime {
 fn not_asked(called: &Called<'_>, open: &Open) -> Diagnostic {
     let message = format!("{} is not asked now, because too many calls in a row failed", called.shown());
     let hint = format!("see that {} runs, then build again", called.shown());
-    Diagnostic::error("E_CIRCUIT", message).found(open.cause.clone()).hint(hint)
+    Diagnostic::error(ErrorCode::E_CIRCUIT, message)
+        .found(open.cause.clone())
+        .hint(hint)
 }

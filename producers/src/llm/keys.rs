@@ -5,6 +5,7 @@ use super::secret::{Secret, Secrets, expand};
 use super::settings::{Api, Reach};
 use super::world::World;
 use engine::seams::producer::{Cancel, Failure};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,5 +129,5 @@ fn fit(key: &str, whence: &str) -> Result<Secret, Failure> {
 }
 
 fn key_error(message: String, hint: String) -> Failure {
-    Failure::Limit(Box::new(Diagnostic::error("E_KEY", message).hint(hint)))
+    Failure::Limit(Box::new(Diagnostic::error(ErrorCode::E_KEY, message).hint(hint)))
 }

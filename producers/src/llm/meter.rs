@@ -2,6 +2,7 @@
 
 use super::price::money;
 use engine::seams::producer::{Cancel, Failure};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -163,6 +164,6 @@ impl Limit {
             ),
         };
         let hint = format!("raise {flag} or leave it out; what is done stays done");
-        Failure::Limit(Box::new(Diagnostic::error("E_LIMIT", message).hint(hint)))
+        Failure::Limit(Box::new(Diagnostic::error(ErrorCode::E_LIMIT, message).hint(hint)))
     }
 }

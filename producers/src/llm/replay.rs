@@ -8,6 +8,7 @@ use super::reply::{Reply, Usage};
 use super::settings::Model;
 use super::{Question, Role, Turn};
 use engine::seams::producer::Failure;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
@@ -111,7 +112,7 @@ impl Recordings {
             lines.find(|line| line.contains.iter().all(is_said))
         };
         let Some(line) = recorded.or_else(by_hand) else {
-            let why = Diagnostic::error("E_REPLAY", format!("{recording} has no answer to this question"))
+            let why = Diagnostic::error(ErrorCode::E_REPLAY, format!("{recording} has no answer to this question"))
                 .found(digest)
                 .hint(format!(
                     "record one: set record = \"{recording}\" on a real model and build with that once"
@@ -169,8 +170,11 @@ impl Recordings {
                 file.write_all(text.as_bytes())
             });
         written.err().map(|error| {
-            Diagnostic::warning("W_RECORD", format!("the answer could not be recorded in {record}: {error}"))
-                .hint("look at the folder's rights and the disk; the answer itself is kept")
+            Diagnostic::warning(
+                ErrorCode::W_RECORD,
+                format!("the answer could not be recorded in {record}: {error}"),
+            )
+            .hint("look at the folder's rights and the disk; the answer itself is kept")
         })
     }
 
@@ -188,7 +192,7 @@ impl Recordings {
 fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
     let wrong = |why: Diagnostic| Failure::Limit(Box::new(why));
     let unreadable = |why: String| {
-        let why = Diagnostic::error("E_REPLAY", format!("{shown} cannot be read: {why}"));
+        let why = Diagnostic::error(ErrorCode::E_REPLAY, format!("{shown} cannot be read: {why}"));
         wrong(why.hint("'recording' of a model is a file of JSON lines in the workspace"))
     };
     let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
@@ -213,7 +217,7 @@ fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
             continue;
         }
         let line = read.map_err(|error| {
-            let why = Diagnostic::error("E_REPLAY", format!("this line is no recorded answer: {error}")).at(shown, number, 0);
+            let why = Diagnostic::error(ErrorCode::E_REPLAY, format!("this line is no recorded answer: {error}")).at(shown, number, 0);
             wrong(why.hint("a line is {\"digest\": …, \"text\": …}, or {\"contains\": [\"…\"], \"text\": …} when written by hand"))
         })?;
         if !line.digest.is_empty() {
@@ -230,7 +234,7 @@ fn load(path: &Path, shown: &str) -> Result<Recording, Failure> {
             1 => "this line is torn and was left out".to_owned(),
             number => format!("{number} lines are torn and were left out, this one first"),
         };
-        let why = Diagnostic::warning("W_REPLAY", message).at(shown, first, 0);
+        let why = Diagnostic::warning(ErrorCode::W_REPLAY, message).at(shown, first, 0);
         let why = why.hint("delete it, and record its answer again if it is missed");
         recording.torn = Mutex::new(Some(why));
     }
@@ -256,7 +260,7 @@ fn within(root: &Path, path: &str) -> Result<PathBuf, Failure> {
             .components()
             .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
     {
-        let why = Diagnostic::error("E_REPLAY", "a recording is a file in the workspace").found(path);
+        let why = Diagnostic::error(ErrorCode::E_REPLAY, "a recording is a file in the workspace").found(path);
         return Err(Failure::Permanent(Box::new(
             why.hint("write a path relative to the workspace, without '..'"),
         )));

@@ -20,6 +20,7 @@ use super::{Answer, Ask, Count, Question, Role, Turn};
 use crate::command::{self, Trust};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Cancel, Failure, Params};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::ActionKey;
 use serde_json::Value;
@@ -111,7 +112,7 @@ impl<'a> Budget<'a> {
 
 fn budget_used_up() -> Diagnostic {
     let message = "the answer is longer than it was asked to be, and what the limits of this build allow is used up";
-    Diagnostic::error("E_LIMIT", message).hint("raise the limit, or see that the server keeps to max_tokens")
+    Diagnostic::error(ErrorCode::E_LIMIT, message).hint("raise the limit, or see that the server keeps to max_tokens")
 }
 
 impl Runtime {
@@ -191,7 +192,7 @@ impl Runtime {
         let sends = !matches!(asked.model.api, Api::Replay | Api::Agent);
         if self.limits.offline && sends {
             let why = Diagnostic::error(
-                "E_OFFLINE",
+                ErrorCode::E_OFFLINE,
                 format!("model '{label}' is not asked, because --offline sends nothing anywhere"),
             );
             let hint = "leave out --offline, or let params.model be \"extractive\" or a model with api = \"replay\"";
@@ -199,7 +200,7 @@ impl Runtime {
         }
         if self.limits.max_cost_micros.is_some() && asked.price.is_none() && sends {
             let why = Diagnostic::error(
-                "E_PRICE",
+                ErrorCode::E_PRICE,
                 format!("--max-cost cannot be kept, because model '{label}' has no price"),
             );
             let hint = format!("write price = {{ input = …, output = … }} (for a million tokens) in [model.{label}], or use --max-tokens");
@@ -324,7 +325,7 @@ impl Ask for Runtime {
             return Err(Failure::Cancelled);
         }
         let Some(model) = Model::of(question.model) else {
-            let why = Diagnostic::error("E_MODEL", "this model answers no questions");
+            let why = Diagnostic::error(ErrorCode::E_MODEL, "this model answers no questions");
             return Err(Failure::Permanent(Box::new(
                 why.hint("set params.model to a [model.NAME] of the manifest"),
             )));
@@ -423,7 +424,7 @@ impl Asked<'_> {
         let mut remarks = Vec::new();
         if reply.mended {
             remarks.push(Diagnostic::warning(
-                "W_ENCODING",
+                ErrorCode::W_ENCODING,
                 "the answer held bytes that are no text; they were replaced by '\u{fffd}'",
             ));
         }
@@ -478,7 +479,7 @@ fn as_text(question: &Question<'_>) -> String {
 fn program_failure(asked: &Asked<'_>, stop: &program::Stop) -> Failure {
     let program = asked.model.command.first().copied().unwrap_or_default();
     let message = format!("'{program}' of model '{}' gave no answer: {}", asked.reach.label, stop.kind());
-    let why = |hint: &str| Box::new(Diagnostic::error("E_COMMAND", &message).hint(hint));
+    let why = |hint: &str| Box::new(Diagnostic::error(ErrorCode::E_COMMAND, &message).hint(hint));
     match stop {
         program::Stop::Cancelled => Failure::Cancelled,
         program::Stop::TimedOut => Failure::Transient(why("raise timeout_seconds of the model, or look at why it waits")),

@@ -7,6 +7,7 @@ use super::secret::Secrets;
 use super::settings::Reach;
 use super::world::World;
 use engine::seams::producer::{Cancel, Failure};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ impl Called<'_> {
         format!("model '{}' at {}", self.reach.label, self.secrets.scrub(host(self.reach.base_url)))
     }
 
-    fn error(&self, code: &str, message: String, found: &str, hint: &str) -> Box<Diagnostic> {
+    fn error(&self, code: ErrorCode, message: String, found: &str, hint: &str) -> Box<Diagnostic> {
         let why = Diagnostic::error(code, message).hint(hint);
         let found = self.secrets.shown(found);
         Box::new(if found.is_empty() { why } else { why.found(found) })
@@ -60,7 +61,7 @@ impl Called<'_> {
 
     fn transient(&self, message: String, found: &str, hint: &str) -> Trouble {
         Trouble::Transient {
-            why: self.error("E_PROVIDER", message, found, hint),
+            why: self.error(ErrorCode::E_PROVIDER, message, found, hint),
             floor: None,
             busy: false,
         }
@@ -80,7 +81,7 @@ impl Called<'_> {
                 "raise timeout_seconds of the model, or try again",
             ),
             Broken::Unfit(why) => Trouble::Shut(self.error(
-                "E_PROVIDER",
+                ErrorCode::E_PROVIDER,
                 format!("{} cannot be called", self.shown()),
                 &why,
                 "look at base_url and headers of the model, and at its key",
@@ -105,7 +106,7 @@ impl Called<'_> {
     /// A page for people came.
     pub(super) fn page(&self) -> Trouble {
         Trouble::Permanent(self.error(
-            "E_PROVIDER",
+            ErrorCode::E_PROVIDER,
             format!("{} answered with a web page", self.shown()),
             "",
             "base_url must lead to a language model's interface, often with /v1 at its end, past pages to log in at",
@@ -115,7 +116,7 @@ impl Called<'_> {
     /// More came than any answer has.
     pub(super) fn endless(&self, bytes: usize) -> Trouble {
         Trouble::Permanent(self.error(
-            "E_PROVIDER",
+            ErrorCode::E_PROVIDER,
             format!("{} sent more than {bytes} bytes without coming to an end", self.shown()),
             "",
             "see that base_url leads to a language model's server",
@@ -137,7 +138,7 @@ impl Called<'_> {
                 "{} leads elsewhere, and a key is sent nowhere but to the address in the manifest",
                 self.shown()
             );
-            return Trouble::Shut(self.error("E_PROVIDER", message, &location, "write the new address as base_url"));
+            return Trouble::Shut(self.error(ErrorCode::E_PROVIDER, message, &location, "write the new address as base_url"));
         }
         self.complaint(&Complaint::of(response.status, &body), after)
     }
@@ -153,35 +154,37 @@ impl Called<'_> {
             0 => format!("{} answered what cannot be read", self.shown()),
             status => format!("{} answered {status}", self.shown()),
         };
-        let error = |code: &str, hint: &str| self.error(code, answered.clone(), &found, hint);
-        let permanent = |code: &str, hint: &str| Trouble::Permanent(error(code, hint));
+        let error = |code: ErrorCode, hint: &str| self.error(code, answered.clone(), &found, hint);
+        let permanent = |code: ErrorCode, hint: &str| Trouble::Permanent(error(code, hint));
         match (status, complaint.kind.as_str()) {
             (_, kind) if kind.contains("insufficient_quota") => {
-                Trouble::Shut(error("E_QUOTA", "add credit to the account of this key, then build again"))
+                Trouble::Shut(error(ErrorCode::E_QUOTA, "add credit to the account of this key, then build again"))
             }
             (400, "content_filter" | "refusal") => Trouble::Refused(self.error(
-                "E_REFUSED",
+                ErrorCode::E_REFUSED,
                 format!("{} refused to answer", self.shown()),
                 &complaint.message,
                 "build again, or choose another model",
             )),
-            (0, "no_choices" | "no_content") => permanent("E_PROVIDER", "see that base_url leads to a server that speaks this 'api'"),
-            (401, _) => Trouble::Shut(error("E_KEY", &self.key_hint())),
+            (0, "no_choices" | "no_content") => {
+                permanent(ErrorCode::E_PROVIDER, "see that base_url leads to a server that speaks this 'api'")
+            }
+            (401, _) => Trouble::Shut(error(ErrorCode::E_KEY, &self.key_hint())),
             // Gateways also refuse single questions with this.
-            (403, _) => permanent("E_KEY", &self.key_hint()),
+            (403, _) => permanent(ErrorCode::E_KEY, &self.key_hint()),
             (404, _) => Trouble::Absent(self.error(
-                "E_PROVIDER",
+                ErrorCode::E_PROVIDER,
                 answered,
                 &found,
                 &format!("see that base_url is right and that the server has a model '{}'", self.name),
             )),
             (0 | 408 | 425 | 429 | 500..=599, _) => Trouble::Transient {
-                why: self.error("E_PROVIDER", answered, &found, "wait a little and build again"),
+                why: self.error(ErrorCode::E_PROVIDER, answered, &found, "wait a little and build again"),
                 floor: after,
                 busy: status == 429,
             },
             _ => permanent(
-                "E_PROVIDER",
+                ErrorCode::E_PROVIDER,
                 "the request was refused as it is: look at name, params and headers of the model",
             ),
         }
@@ -196,7 +199,7 @@ impl Called<'_> {
         };
         let hint = "set context_tokens of the model to what its server allows, lower max_tokens, or choose a model with a longer context";
         self.error(
-            "E_CONTEXT",
+            ErrorCode::E_CONTEXT,
             format!("the question is too long for {}{numbers}", self.shown()),
             found,
             hint,

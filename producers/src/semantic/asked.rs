@@ -17,6 +17,7 @@ use super::wishes::Wishes;
 use crate::llm::Ask;
 use engine::seams::paid::Notes;
 use engine::seams::producer::{Failure, Inputs, Output};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use std::collections::BTreeMap;
 
@@ -66,7 +67,8 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         let left_out = shrink::name(step);
         notes.insert("left_out".to_owned(), left_out.to_owned());
         let message = format!("the prompt did not fit into the model's context; it was asked without {left_out}");
-        diagnostics.push(Diagnostic::warning("W_CONTEXT", message).hint("raise context_tokens of the model, or use a model with more"));
+        diagnostics
+            .push(Diagnostic::warning(ErrorCode::W_CONTEXT, message).hint("raise context_tokens of the model, or use a model with more"));
     }
     Ok(Output {
         diagnostics,
@@ -110,7 +112,7 @@ fn finish(
                 "{dropped} of {} pieces of evidence named nothing in the code and were dropped",
                 kept + dropped
             );
-            diagnostics.push(Diagnostic::new(Severity::Note, "N_EVIDENCE", message));
+            diagnostics.push(Diagnostic::new(Severity::Note, ErrorCode::N_EVIDENCE, message));
         }
     }
     if let Some(base) = base {
@@ -187,7 +189,7 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
                 "it is back with params.generated = true",
             ),
         };
-        diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint(hint));
+        diagnostics.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).hint(hint));
     }
     Output {
         diagnostics,

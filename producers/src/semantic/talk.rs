@@ -17,6 +17,7 @@ use super::wishes::Wishes;
 use crate::llm::{About, Answer, Ask, Question, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
@@ -127,7 +128,7 @@ impl<'a> Talk<'a> {
         self.asked += 1;
         let answer = self.ask.ask(&question, self.inputs.cancel).map_err(|failure| {
             if let Failure::Permanent(told) = &failure
-                && told.code == "E_CONTEXT"
+                && told.code == ErrorCode::E_CONTEXT
             {
                 self.room().refused(&prompt::text(turns), types, told);
             }
@@ -142,7 +143,7 @@ impl<'a> Talk<'a> {
     /// A failure after answers that cost something: it carries what they cost. That there is no room leads to a smaller question, so it stays.
     fn in_vain(&self, failure: Failure) -> Failure {
         match &failure {
-            Failure::Permanent(why) if why.code == "E_CONTEXT" => failure,
+            Failure::Permanent(why) if why.code == ErrorCode::E_CONTEXT => failure,
             _ => failure.after(self.in_vain_so_far().as_ref(), &self.raw),
         }
     }
@@ -213,7 +214,9 @@ impl<'a> Talk<'a> {
             )
         };
         let hint = "use a model with more context_tokens, or a smaller max_tokens of the producer";
-        Err(Failure::Permanent(Box::new(Diagnostic::error("E_CONTEXT", message).hint(hint))))
+        Err(Failure::Permanent(Box::new(
+            Diagnostic::error(ErrorCode::E_CONTEXT, message).hint(hint),
+        )))
     }
 
     /// Asks for a whole answer, in parts when it does not fit otherwise.
@@ -233,7 +236,7 @@ impl<'a> Talk<'a> {
             } {
                 Ok(summaries) => made.summaries.extend(summaries),
                 // The model has less room than it was thought to have.
-                Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
+                Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => {
                     let parts = self.parts(&part.heads, &part.whole, part.step + 1);
                     let mut parts = parts.map_err(|_| lost(Failure::Permanent(told), self))?;
                     parts.reverse();
@@ -284,7 +287,7 @@ impl<'a> Talk<'a> {
         )?;
         self.check(&again, &about).map_err(|faults| {
             let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
-            let why = Diagnostic::error("E_ANSWER", "the model's answer is no summary, nor is its second one")
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, "the model's answer is no summary, nor is its second one")
                 .found(super::slots::cut(&shown.join("; "), 400))
                 .hint("'cortex show --rejected LABEL' shows the answer; try another model, a larger max_tokens, or a clearer template");
             self.rejected(why)
@@ -316,7 +319,7 @@ impl<'a> Talk<'a> {
         }
         (self.why, self.patch) = (why.clone(), true);
         let answer = match self.question(&turns, material.heads.len(), &[]) {
-            Err(Failure::Permanent(told)) if told.code == "E_CONTEXT" => {
+            Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => {
                 return Ok(Err("the patch does not fit into the model's context".to_owned()));
             }
             answer => answer?,

@@ -5,6 +5,7 @@
 //! text can be a variable.
 
 use engine::seams::producer::Failure;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use std::collections::BTreeMap;
@@ -200,7 +201,7 @@ fn line_of(bytes: &[u8], at: usize) -> u32 {
 }
 
 fn wrong(path: &str, line: u32, column: u32, message: &str, found: Option<&str>, hint: &str) -> Failure {
-    let mut diagnostic = Diagnostic::error("E_TEMPLATE", message).at(path, line, column).hint(hint);
+    let mut diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, message).at(path, line, column).hint(hint);
     diagnostic.found = found.map(str::to_owned);
     Failure::Permanent(Box::new(diagnostic))
 }

@@ -6,6 +6,7 @@ use super::document::{self, Head};
 use super::wishes::Section;
 use engine::seams::paid::Notes;
 use engine::seams::producer::Inputs;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +82,7 @@ impl Theirs {
     /// Notes which sections a person wrote, and says what a reader should know: that the code moved since (`moved`), and what did not stay.
     pub(super) fn tell(&self, moved: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
         let list = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let mut warn = |message: String, hint: &str| diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint(hint));
+        let mut warn = |message: String, hint: &str| diagnostics.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).hint(hint));
         if !self.is_empty() {
             notes.insert(NOTE.to_owned(), self.names.iter().map(String::as_str).collect::<Vec<_>>().join(","));
             if moved {

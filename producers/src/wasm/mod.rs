@@ -10,6 +10,7 @@ mod host;
 mod tests;
 
 use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::quantity;
@@ -107,7 +108,7 @@ impl Producer for WasmProducer {
                 diagnostics: host
                     .warnings
                     .into_iter()
-                    .map(|said| Diagnostic::warning("W_MODULE", said))
+                    .map(|said| Diagnostic::warning(ErrorCode::W_MODULE, said))
                     .collect(),
                 ..Output::new(host.output)
             }),
@@ -137,7 +138,7 @@ impl WasmProducer {
             return Ok(module.clone());
         }
         let module = Module::new(engine, bytes).map_err(|error| {
-            let why = Diagnostic::error("E_MODULE", "its input 'module' is no WebAssembly module").found(error.to_string());
+            let why = Diagnostic::error(ErrorCode::E_MODULE, "its input 'module' is no WebAssembly module").found(error.to_string());
             Failure::Permanent(Box::new(why.hint("compile it for wasm32-unknown-unknown")))
         })?;
         *last = Some((digest, module.clone()));
@@ -178,7 +179,7 @@ fn bytes(text: &Value) -> Option<u64> {
 }
 
 fn told(stop: &Stop) -> Failure {
-    let why = Diagnostic::error("E_MODULE", stop.to_string());
+    let why = Diagnostic::error(ErrorCode::E_MODULE, stop.to_string());
     Failure::Permanent(Box::new(match stop {
         Stop::Failed(_) => why,
         Stop::Fuel => why.hint("give it more with `params.fuel`, if it is not caught in a loop"),
@@ -201,6 +202,6 @@ fn trapped(error: &wasmi::Error) -> Failure {
             "it must export `memory` and a function `run` without parameters and results",
         ),
     };
-    let why = Diagnostic::error("E_MODULE", what).found(error.to_string());
+    let why = Diagnostic::error(ErrorCode::E_MODULE, what).found(error.to_string());
     Failure::Permanent(Box::new(why.hint(hint)))
 }

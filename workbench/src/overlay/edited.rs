@@ -9,6 +9,7 @@ use crate::edit::noticing::notice;
 use crate::edit::place::Refused;
 use crate::edit::session::{self, Content, LIFETIME, NoSession, Session};
 use crate::edit::state::WorkflowState;
+use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
         Err(NoSession::Io(error)) => return Err(error.into()),
         Err(why) => {
             let hint = "`cortex edit open FILE` begins a new one, `cortex edit list` tells which there are";
-            return Err(OverlayError::asked("E_NO_OVERLAY", why.to_string(), "", hint));
+            return Err(OverlayError::asked(ErrorCode::E_NO_OVERLAY, why.to_string(), "", hint));
         }
     };
     let digest = |content: &Content| content.as_deref().and_then(Digest::parse);
@@ -73,13 +74,13 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
         if is_manifest(files, path) || rules(path) {
             let why = format!("{path}, which the session {handle} edits, says what is built of which files, and no overlay stands over it");
             let hint = format!("save it first: `cortex edit commit {path} --session {handle}`, or discard it");
-            return Err(OverlayError::asked("E_PATH", why, "", hint));
+            return Err(OverlayError::asked(ErrorCode::E_PATH, why, "", hint));
         }
         if document.state.told() == WorkflowState::OutOfSync {
             let why = format!("{path} is OutOfSync in the session {handle}: saving it would come to a conflict, or to nothing");
             let hint =
                 format!("`cortex edit diff {path} --session {handle}` shows both sides; `refresh`, `discard` or `persist_as` end it");
-            return Err(OverlayError::asked("E_OVERLAY", why, "", hint));
+            return Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint));
         }
     }
     Ok(())
@@ -99,5 +100,5 @@ pub(super) fn no_overlay(handle: &str) -> OverlayError {
     let hint = format!(
         "`overlay build` and `overlay diff` look at it; `cortex edit commit --session {handle}` saves it, `discard` drops its edits"
     );
-    OverlayError::asked("E_NO_OVERLAY", why, "", hint)
+    OverlayError::asked(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }

@@ -7,6 +7,7 @@ use super::record::list;
 use super::texts;
 use crate::edit::files::Files;
 use crate::edit::tree::Tree;
+use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,7 +58,7 @@ impl OpenedOn {
             OverlayError::Asked(_) => {
                 let hint = "put documents that were made of the files as they are now with --onto-now (ontoNow), or discard the overlay";
                 OverlayError::asked(
-                    "E_OVERLAY",
+                    ErrorCode::E_OVERLAY,
                     "what was noted of the files when the overlay was opened is damaged or gone",
                     "",
                     hint,

@@ -13,6 +13,7 @@ use crate::edit::place::Refused;
 use crate::edit::response::Response;
 use crate::edit::state::{Mode, Status};
 use crate::edit::tree::Tree;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::cell::RefCell;
@@ -105,7 +106,7 @@ fn touched(response: Response) -> Vec<String> {
 /// The patch does not fit: what sessions say of it.
 fn unfit(response: &Response) -> OverlayError {
     let hint = response.guidance.clone().unwrap_or_else(|| "mend the patch".to_owned());
-    let mut why = Diagnostic::error("E_PATCH", response.summary.clone()).hint(hint);
+    let mut why = Diagnostic::error(ErrorCode::E_PATCH, response.summary.clone()).hint(hint);
     why.found = response.detail.clone();
     OverlayError::Asked(Box::new(why))
 }

@@ -7,6 +7,7 @@ use super::texts;
 use crate::edit::encoding::{self, Encoding, PLAIN, decode};
 use crate::edit::files::Files;
 use crate::edit::run::no_text;
+use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 
 /// A document, or a file under it, of more bytes is refused.
@@ -77,7 +78,7 @@ pub fn put_over<F: Files>(
     if *what == Put::Delete && files.is_link(path) {
         let why = format!("{path} is a link to {real}, and would lead nowhere without it");
         return Err(OverlayError::asked(
-            "E_PATH",
+            ErrorCode::E_PATH,
             why,
             "",
             format!("nothing was changed: name {real} itself"),
@@ -122,7 +123,7 @@ fn written<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told:
     };
     encoding::encode(text.to_owned(), encoding).map_err(|why| {
         let hint = "give the text in another encoding, or leave out what it lacks";
-        OverlayError::asked("E_ENCODING", format!("{path}: {why}"), "", hint)
+        OverlayError::asked(ErrorCode::E_ENCODING, format!("{path}: {why}"), "", hint)
     })
 }
 
@@ -141,7 +142,7 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
 fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
         let hint = "an overlay stands over text files; check what lies there";
-        OverlayError::asked("E_READ", format!("{path} cannot be read: {error}"), "", hint)
+        OverlayError::asked(ErrorCode::E_READ, format!("{path} cannot be read: {error}"), "", hint)
     })?;
     Ok(found.map(|found| found.bytes))
 }
@@ -174,14 +175,14 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
         ),
     };
     let why = format!("{path} was {done} since the overlay {name} was opened: {harm}");
-    Err(OverlayError::asked("E_OVERLAY", why, "", hint))
+    Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint))
 }
 
 /// A file that edits would refuse is not written over.
 fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
     base.map_or(Ok(()), |base| decode(base).map(|_| ())).map_err(|why| {
         let told = no_text(path, &why);
-        OverlayError::asked("E_ENCODING", told.summary, "", told.guidance.unwrap_or_default())
+        OverlayError::asked(ErrorCode::E_ENCODING, told.summary, "", told.guidance.unwrap_or_default())
     })
 }
 
@@ -192,7 +193,7 @@ fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     }
     let why = format!("a merge of the overlay {name} was cut short, and some of its files are in the workspace");
     let hint = format!("`cortex overlay merge {name}` brings it to its end");
-    Err(OverlayError::asked("E_OVERLAY", why, "", hint))
+    Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint))
 }
 
 /// What a real file is to be: its bytes, and permissions where it is a new one.
@@ -251,7 +252,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
         if is.is_none() && base.is_none() && known.as_ref().is_none_or(|known| known.now.is_none()) {
             let hint = "check the path; it is named from the workspace's root";
             return Err(OverlayError::asked(
-                "E_READ",
+                ErrorCode::E_READ,
                 format!("there is no file {path} to take away"),
                 "",
                 hint,
@@ -293,7 +294,7 @@ pub(super) fn rules(path: &str) -> bool {
 fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     if rules(path) {
         let why = format!("{path} says which files are sources, and no overlay stands over it");
-        return Err(OverlayError::asked("E_PATH", why, "", "change it in the workspace itself"));
+        return Err(OverlayError::asked(ErrorCode::E_PATH, why, "", "change it in the workspace itself"));
     }
     let Some(bytes) = bytes else { return Ok(()) };
     if bytes.len() > MOST_BYTES {
@@ -301,13 +302,13 @@ fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     }
     decode(bytes).map(|_| ()).map_err(|why| {
         let hint = "an overlay holds text: change such a file in the workspace itself";
-        OverlayError::asked("E_ENCODING", format!("{path} cannot be put: {why}"), "", hint)
+        OverlayError::asked(ErrorCode::E_ENCODING, format!("{path} cannot be put: {why}"), "", hint)
     })
 }
 
 fn huge(path: &str) -> OverlayError {
     let why = format!("{path} is larger than {} MiB", MOST_BYTES >> 20);
-    OverlayError::asked("E_TOO_LARGE", why, "", "an overlay holds source files")
+    OverlayError::asked(ErrorCode::E_TOO_LARGE, why, "", "an overlay holds source files")
 }
 
 /// No document lies below another.
@@ -318,7 +319,7 @@ fn apart(overlay: &Overlay) -> Result<(), OverlayError> {
         while let Some((folder, _)) = above.rsplit_once('/') {
             if there(folder) {
                 let why = format!("{path} lies below {folder}, which is a file in this overlay");
-                return Err(OverlayError::asked("E_PATH", why, "", "take one of the two away first"));
+                return Err(OverlayError::asked(ErrorCode::E_PATH, why, "", "take one of the two away first"));
             }
             above = folder;
         }

@@ -4,6 +4,7 @@ use super::OverlayError;
 use super::opened::OpenedOn;
 use super::{edited, texts};
 use crate::edit::files::Files;
+use engine::values::codes::ErrorCode;
 use engine::values::digest::Digest;
 use engine::values::suggest::nearest;
 use serde::{Deserialize, Serialize};
@@ -96,7 +97,7 @@ fn named(name: &str) -> Result<(), OverlayError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
         let hint = "use up to 64 letters, digits, '-', '_' and '.', and a letter or a digit first";
-        return Err(OverlayError::asked("E_OVERLAY", "this cannot name an overlay", name, hint));
+        return Err(OverlayError::asked(ErrorCode::E_OVERLAY, "this cannot name an overlay", name, hint));
     }
     Ok(())
 }
@@ -115,7 +116,7 @@ fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
         None => "`cortex overlay open NAME` opens one, `cortex overlay list` names those that there are, `cortex edit list` edit sessions"
             .to_owned(),
     };
-    match OverlayError::asked("E_NO_OVERLAY", "there is no overlay of this name", name, hint) {
+    match OverlayError::asked(ErrorCode::E_NO_OVERLAY, "there is no overlay of this name", name, hint) {
         OverlayError::Asked(why) => OverlayError::Asked(Box::new(why.candidates(near))),
         other => other,
     }
@@ -131,7 +132,7 @@ fn over(name: &str, overlay: &Overlay) -> OverlayError {
     let plural = if count == 1 { "" } else { "s" };
     let why = format!("the overlay {name} has ended: it was not used for {count} {word}{plural}");
     let hint = format!("`cortex overlay open {name}` begins a new one; --expires says how long it lives");
-    OverlayError::asked("E_NO_OVERLAY", why, "", hint)
+    OverlayError::asked(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }
 
 fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
@@ -151,7 +152,7 @@ pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, Overla
         Some(None) => {
             let why = format!("the record of the overlay {name} is damaged");
             let hint = format!("`cortex overlay discard {name}` removes it");
-            Err(OverlayError::asked("E_OVERLAY", why, "", hint))
+            Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint))
         }
         Some(Some(overlay)) if overlay.is_over(now) => Err(over(name, &overlay)),
         Some(Some(overlay)) => Ok(overlay),
@@ -202,7 +203,7 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
     if let Some(wrong) = lifetime.filter(|lifetime| !(1..=LONGEST_LIFE).contains(lifetime)) {
         let hint = "give a time between a second and ten years, such as 12h, 7d or 4w";
         return Err(OverlayError::asked(
-            "E_PARAM",
+            ErrorCode::E_PARAM,
             "an overlay cannot live for so long",
             &format!("{wrong} s"),
             hint,

@@ -5,6 +5,7 @@ use super::edited;
 use super::record::Document;
 use crate::edit::files::Files;
 use engine::files::overlaid::Documents;
+use engine::values::codes::ErrorCode;
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub fn kept<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u
     bytes.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay or the edits of the session";
         OverlayError::asked(
-            "E_OVERLAY",
+            ErrorCode::E_OVERLAY,
             "a text that is kept of documents is damaged or gone",
             &digest.to_string(),
             hint,

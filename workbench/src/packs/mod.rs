@@ -10,6 +10,7 @@ use crate::checkout::{self, InTheWay};
 use crate::location::MANIFEST;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::manifest::model::Manifest;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 pub use place::placed;
 use producers::csharp::pack::filter;
@@ -83,25 +84,29 @@ pub(crate) fn read(root: &Path) -> Result<String, WorkbenchError> {
 fn text(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
         broken(
-            "E_ENCODING",
+            ErrorCode::E_ENCODING,
             "the file of packs is not UTF-8 text",
             "save it as UTF-8, or remove it",
         )
     })
 }
 
-fn broken(code: &str, message: &str, hint: &str) -> WorkbenchError {
+fn broken(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError {
     WorkbenchError::Manifest(vec![Diagnostic::error(code, message).at(FILE, 0, 0).hint(hint)])
 }
 
 fn unusable(error: &io::Error) -> WorkbenchError {
     if let Some(way) = InTheWay::of(error) {
-        let why = Diagnostic::error("E_PATH", format!("it {}", way.what)).at(&*way.path, 0, 0);
+        let why = Diagnostic::error(ErrorCode::E_PATH, format!("it {}", way.what)).at(&*way.path, 0, 0);
         return WorkbenchError::Manifest(vec![why.hint(way.hint())]);
     }
     if error.kind() == io::ErrorKind::FileTooLarge {
         let message = format!("the file of packs cannot be used: {error}");
-        return broken("E_PATH", &message, "move it away, or put a file there that can be read and written");
+        return broken(
+            ErrorCode::E_PATH,
+            &message,
+            "move it away, or put a file there that can be read and written",
+        );
     }
     let what = format!("the file of packs, {FILE},");
     let why = checkout::trouble(&what, error, "see that it is a file that can be read and written");
@@ -156,8 +161,13 @@ pub fn put(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, 
     filter::parse(&row.filter)
         .and_then(|filter| names_exist(&filter, &tags))
         .map_err(|error| PackError::Refused(Box::new(error.diagnostic(&row.filter))))?;
-    let value =
-        Value::try_from(row).map_err(|error| refused("E_VALUE", format!("the pack cannot be kept: {error}"), "choose a smaller budget"))?;
+    let value = Value::try_from(row).map_err(|error| {
+        refused(
+            ErrorCode::E_VALUE,
+            format!("the pack cannot be kept: {error}"),
+            "choose a smaller budget",
+        )
+    })?;
     let mut put = Put::AlreadyPresent;
     change(workspace, name, |packs| {
         put = match packs.insert(name.to_owned(), value.clone()) {
@@ -182,7 +192,7 @@ pub fn remove(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> 
 fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
     if holds(&workspace.manifest_with("")?, name) {
         let message = format!("the pack '{name}' stands in {MANIFEST}, where only a person changes it");
-        return Err(refused("E_PACK", message, "choose another name, or edit the pack there"));
+        return Err(refused(ErrorCode::E_PACK, message, "choose another name, or edit the pack there"));
     }
     let mut now = None;
     let written = checkout::change(&workspace.root, FILE, MOST_BYTES, |bytes| {
@@ -191,13 +201,18 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
         workspace.manifest_with(&before)?;
         let mut tables: Table = before
             .parse()
-            .map_err(|error| refused("E_SYNTAX", format!("{error}"), "see https://toml.io"))?;
+            .map_err(|error| refused(ErrorCode::E_SYNTAX, format!("{error}"), "see https://toml.io"))?;
         let packs = tables.entry(TABLE).or_insert_with(|| Table::new().into());
         if !packs.as_table_mut().is_some_and(edit) {
             return Ok(None);
         }
-        let body = toml::to_string(&tables)
-            .map_err(|error| refused("E_VALUE", format!("the packs cannot be written: {error}"), "choose another value"))?;
+        let body = toml::to_string(&tables).map_err(|error| {
+            refused(
+                ErrorCode::E_VALUE,
+                format!("the packs cannot be written: {error}"),
+                "choose another value",
+            )
+        })?;
         let after = format!("{HEAD}{body}");
         workspace.manifest_with(&after).map_err(|error| match error {
             WorkbenchError::Manifest(mut wrong) if !wrong.is_empty() => PackError::Refused(Box::new(of_request(wrong.remove(0), name))),
@@ -214,8 +229,8 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
 
 /// What is wrong with a pack that was asked for, which stands in no file.
 fn of_request(why: Diagnostic, name: &str) -> Diagnostic {
-    let message = match why.code.as_str() {
-        "E_NAME" => "this cannot be the name of a pack".to_owned(),
+    let message = match ErrorCode::parse(&why.code) {
+        Some(ErrorCode::E_NAME) => "this cannot be the name of a pack".to_owned(),
         _ => why.message,
     };
     Diagnostic {
@@ -227,7 +242,7 @@ fn of_request(why: Diagnostic, name: &str) -> Diagnostic {
     }
 }
 
-fn refused(code: &str, message: String, hint: &str) -> PackError {
+fn refused(code: ErrorCode, message: String, hint: &str) -> PackError {
     PackError::Refused(Box::new(Diagnostic::error(code, message).hint(hint)))
 }
 

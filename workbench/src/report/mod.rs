@@ -15,6 +15,7 @@ use engine::graph::NodeId;
 use engine::graph::stale::Marked;
 use engine::seams::paid::Spent;
 use engine::store::builds::BuildRecord;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::Reason;
 use engine::values::pattern::{Pattern, PatternSet};
@@ -384,6 +385,6 @@ fn distinct(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
 /// What `cortex explain` knows, from a session of its own: an explanation wants the marks as they were loaded.
 fn explain(workspace: &Workspace, label: &str) -> Result<Explanation, WorkbenchError> {
     let unknown = |why: Vec<Diagnostic>| WorkbenchError::Manifest(why);
-    let pattern = Pattern::parse(label).map_err(|why| unknown(vec![Diagnostic::error("E_LABEL", why.to_string())]))?;
+    let pattern = Pattern::parse(label).map_err(|why| unknown(vec![Diagnostic::error(ErrorCode::E_LABEL, why.to_string())]))?;
     workspace.session()?.explain(&PatternSet::from(pattern))?.map_err(unknown)
 }

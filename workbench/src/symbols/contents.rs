@@ -8,6 +8,7 @@ use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError, Trouble, read_one};
 use super::overloads;
 use super::resolve::Candidate;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::fold::same;
 use engine::values::table::Table;
@@ -147,7 +148,7 @@ impl Layout {
             [] => Ok(None),
             [one] => Ok(Some(Container::Project((*one).clone()))),
             several => {
-                let why = Diagnostic::error("AmbiguousSymbol", format!("{} projects have this name", several.len())).found(name);
+                let why = Diagnostic::error(ErrorCode::AmbiguousSymbol, format!("{} projects have this name", several.len())).found(name);
                 let candidates: Vec<String> = several.iter().take(super::resolve::SHOWN).map(|path| (*path).clone()).collect();
                 let why = why.hint("write one of these paths").candidates(candidates);
                 Err(SymbolError::new(Trouble::Ambiguous, why))

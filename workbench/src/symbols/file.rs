@@ -6,6 +6,7 @@ use crate::edit::encoding::{self, Form, LARGEST, Unreadable};
 use crate::edit::lines::{body, split};
 use crate::edit::place::{self, Guard, Refused};
 use engine::seams::world::{World, WorldError};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::path::Path;
 
@@ -122,8 +123,8 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: us
     }
     let bytes = world.read(path).map_err(|error| {
         let (code, hint) = match error {
-            WorldError::Removed { .. } => ("E_NO_FILE", "ask without the overlay for the file as it is on the disk"),
-            _ => ("E_READ", "check its permissions and the links on the way to it"),
+            WorldError::Removed { .. } => (ErrorCode::E_NO_FILE, "ask without the overlay for the file as it is on the disk"),
+            _ => (ErrorCode::E_READ, "check its permissions and the links on the way to it"),
         };
         Box::new(Diagnostic::error(code, error.to_string()).hint(hint))
     })?;
@@ -164,11 +165,17 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: us
 pub fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
     let (code, hint) = match why {
         Unreadable::Large { .. } => (
-            "E_TOO_LARGE",
+            ErrorCode::E_TOO_LARGE,
             "`cortex search` finds what is declared in it; other programs show its bytes",
         ),
-        Unreadable::Binary { .. } => ("E_BINARY", "a program for files of its kind shows it; only text is shown here"),
-        _ => ("E_ENCODING", "convert a copy to UTF-8 (`iconv -f FROM -t UTF-8`) and read that"),
+        Unreadable::Binary { .. } => (
+            ErrorCode::E_BINARY,
+            "a program for files of its kind shows it; only text is shown here",
+        ),
+        _ => (
+            ErrorCode::E_ENCODING,
+            "convert a copy to UTF-8 (`iconv -f FROM -t UTF-8`) and read that",
+        ),
     };
     Diagnostic::error(code, format!("{path} is not shown: {why}")).hint(hint)
 }

@@ -1,6 +1,7 @@
 //! What a symbol was found to mean: candidates, how they were found, and which one is meant if one is.
 
 use super::outputs::{SymbolError, Trouble, member_label, type_label};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -173,7 +174,7 @@ impl Resolution {
     pub fn meant(&self) -> Result<&Candidate, SymbolError> {
         if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
             if one.kind == NAMESPACE {
-                let why = Diagnostic::error("SymbolNotFound", "a namespace is no type or member").found(&one.path);
+                let why = Diagnostic::error(ErrorCode::SymbolNotFound, "a namespace is no type or member").found(&one.path);
                 let hint = format!("`cortex outline {}` lists what is in it", one.path);
                 return Err(SymbolError::new(Trouble::NotFound, why.hint(hint)));
             }
@@ -186,10 +187,13 @@ impl Resolution {
                 Some(first) => format!("did you mean {first}?"),
                 None => "write Type, Namespace.Type, Type.Member or Type#Member".to_owned(),
             };
-            let why = Diagnostic::error("SymbolNotFound", "no type or member of this name is known");
+            let why = Diagnostic::error(ErrorCode::SymbolNotFound, "no type or member of this name is known");
             return Err(SymbolError::new(Trouble::NotFound, why.found(found).hint(hint).candidates(shown)));
         }
-        let why = Diagnostic::error("AmbiguousSymbol", format!("{} types or members have this name", self.total));
+        let why = Diagnostic::error(
+            ErrorCode::AmbiguousSymbol,
+            format!("{} types or members have this name", self.total),
+        );
         let mut hint = "write one of these names".to_owned();
         if self.total > shown.len() {
             hint.push_str(&format!(" (the first {} of {})", shown.len(), self.total));

@@ -1,5 +1,6 @@
 //! Where knowledge of symbols comes from: outputs of targets, read by label. Who keeps the workspace open answers; tests answer from memory.
 
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::label::{escape, escape_joined};
 use std::sync::Arc;
@@ -59,7 +60,7 @@ impl SymbolError {
 
     /// An output is not what its producer writes.
     pub fn damaged() -> Self {
-        let why = Diagnostic::error("E_OUTPUT", "an output is not what its producer writes");
+        let why = Diagnostic::error(ErrorCode::E_OUTPUT, "an output is not what its producer writes");
         Self::new(Trouble::Damaged, why)
     }
 

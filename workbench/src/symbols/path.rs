@@ -6,6 +6,7 @@
 //! namespace on. A path knows no types: what it means is told by `resolve`.
 
 use super::outputs::{SymbolError, Trouble};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::fold::fold;
 use engine::values::label::halves;
@@ -127,7 +128,7 @@ fn refused(text: &str, at: usize, why: &str) -> SymbolError {
         _ => format!("look at column {column}"),
     };
     let shown: String = text.chars().take(120).collect();
-    SymbolError::new(Trouble::Asked, Diagnostic::error("E_SYMBOL", why).found(shown).hint(hint))
+    SymbolError::new(Trouble::Asked, Diagnostic::error(ErrorCode::E_SYMBOL, why).found(shown).hint(hint))
 }
 
 /// Cuts `@Project` off. An `@` at the beginning of a name is C#'s mark of a name that would be a keyword.

@@ -13,6 +13,7 @@ use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::Cancel;
 use engine::store::ViewId;
 use engine::store::memory::MemoryStore;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
@@ -174,7 +175,7 @@ impl Sample {
     fn report(&mut self, labels: &[String]) -> Result<Vec<Output>, SymbolError> {
         let refused = |why: Diagnostic| SymbolError::new(super::outputs::Trouble::NotFound, why);
         let request = Request {
-            patterns: PatternSet::parse(labels).map_err(|_| refused(Diagnostic::error("E_PATTERN", "no pattern")))?,
+            patterns: PatternSet::parse(labels).map_err(|_| refused(Diagnostic::error(ErrorCode::E_PATTERN, "no pattern")))?,
             list: true,
             digest: Digest::of(labels.join("\0").as_bytes()),
             options: Options {

@@ -15,6 +15,7 @@ use super::outputs::{Outputs, SymbolError, Trouble};
 use super::overloads::{self, kind_of};
 use super::path::{Glob, MOST_CHARS, MOST_WILDCARDS, is_wild};
 use crate::aliases::Aliases;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::fold::{folded, same};
@@ -326,11 +327,11 @@ impl<'q> Asked<'q> {
     fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
-            let why = Diagnostic::error("E_SYMBOL", format!("a query has at most {MOST_CHARS} characters"));
+            let why = Diagnostic::error(ErrorCode::E_SYMBOL, format!("a query has at most {MOST_CHARS} characters"));
             return Err(SymbolError::new(Trouble::Asked, why.hint("a part of a name is enough")));
         }
         if text.is_empty() && query.kind.is_none() && query.namespace.is_none() {
-            let why = Diagnostic::error("E_SYMBOL", "there is nothing to look for");
+            let why = Diagnostic::error(ErrorCode::E_SYMBOL, "there is nothing to look for");
             return Err(SymbolError::new(
                 Trouble::Asked,
                 why.hint("write a part of a name: NodeStore, nodest, NS, Core.NS"),
@@ -341,7 +342,8 @@ impl<'q> Asked<'q> {
             .map(|kind| (kind, KINDS.into_iter().find(|known| same(known, kind.trim()))));
         if let Some((kind, None)) = kind {
             let near = nearest(kind, KINDS.into_iter(), 3);
-            let why = Diagnostic::error("InvalidFilter", "no symbol is of this kind").found(kind.chars().take(120).collect::<String>());
+            let why =
+                Diagnostic::error(ErrorCode::InvalidFilter, "no symbol is of this kind").found(kind.chars().take(120).collect::<String>());
             let hint = format!("kinds are {}", KINDS.join(", "));
             return Err(SymbolError::new(Trouble::Asked, why.hint(hint).candidates(near)));
         }
@@ -353,7 +355,7 @@ impl<'q> Asked<'q> {
         let wildcards = text.bytes().filter(|byte| matches!(byte, b'*' | b'?')).count();
         if wildcards > MOST_WILDCARDS {
             let why = Diagnostic::error(
-                "E_SYMBOL",
+                ErrorCode::E_SYMBOL,
                 format!("a query has at most {MOST_WILDCARDS} wildcards, this one has {wildcards}"),
             );
             return Err(SymbolError::new(
@@ -578,7 +580,7 @@ fn start(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>) -> Result<usi
     let refused = |why: &str| {
         let shown: String = given.chars().take(120).collect();
         let hint = "ask again without a cursor, for the first page";
-        SymbolError::new(Trouble::Asked, Diagnostic::error("E_CURSOR", why).found(shown).hint(hint))
+        SymbolError::new(Trouble::Asked, Diagnostic::error(ErrorCode::E_CURSOR, why).found(shown).hint(hint))
     };
     let offset = given.split('.').next().and_then(|offset| usize::from_str_radix(offset, 16).ok());
     let Some(offset) = offset.filter(|_| given.split('.').count() == 3) else {

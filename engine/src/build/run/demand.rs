@@ -10,6 +10,7 @@ use crate::graph::{Edge, EdgeFrom, Edges, Filed, NodeId};
 use crate::manifest::model::{InputFrom, SetSpec};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::RowReader;
@@ -217,7 +218,7 @@ impl Run<'_> {
         let Some(found) = self.rules.find(label) else {
             self.fail(
                 id,
-                Diagnostic::error("E_NO_RULE", "no rule makes this label")
+                Diagnostic::error(ErrorCode::E_NO_RULE, "no rule makes this label")
                     .label(label)
                     .hint("see `cortex query //...` for what there is"),
             );
@@ -444,7 +445,10 @@ impl Run<'_> {
         Ok(match self.read_set(node, &set)? {
             Some(items) => of(items.binary_search_by(|item| item.as_str().cmp(&*value)).is_ok()),
             None if leaf(&label) != Some(Leaf::Set) && !self.is_at_hand(node)? => Member::Lost(node),
-            None => Member::Unreadable(Box::new(Diagnostic::error("E_SET", format!("the set {label} cannot be read")))),
+            None => Member::Unreadable(Box::new(Diagnostic::error(
+                ErrorCode::E_SET,
+                format!("the set {label} cannot be read"),
+            ))),
         })
     }
 
@@ -578,10 +582,10 @@ fn no_leaf(label: &str, kind: &Leaf, leaves: &dyn Leaves) -> Diagnostic {
     match kind {
         Leaf::File(path) => {
             let LeftOut { why, hint } = leaves.left_out(path);
-            Diagnostic::error("E_NO_FILE", format!("the file {path} {why}"))
+            Diagnostic::error(ErrorCode::E_NO_FILE, format!("the file {path} {why}"))
                 .label(label)
                 .hint(hint)
         }
-        Leaf::Set => Diagnostic::error("E_NO_SET", "the manifest declares no such source set").label(label),
+        Leaf::Set => Diagnostic::error(ErrorCode::E_NO_SET, "the manifest declares no such source set").label(label),
     }
 }

@@ -4,6 +4,7 @@ use super::{Run, Slot};
 use crate::build::remarks::FailedTry;
 use crate::graph::{NodeId, walk};
 use crate::planning::expand::ExpandError;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
 use crate::values::event::Event;
@@ -85,7 +86,7 @@ impl Run<'_> {
         let label = self.graph.node(id).label.clone();
         self.fail(
             id,
-            Diagnostic::error("E_INPUTS", error.to_string())
+            Diagnostic::error(ErrorCode::E_INPUTS, error.to_string())
                 .label(label)
                 .hint("the rule's `each`, `row` and `field` must fit what that node gives"),
         );
@@ -94,7 +95,7 @@ impl Run<'_> {
     /// The answer for a label whose rule exists but whose value is not in the rule's set.
     pub(super) fn not_a_member(&self, id: NodeId) -> Diagnostic {
         let label = &self.graph.node(id).label;
-        Diagnostic::error("E_NO_TARGET", "there is no such target")
+        Diagnostic::error(ErrorCode::E_NO_TARGET, "there is no such target")
             .label(label)
             .hint("it may have been renamed or removed; `cortex query` lists what there is")
     }
@@ -111,7 +112,10 @@ impl Run<'_> {
         let cycles = walk::cycles(&waiting, &|id| self.waits_for(id));
         if cycles.is_empty() {
             for id in waiting {
-                self.fail(id, Diagnostic::error("E_INTERNAL", "a node waits for something that never comes"));
+                self.fail(
+                    id,
+                    Diagnostic::error(ErrorCode::E_INTERNAL, "a node waits for something that never comes"),
+                );
             }
         }
         for cycle in cycles {
@@ -144,7 +148,7 @@ fn circular(labels: &[&str]) -> Diagnostic {
         names.splice(SHOWN / 2..names.len() - SHOWN / 2, [more.as_str()]);
     }
     names.push(labels[0]);
-    Diagnostic::error("E_CYCLE", "the target needs its own output")
+    Diagnostic::error(ErrorCode::E_CYCLE, "the target needs its own output")
         .found(names.join(" → "))
         .hint("take one of these inputs out of its rule, or read a node that does not depend on it")
 }

@@ -12,6 +12,7 @@ use crate::store::ledger::Outcome;
 use crate::store::records::{ActionRecord, Class, InputRecord, NewResult};
 use crate::store::superseded;
 use crate::store::unconfirmed::confirmed;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Event;
@@ -248,7 +249,10 @@ impl Run<'_> {
             self.shared.blobs.remember(digest, blob);
         }
         if digest != before {
-            let why = Diagnostic::error("E_NOT_REPRODUCIBLE", "made again from the same inputs it came out different");
+            let why = Diagnostic::error(
+                ErrorCode::E_NOT_REPRODUCIBLE,
+                "made again from the same inputs it came out different",
+            );
             let why = why.label(&*label).found(format!("{before} before, {digest} now"));
             let hint = "its producer looks at something that is not declared: a clock, a random number, an order, a file";
             self.failures.push(why.hint(hint));
@@ -374,7 +378,7 @@ impl Run<'_> {
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(
                     node,
-                    Diagnostic::error("E_PRODUCER", "the producer gave up although nobody told it to"),
+                    Diagnostic::error(ErrorCode::E_PRODUCER, "the producer gave up although nobody told it to"),
                 ),
             }
         }

@@ -8,6 +8,7 @@ use crate::manifest::model::SetSpec;
 use crate::planning::expand;
 use crate::planning::rules::target_name;
 use crate::planning::symbol::{Resolution, resolve};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::Event;
@@ -57,7 +58,7 @@ pub struct Roots {
 }
 
 /// The code of the error that the targets over a set are not known because the set has no output.
-pub const UNSET: &str = "E_SET";
+pub const UNSET: ErrorCode = ErrorCode::E_SET;
 
 /// Names offered when a label means nothing.
 pub(super) const SUGGESTIONS: usize = 5;
@@ -276,8 +277,8 @@ impl Run<'_> {
             None => "`cortex query //...` lists what there is".to_owned(),
         };
         let error = match quoted(&text) {
-            Some(text) => Diagnostic::error("E_NO_TARGET", format!("no target matches {text}")).label(text),
-            None => Diagnostic::error("E_NO_TARGET", "no target matches this").found(text),
+            Some(text) => Diagnostic::error(ErrorCode::E_NO_TARGET, format!("no target matches {text}")).label(text),
+            None => Diagnostic::error(ErrorCode::E_NO_TARGET, "no target matches this").found(text),
         };
         Ok(error.hint(hint).candidates(near))
     }
@@ -379,8 +380,8 @@ fn quoted(text: &str) -> Option<&str> {
 pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnostic {
     let count = labels.len();
     let error = match quoted(text) {
-        Some(text) => Diagnostic::error("E_AMBIGUOUS", format!("'{value}' means {count} targets")).label(text),
-        None => Diagnostic::error("E_AMBIGUOUS", format!("this means {count} targets")).found(text),
+        Some(text) => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("'{value}' means {count} targets")).label(text),
+        None => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this means {count} targets")).found(text),
     };
     error
         .hint("write enough of the name for one of them to be meant")
@@ -390,7 +391,7 @@ pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnos
 /// Puts one error in place of those that say of each target of a name that the name is ambiguous.
 fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
     let package = |label: &String| label.rsplit_once(':').map_or(label.as_str(), |(package, _)| package).to_owned();
-    let names = |error: &Diagnostic| match error.code == "E_AMBIGUOUS" {
+    let names = |error: &Diagnostic| match error.code == ErrorCode::E_AMBIGUOUS {
         true => error.candidates.iter().map(package).collect(),
         false => Vec::new(),
     };
@@ -403,7 +404,7 @@ fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
         let is_new = met.insert(names.clone());
         let text = pattern.to_string();
         let count = names.len();
-        let what = Diagnostic::error("E_AMBIGUOUS", format!("this means {count} names"));
+        let what = Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this means {count} names"));
         let what = match quoted(text.trim_start_matches('-')) {
             Some(text) => what.label(text),
             None => what.found(text),
@@ -440,7 +441,7 @@ fn nameless(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
         shown.push(format!("and {} more", count - QUOTED_ITEMS));
     }
     Diagnostic::warning(
-        "W_ITEM",
+        ErrorCode::W_ITEM,
         format!("{count} item{plural} of the set {set} {verb} no label {target}, and no target"),
     )
     .found(shown.join(", "))

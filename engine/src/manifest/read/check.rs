@@ -7,6 +7,7 @@ use super::sets::{Need, Reference};
 use super::source::{Span, cut};
 use super::targets::{Form, Targets};
 use crate::manifest::model::SetSpec;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ fn with_targets(rules: &[Draft]) -> impl Iterator<Item = (u32, &(crate::manifest
 fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
     let place = earlier.target.as_ref().map(|(_, span)| report.place(*span)).unwrap_or_default();
     let hint = format!("the other stands at {place}; give one of them another target, or change the producer of the other");
-    report.error(span, Diagnostic::error("E_DUPLICATE", message).hint(hint));
+    report.error(span, Diagnostic::error(ErrorCode::E_DUPLICATE, message).hint(hint));
 }
 
 /// Reports labels that no rule makes and no file is.
@@ -75,7 +76,7 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
             continue;
         }
         let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| text_of(target)).collect());
-        let diagnostic = Diagnostic::error("E_UNKNOWN_LABEL", "no rule makes this, and it is no file").found(cut(&wanted));
+        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule makes this, and it is no file").found(cut(&wanted));
         let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
         report.unknown(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
     }
@@ -85,7 +86,7 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
 fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
     let place = rule.target.as_ref().map(|(_, span)| report.place(*span)).unwrap_or_default();
     let hint = format!("switch this input off by the same 'if', or change the parameter that the rule at {place} looks at");
-    let diagnostic = Diagnostic::error("E_UNKNOWN_LABEL", "the rule that makes this is switched off");
+    let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that makes this is switched off");
     report.error(reference.span, diagnostic.found(cut(&text_of(&reference.template))).hint(hint));
 }
 
@@ -100,7 +101,7 @@ pub(super) fn outputs(report: &mut Report<'_>, rules: &[Draft]) {
                 let hint = format!("the other stands at {}; choose another path", report.place(*earlier.get()));
                 report.error(
                     *span,
-                    Diagnostic::error("E_DUPLICATE", "another rule is laid out in this file too").hint(hint),
+                    Diagnostic::error(ErrorCode::E_DUPLICATE, "another rule is laid out in this file too").hint(hint),
                 );
             }
             std::collections::hash_map::Entry::Vacant(free) => drop(free.insert(*span)),

@@ -6,6 +6,7 @@ use super::rules::Draft;
 use super::sets::Need;
 use super::source::{Span, cut};
 use super::targets::{Form, Targets};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -95,6 +96,6 @@ fn tell(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, Span)]) {
     let message = format!("these targets need each other: {}", path.join(" → "));
     report.error(
         *span,
-        Diagnostic::error("E_CYCLE", message).hint("remove one of these inputs, or make what both need a target of its own"),
+        Diagnostic::error(ErrorCode::E_CYCLE, message).hint("remove one of these inputs, or make what both need a target of its own"),
     );
 }

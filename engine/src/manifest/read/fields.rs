@@ -2,6 +2,7 @@
 
 use super::report::Report;
 use super::source::Span;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -64,7 +65,10 @@ impl<'t, 'i> Item<'t, 'i> {
     /// Reports that the value is of another type than it must be.
     pub(super) fn not(self, report: &mut Report<'_>, what: &str, wanted: &str) {
         let message = format!("{what} is {wanted}, not {}", type_name(self.value));
-        report.error(self.span, Diagnostic::error("E_TYPE", message).hint(format!("write {wanted}")));
+        report.error(
+            self.span,
+            Diagnostic::error(ErrorCode::E_TYPE, message).hint(format!("write {wanted}")),
+        );
     }
 }
 
@@ -120,7 +124,7 @@ impl<'t, 'i> Fields<'t, 'i> {
         if !report.has_syntax_errors() {
             report.error(
                 self.span,
-                Diagnostic::error("E_MISSING", format!("{} has no '{key}'", self.what)).hint(hint),
+                Diagnostic::error(ErrorCode::E_MISSING, format!("{} has no '{key}'", self.what)).hint(hint),
             );
         }
     }
@@ -148,7 +152,7 @@ impl<'t, 'i> Fields<'t, 'i> {
     }
 
     pub(super) fn unknown_key(&self, report: &mut Report<'_>, key: Text<'_>, known: &[&str]) {
-        let diagnostic = Diagnostic::error("E_UNKNOWN_KEY", format!("{} has no key of this name", self.what));
+        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_KEY, format!("{} has no key of this name", self.what));
         let otherwise = if known.is_empty() {
             "remove it".to_owned()
         } else {
@@ -166,7 +170,7 @@ pub(super) fn check_name(report: &mut Report<'_>, name: Text<'_>, what: &str) ->
         let hint = "use up to 100 letters, digits, '_', '-', '.' and '/'";
         report.error(
             name.span,
-            Diagnostic::error("E_NAME", format!("this cannot be the name of {what}")).hint(hint),
+            Diagnostic::error(ErrorCode::E_NAME, format!("this cannot be the name of {what}")).hint(hint),
         );
     }
     good

@@ -7,6 +7,7 @@ use super::sets::{Need, Reference, SetReader};
 use crate::manifest::model::{InputFrom, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
 use crate::seams::producer::Params;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::label::{Label, escape};
 use serde_json::Value;
@@ -122,12 +123,12 @@ impl InputReader<'_> {
                 let hint = "name a parameter of the rule's producer that is the path of a file";
                 report.error(
                     param.span,
-                    Diagnostic::error("E_TYPE", "this parameter is no path of a file").hint(hint),
+                    Diagnostic::error(ErrorCode::E_TYPE, "this parameter is no path of a file").hint(hint),
                 );
                 return None;
             }
             None => {
-                let diagnostic = Diagnostic::error("E_PARAM", "the rule's producer has no parameter of this name");
+                let diagnostic = Diagnostic::error(ErrorCode::E_PARAM, "the rule's producer has no parameter of this name");
                 let params = self.params.into_iter().flatten();
                 let files = params
                     .filter(|(_, value)| value.is_string() || value.is_null())
@@ -139,7 +140,8 @@ impl InputReader<'_> {
         };
         let text = format!("//files/{}:bytes", escape(path));
         if path.is_empty() || Label::parse(&text).is_err() {
-            let diagnostic = Diagnostic::error("E_PATH", "this parameter is no path below the workspace").found(super::source::cut(path));
+            let diagnostic =
+                Diagnostic::error(ErrorCode::E_PATH, "this parameter is no path below the workspace").found(super::source::cut(path));
             report.error(param.span, diagnostic.hint("write a relative path such as \"prompts/semantic.md\""));
             return None;
         }
@@ -180,7 +182,7 @@ impl InputReader<'_> {
         let bound: Vec<&str> = self.bound.iter().copied().chain(["item"]).collect();
         let target = label(report, text, &bound)?;
         if target.variables().all(|name| name != "item") {
-            let diagnostic = Diagnostic::error("E_VARIABLE", "the target is the same for every item").hint("use {item} in it");
+            let diagnostic = Diagnostic::error(ErrorCode::E_VARIABLE, "the target is the same for every item").hint("use {item} in it");
             report.error(text.span, diagnostic);
             return None;
         }
@@ -228,7 +230,7 @@ impl InputReader<'_> {
         let param = fields.text(report, "if")?;
         match self.params?.get(param.text) {
             None => {
-                let diagnostic = Diagnostic::error("E_PARAM", "the rule's producer has no parameter of this name");
+                let diagnostic = Diagnostic::error(ErrorCode::E_PARAM, "the rule's producer has no parameter of this name");
                 let params = self.params.into_iter().flatten();
                 let switches = params.filter(|(_, value)| value.is_boolean()).map(|(name, _)| name.as_str());
                 let otherwise = "give the producer this parameter, true or false";
@@ -240,7 +242,7 @@ impl InputReader<'_> {
                 let hint = "name a parameter of the rule's producer that is true or false";
                 report.error(
                     param.span,
-                    Diagnostic::error("E_TYPE", "this parameter is neither true nor false").hint(hint),
+                    Diagnostic::error(ErrorCode::E_TYPE, "this parameter is neither true nor false").hint(hint),
                 );
                 None
             }

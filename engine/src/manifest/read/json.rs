@@ -3,6 +3,7 @@
 use super::fields::Item;
 use super::report::Report;
 use super::source::{Span, looks_secret};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use serde_json::{Map, Number, Value};
 use std::collections::HashMap;
@@ -32,7 +33,7 @@ fn value(report: &mut Report<'_>, item: Item<'_, '_>, path: Option<String>, dept
         record(spans, path.clone(), item.span);
     }
     let mut refuse = |message: &str, hint: &str| {
-        report.error(item.span, Diagnostic::error("E_TYPE", message).hint(hint));
+        report.error(item.span, Diagnostic::error(ErrorCode::E_TYPE, message).hint(hint));
         None
     };
     if depth > MAX_DEPTH {
@@ -89,7 +90,7 @@ pub(super) fn refuse_secret(report: &mut Report<'_>, span: Span) {
     let hint = "put it into an environment variable and name that: api_key_env = \"TEAM_LLM_KEY\"; treat this key as known and replace it";
     report.error(
         span,
-        Diagnostic::error("E_SECRET", "a manifest holds no keys")
+        Diagnostic::error(ErrorCode::E_SECRET, "a manifest holds no keys")
             .found("(not shown)")
             .hint(hint),
     );

@@ -3,6 +3,7 @@
 use super::fields::Text;
 use super::report::Report;
 use crate::manifest::template::{Piece, Template};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::label::Label;
 use std::fmt::Write as _;
@@ -24,7 +25,7 @@ pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) 
 /// Parses a template of any variables.
 pub(super) fn parse(report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
     if text.text.len() > MAX_LEN {
-        let diagnostic = Diagnostic::error("E_TEMPLATE", format!("this has more than {MAX_LEN} bytes")).hint("shorten it");
+        let diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, format!("this has more than {MAX_LEN} bytes")).hint("shorten it");
         report.error(report.within(text.span, text.text, 0, 1), diagnostic);
         return None;
     }
@@ -33,7 +34,7 @@ pub(super) fn parse(report: &mut Report<'_>, text: Text<'_>) -> Option<Template>
         let len = text.text[error.at..].find('}').map_or(1, |end| end + 1);
         let span = report.within(text.span, text.text, error.at, len);
         let hint = "a variable is {name} in lower-case letters, digits and '_'; a brace itself is written twice";
-        report.error(span, Diagnostic::error("E_TEMPLATE", error.message.clone()).hint(hint));
+        report.error(span, Diagnostic::error(ErrorCode::E_TEMPLATE, error.message.clone()).hint(hint));
     }
     parsed.ok()
 }
@@ -56,7 +57,7 @@ pub(super) fn check_label(report: &mut Report<'_>, text: Text<'_>, template: &Te
         at,
         text.text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8),
     );
-    let diagnostic = Diagnostic::error("E_LABEL", error.message).found(super::source::cut(text.text));
+    let diagnostic = Diagnostic::error(ErrorCode::E_LABEL, error.message).found(super::source::cut(text.text));
     report.error(
         span,
         Diagnostic {
@@ -77,7 +78,9 @@ pub(super) fn check_path(report: &mut Report<'_>, text: Text<'_>, template: &Tem
     let span = report.within(text.span, text.text, unfilled(template, at), 1);
     report.error(
         span,
-        Diagnostic::error("E_PATH", message).found(super::source::cut(text.text)).hint(hint),
+        Diagnostic::error(ErrorCode::E_PATH, message)
+            .found(super::source::cut(text.text))
+            .hint(hint),
     );
     false
 }
@@ -123,7 +126,7 @@ pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound
             bound.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join(", ")
         ),
     };
-    let diagnostic = Diagnostic::error("E_VARIABLE", format!("the variable {written} is not bound here")).found(written);
+    let diagnostic = Diagnostic::error(ErrorCode::E_VARIABLE, format!("the variable {written} is not bound here")).found(written);
     report.unknown(span, diagnostic, name, bound.iter().copied(), &otherwise);
 }
 

@@ -25,6 +25,7 @@ mod tables;
 mod targets;
 mod workspace;
 
+use crate::values::codes::ErrorCode;
 pub use encode::keyed;
 pub use parts::ENTRY;
 #[cfg(test)]
@@ -45,7 +46,7 @@ use toml::de::DeTable;
 /// That a manifest of that name is larger than [`MAX_BYTES`].
 pub fn too_large(name: &str) -> Diagnostic {
     let message = format!("a manifest has at most {} MiB", MAX_BYTES >> 20);
-    Diagnostic::error("E_SIZE", message)
+    Diagnostic::error(ErrorCode::E_SIZE, message)
         .at(name, 0, 0)
         .hint("move long lists into files and read them with a glob")
 }
@@ -165,10 +166,10 @@ fn parse_all<'a>(
         if again {
             report.error(
                 span,
-                Diagnostic::error("E_DUPLICATE", "this ruleset is named twice").hint("name it once"),
+                Diagnostic::error(ErrorCode::E_DUPLICATE, "this ruleset is named twice").hint("name it once"),
             );
         } else {
-            let diagnostic = Diagnostic::error("E_UNKNOWN_RULESET", "there is no ruleset of this name");
+            let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_RULESET, "there is no ruleset of this name");
             report.unknown(
                 span,
                 diagnostic,
@@ -188,11 +189,14 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
         let span = Span::new(file, error.span().unwrap_or(0..0));
         let (code, hint) = if error.message().starts_with("duplicate key") {
             (
-                "E_DUPLICATE",
+                ErrorCode::E_DUPLICATE,
                 "write each key and table once; rules are [[rule]], with two brackets",
             )
         } else {
-            ("E_SYNTAX", "see https://toml.io for the language; texts stand in double quotes")
+            (
+                ErrorCode::E_SYNTAX,
+                "see https://toml.io for the language; texts stand in double quotes",
+            )
         };
         syntax.push((span, Diagnostic::error(code, source::cut(error.message())).hint(hint)));
     }
@@ -246,7 +250,7 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
             continue;
         };
         let Some(array) = item.value.as_array() else {
-            let diagnostic = Diagnostic::error("E_TYPE", "rules are a list of tables").hint("write [[rule]], with two brackets");
+            let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "rules are a list of tables").hint("write [[rule]], with two brackets");
             report.error(item.span, diagnostic);
             continue;
         };
@@ -326,7 +330,7 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
         let hint = "set it in your own configuration, with --store or CORTEX_STORE; a manifest is shared with others";
         report.error(
             key.span,
-            Diagnostic::error("E_PERSONAL", "a manifest does not say where stores and secrets are").hint(hint),
+            Diagnostic::error(ErrorCode::E_PERSONAL, "a manifest does not say where stores and secrets are").hint(hint),
         );
     }
     personal
@@ -335,7 +339,7 @@ fn refuse_personal(report: &mut Report<'_>, key: Text<'_>) -> bool {
 /// Warns of what the manifest itself defines and nothing uses.
 fn unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producers::Producers, main: u32) {
     if drafts.is_empty() {
-        let diagnostic = Diagnostic::warning("W_NO_RULES", "there is no rule, so there is nothing to build");
+        let diagnostic = Diagnostic::warning(ErrorCode::W_NO_RULES, "there is no rule, so there is nothing to build");
         report.warning(
             Span::new(main, 0..0),
             diagnostic.hint("name a ruleset: [workspace] rulesets = [\"csharp\"], or write [[rule]]"),
@@ -346,7 +350,7 @@ fn unused(report: &mut Report<'_>, drafts: &[rules::Draft], producers: &producer
         if !used.contains(&index) {
             report.warning(
                 *span,
-                Diagnostic::warning("W_UNUSED", "no rule uses this producer").hint("remove it, or name it in a rule"),
+                Diagnostic::warning(ErrorCode::W_UNUSED, "no rule uses this producer").hint("remove it, or name it in a rule"),
             );
         }
     }

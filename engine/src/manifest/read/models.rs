@@ -5,6 +5,7 @@ use super::json::{Spans, json, refuse_secret};
 use super::report::Report;
 use super::source::looks_secret;
 use crate::seams::producer::Params;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -173,7 +174,7 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
     check_api(report, name, fields);
     check_files(report, fields);
     if let (Some(_), Some(item)) = (fields.get("api_key_env"), fields.get("api_key_command")) {
-        let diagnostic = Diagnostic::error("E_MODEL", "a model has one key: 'api_key_env' names it already");
+        let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, "a model has one key: 'api_key_env' names it already");
         report.error(item.span, diagnostic.hint("remove one of the two"));
     }
     if let Some(url) = fields.get("base_url")
@@ -181,10 +182,13 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) -> 
     {
         const FORM: &str = "write base_url = \"http://127.0.0.1:8080/v1\"";
         if !text.starts_with("http://") && !text.starts_with("https://") {
-            report.error(url.span, Diagnostic::error("E_MODEL", "'base_url' is an http address").hint(FORM));
+            report.error(
+                url.span,
+                Diagnostic::error(ErrorCode::E_MODEL, "'base_url' is an http address").hint(FORM),
+            );
         } else if text.contains(['?', '#']) && !has_key(text) {
             let message = "'base_url' ends before any '?' or '#': paths are added to it";
-            report.error(url.span, Diagnostic::error("E_MODEL", message).hint(FORM));
+            report.error(url.span, Diagnostic::error(ErrorCode::E_MODEL, message).hint(FORM));
         }
     }
     model
@@ -221,7 +225,7 @@ fn good_headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
         let lower = name.text.to_ascii_lowercase();
         let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.text.is_empty() || !name.text.chars().all(is_token) || OWN_HEADERS.contains(&lower.as_str()) {
-            let diagnostic = Diagnostic::error("E_MODEL", "this header cannot be set");
+            let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, "this header cannot be set");
             report.error(name.span, diagnostic.hint("write headers = { \"x-team\" = \"docs\" }"));
             good = false;
         } else if is_literal_secret(name.text, item) {
@@ -242,7 +246,7 @@ fn good_params(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
                 "temperature" | "max_tokens" => format!("write {} in the model's own table", name.text),
                 _ => "remove it".to_owned(),
             };
-            let diagnostic = Diagnostic::error("E_MODEL", format!("cortex sets '{}' of a request itself", name.text));
+            let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, format!("cortex sets '{}' of a request itself", name.text));
             report.error(name.span, diagnostic.hint(hint));
             good = false;
         }
@@ -276,7 +280,7 @@ fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
             )
         };
         if !fits {
-            let diagnostic = Diagnostic::error("E_MODEL", format!("'{}' of a price is {wanted}", key.text));
+            let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, format!("'{}' of a price is {wanted}", key.text));
             report.error(item.span, diagnostic.hint(HINT));
             good = false;
         }
@@ -292,7 +296,7 @@ fn check_files(report: &mut Report<'_>, fields: Fields<'_, '_>) {
         };
         let is_inside = |path: &str| !path.is_empty() && !path.starts_with('/') && path.split('/').all(|part| part != "..");
         if item.value.as_str().is_some_and(|path| !is_inside(path)) {
-            let diagnostic = Diagnostic::error("E_MODEL", format!("'{key}' is a file in the workspace"));
+            let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, format!("'{key}' is a file in the workspace"));
             report.error(
                 item.span,
                 diagnostic.hint(format!("write a relative path without '..': {key} = \"tests/answers.jsonl\"")),
@@ -326,7 +330,10 @@ fn in_range(report: &mut Report<'_>, key: &str, item: Item<'_, '_>, value: &Valu
         _ => return true,
     };
     if !good {
-        report.error(item.span, Diagnostic::error("E_MODEL", format!("'{key}' is {wanted}")).hint(hint));
+        report.error(
+            item.span,
+            Diagnostic::error(ErrorCode::E_MODEL, format!("'{key}' is {wanted}")).hint(hint),
+        );
     }
     good
 }
@@ -340,7 +347,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
         return;
     };
     if !APIS.contains(&api.text) {
-        let diagnostic = Diagnostic::error("E_MODEL", "there is no such interface to models");
+        let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, "there is no such interface to models");
         report.unknown(
             api.span,
             diagnostic,
@@ -354,7 +361,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
         let hint = "choose another name and set params.model of the producer to it";
         report.error(
             name.span,
-            Diagnostic::error("E_MODEL", "the model 'extractive' is built in").hint(hint),
+            Diagnostic::error(ErrorCode::E_MODEL, "the model 'extractive' is built in").hint(hint),
         );
     }
     let needed: &[(&str, &str)] = match api.text {
@@ -379,7 +386,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
             if KEYS.iter().any(|(known, _)| *known == key.text) {
                 let message = format!("nobody calls an agent: '{}' says nothing of one", key.text);
                 let hint = format!("remove it; an agent has {}", OF_AGENTS.join(", "));
-                report.error(item.span, Diagnostic::error("E_MODEL", message).hint(hint));
+                report.error(item.span, Diagnostic::error(ErrorCode::E_MODEL, message).hint(hint));
             }
         }
         return;
@@ -391,7 +398,10 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
         .or(fields.get("record").filter(|_| matches!(api.text, "replay" | BUILT_IN)));
     if let Some(item) = unused {
         let message = format!("api = \"{}\" does not look at this", api.text);
-        report.error(item.span, Diagnostic::error("E_MODEL", message).hint("remove it or change 'api'"));
+        report.error(
+            item.span,
+            Diagnostic::error(ErrorCode::E_MODEL, message).hint("remove it or change 'api'"),
+        );
     }
 }
 

@@ -6,6 +6,7 @@ use super::report::Report;
 use super::source::Span;
 use crate::manifest::model::ProducerDef;
 use crate::seams::producer::{Bound, Params, Registry};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -123,7 +124,8 @@ fn read_one(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>, reg
         if !command {
             fields.unknown_key(report, key, &KEYS);
         } else if given.contains_key(key.text) {
-            let diagnostic = Diagnostic::error("E_DUPLICATE", "this parameter is given twice").hint("remove it here or under 'params'");
+            let diagnostic =
+                Diagnostic::error(ErrorCode::E_DUPLICATE, "this parameter is given twice").hint("remove it here or under 'params'");
             report.error(key.span, diagnostic);
         } else {
             param(report, draft, &mut given, key, item);
@@ -185,7 +187,8 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
     match &draft.uses {
         None if draft.partial || report.has_syntax_errors() => {}
         None => {
-            let diagnostic = Diagnostic::error("E_MISSING", "a producer has no 'uses'").hint("write uses = \"command\" and an argv");
+            let diagnostic =
+                Diagnostic::error(ErrorCode::E_MISSING, "a producer has no 'uses'").hint("write uses = \"command\" and an argv");
             report.error(draft.span, diagnostic);
         }
         Some((uses, span)) => match registry.get(uses) {
@@ -194,7 +197,7 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
                 let errors = producer.check(&draft.params).err().unwrap_or_default();
                 // Of a model that does not exist the producer can say nothing better.
                 for error in errors.into_iter().filter(|error| !(no_model && error.param == "model")) {
-                    let diagnostic = Diagnostic::error("E_PARAM", error.message);
+                    let diagnostic = Diagnostic::error(ErrorCode::E_PARAM, error.message);
                     let key = draft.keys.get(&error.param).filter(|_| error.unknown).copied();
                     report.error(
                         key.unwrap_or_else(|| place(draft, &error.param)),
@@ -206,7 +209,7 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
                 }
             }
             None => {
-                let diagnostic = Diagnostic::error("E_UNKNOWN_PRODUCER", "there is no producer of this name to use");
+                let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_PRODUCER, "there is no producer of this name to use");
                 report.unknown(
                     *span,
                     diagnostic,
@@ -226,7 +229,7 @@ fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<Strin
     };
     let unknown = model != super::models::BUILT_IN && !models.contains_key(model);
     if unknown {
-        let diagnostic = Diagnostic::error("E_UNKNOWN_MODEL", "there is no model of this name");
+        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_MODEL, "there is no model of this name");
         let known = models.keys().map(String::as_str).chain([super::models::BUILT_IN]);
         let otherwise = format!("write model = \"{}\", the built-in model", super::models::BUILT_IN);
         report.unknown(place(draft, "model"), diagnostic, model, known, &otherwise);

@@ -6,6 +6,7 @@ use super::models::{has_user, is_literal_secret, is_variable_name};
 use super::report::Report;
 use super::source::looks_secret;
 use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -87,7 +88,7 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
     let endpoint = fields.required(report, "endpoint", ENDPOINT);
     let endpoint = endpoint.filter(|_| fields.get("endpoint").is_some_and(|item| !is_secret("endpoint", item)));
     if let Some(text) = endpoint.filter(|text| !is_endpoint(text.text)) {
-        let diagnostic = Diagnostic::error("E_REMOTE", "this is no address of a remote cache");
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "this is no address of a remote cache");
         report.error(text.span, diagnostic.hint(ENDPOINT));
     }
     let execute = fields.boolean(report, "execute").unwrap_or_default();
@@ -138,7 +139,7 @@ fn name(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<St
     let text = fields.text(report, key)?;
     let good = text.text.len() <= LONGEST && !text.text.contains(char::is_control);
     if !good {
-        let diagnostic = Diagnostic::error("E_REMOTE", format!("'{key}' is at most {LONGEST} bytes on one line"));
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("'{key}' is at most {LONGEST} bytes on one line"));
         report.error(text.span, diagnostic.hint("write a short name"));
     }
     good.then(|| text.text.to_owned())
@@ -148,7 +149,7 @@ fn instance(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     let text = name(report, fields, "instance")?;
     let reserved = text.split('/').find(|part| RESERVED.contains(part));
     if let (Some(word), Some(item)) = (reserved, fields.get("instance")) {
-        let diagnostic = Diagnostic::error("E_REMOTE", format!("the name of an instance may not hold '{word}'"));
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, format!("the name of an instance may not hold '{word}'"));
         report.error(item.span, diagnostic.hint("use the name that the server's configuration gives it"));
     }
     Some(text)
@@ -162,7 +163,7 @@ fn write(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Write> {
         "always" => Some(Write::Always),
         other => {
             let known = ["never", "ci", "always"];
-            let diagnostic = Diagnostic::error("E_REMOTE", "'write' says who offers results");
+            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'write' says who offers results");
             report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of never, ci, always");
             None
         }
@@ -177,7 +178,7 @@ fn credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credent
     if let (Some(helper), Some(item)) = (&helper, fields.get("credential_helper"))
         && helper.is_empty()
     {
-        let diagnostic = Diagnostic::error("E_REMOTE", "a credential helper is a program with its arguments");
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "a credential helper is a program with its arguments");
         report.error(item.span, diagnostic.hint("write credential_helper = [\"my-helper\"]"));
     }
     let written: Vec<&str> = ["token_env", "token_file", "credential_helper"]
@@ -187,7 +188,10 @@ fn credential(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Credent
     if let [first, .., last] = written[..]
         && let Some(item) = fields.get(last)
     {
-        let diagnostic = Diagnostic::error("E_REMOTE", format!("a token comes from one place: '{first}' names it already"));
+        let diagnostic = Diagnostic::error(
+            ErrorCode::E_REMOTE,
+            format!("a token comes from one place: '{first}' names it already"),
+        );
         report.error(item.span, diagnostic.hint("remove one of them"));
     }
     let helper = helper.map(|texts| Credential::Helper(texts.iter().map(|text| text.text.to_owned()).collect()));
@@ -203,7 +207,7 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
     };
     table.only(report, &TLS_KEYS);
     if !is_secure && fields.get("endpoint").is_some() {
-        let diagnostic = Diagnostic::error("E_REMOTE", "'tls' says something of grpcs:// only");
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'tls' says something of grpcs:// only");
         report.error(item.span, diagnostic.hint("remove it, or write endpoint = \"grpcs://…\""));
     }
     let mut path = |key: &str| table.text(report, key).map(|text| text.text.to_owned());
@@ -229,7 +233,7 @@ fn signing_key(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Signin
     let file = fields.text(report, "signing_key_file").filter(|_| clean("signing_key_file"));
     if let (Some(_), Some(file)) = (env, file) {
         let diagnostic = Diagnostic::error(
-            "E_REMOTE",
+            ErrorCode::E_REMOTE,
             "a key that signs comes from one place: 'signing_key_env' names it already",
         );
         report.error(file.span, diagnostic.hint("remove one of them"));
@@ -244,7 +248,7 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
         if Digest::parse(text.text).is_some() {
             keys.push(text.text.to_owned());
         } else {
-            let diagnostic = Diagnostic::error("E_REMOTE", "a public key is 64 hexadecimal digits");
+            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "a public key is 64 hexadecimal digits");
             report.error(text.span, diagnostic.hint("`cortex remote ping` tells it where results are signed"));
         }
     }
@@ -255,7 +259,10 @@ fn trusted_keys(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Vec<String> 
 fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool) -> bool {
     let said = fields.boolean(report, "upload_inputs");
     if let (true, Some(false), Some(item)) = (execute, said, fields.get("upload_inputs")) {
-        let diagnostic = Diagnostic::error("E_REMOTE", "workers are given source code, which 'upload_inputs' forbids to send");
+        let diagnostic = Diagnostic::error(
+            ErrorCode::E_REMOTE,
+            "workers are given source code, which 'upload_inputs' forbids to send",
+        );
         report.error(item.span, diagnostic.hint("remove 'upload_inputs', or execute = true"));
     }
     said.unwrap_or(execute)
@@ -265,7 +272,10 @@ fn upload_inputs(report: &mut Report<'_>, fields: Fields<'_, '_>, execute: bool)
 fn executing(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str, execute: bool) -> bool {
     let item = fields.get(key);
     if let (false, Some(item)) = (execute, item) {
-        let diagnostic = Diagnostic::error("E_REMOTE", format!("'{key}' says something of workers, which are not asked"));
+        let diagnostic = Diagnostic::error(
+            ErrorCode::E_REMOTE,
+            format!("'{key}' says something of workers, which are not asked"),
+        );
         report.error(item.span, diagnostic.hint(format!("remove '{key}', or write execute = true")));
     }
     execute && item.is_some()
@@ -275,7 +285,7 @@ fn worker(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<String> {
     let text = fields.text(report, "worker")?;
     let good = !text.text.is_empty() && !text.text.contains(char::is_control);
     if !good {
-        let diagnostic = Diagnostic::error("E_REMOTE", "'worker' is the path of a program");
+        let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'worker' is the path of a program");
         report.error(text.span, diagnostic.hint("write worker = \"tools/cortex-static\""));
     }
     good.then(|| text.text.to_owned())
@@ -300,7 +310,7 @@ fn headers(report: &mut Report<'_>, fields: Fields<'_, '_>) -> BTreeMap<String, 
         let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let own = OWN_HEADERS.contains(&lower.as_str()) || lower.starts_with("grpc-") || lower.ends_with("-bin");
         if lower.is_empty() || !lower.chars().all(is_token) || own {
-            let diagnostic = Diagnostic::error("E_REMOTE", "this header cannot be set");
+            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "this header cannot be set");
             report.error(name.span, diagnostic.hint("write headers = { x-team = \"docs\" }"));
         } else if is_literal_secret(&lower, item) {
             refuse_secret(report, item.span);

@@ -1,6 +1,7 @@
 //! The report: collects everything that is wrong with a manifest, so that all of it is told at once, in order of place.
 
 use super::source::{Source, Span, cut};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::suggest::nearest;
 use std::collections::HashSet;
@@ -161,7 +162,7 @@ impl<'a> Report<'a> {
         let mut errors = sorted(std::mem::take(&mut self.errors));
         if self.left_out > 0 {
             let message = format!("{} more errors are not shown", self.left_out);
-            errors.push(Diagnostic::error("E_MORE", message).hint("mend these first and look again"));
+            errors.push(Diagnostic::error(ErrorCode::E_MORE, message).hint("mend these first and look again"));
         }
         Err(errors)
     }

@@ -9,6 +9,7 @@ use super::sets::{Need, Reference, SetReader};
 use super::source::{Span, cut};
 use crate::manifest::model::{InputFrom, InputSpec, OutSpec, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::label::{JOIN, Label, escape};
 use std::collections::BTreeMap;
@@ -87,7 +88,7 @@ impl RuleReader<'_> {
         {
             let hint = "what a producer asks for follows from single nodes and rows of single tables";
             let message = format!("the input '{}' is a list, beside rows that are asked for", list.role);
-            report.error(rule.span, Diagnostic::error("E_TYPE", message).hint(hint));
+            report.error(rule.span, Diagnostic::error(ErrorCode::E_TYPE, message).hint(hint));
         }
         if let (Some(index), Some((_, place))) = (producer, &target) {
             self.arguments(report, rule, index, *place);
@@ -123,13 +124,13 @@ impl RuleReader<'_> {
             let hint = "let one set hold the pairs, or write two rules";
             report.error(
                 name.span,
-                Diagnostic::error("E_VARIABLE", "a rule runs over one variable, or two joined by '#'").hint(hint),
+                Diagnostic::error(ErrorCode::E_VARIABLE, "a rule runs over one variable, or two joined by '#'").hint(hint),
             );
         }
         let Some((name, item)) = entries.first().copied() else {
             report.error(
                 fields.span,
-                Diagnostic::error("E_VARIABLE", "'each' binds no variable").hint("write each = { doc = \"glob:docs/**/*.md\" }"),
+                Diagnostic::error(ErrorCode::E_VARIABLE, "'each' binds no variable").hint("write each = { doc = \"glob:docs/**/*.md\" }"),
             );
             return Each::default();
         };
@@ -151,7 +152,7 @@ impl RuleReader<'_> {
             let hint = "write the label of a node, such as each = { type = \"//index:types\", member = \"//types/{type}:members\" }";
             report.error(
                 item.span,
-                Diagnostic::error("E_SET", "the second set of a rule is what a node gives").hint(hint),
+                Diagnostic::error(ErrorCode::E_SET, "the second set of a rule is what a node gives").hint(hint),
             );
         }
         Each { outer, inner: Some(inner) }
@@ -165,7 +166,7 @@ impl RuleReader<'_> {
         )?;
         let index = self.producers.index.get(name.text).copied();
         if index.is_none() {
-            let diagnostic = Diagnostic::error("E_UNKNOWN_PRODUCER", "there is no producer of this name");
+            let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_PRODUCER, "there is no producer of this name");
             let known = self.producers.list.iter().map(|producer| producer.name.as_str());
             report.unknown(
                 name.span,
@@ -193,7 +194,13 @@ impl RuleReader<'_> {
                     [] => "give the rule this input; it has none".to_owned(),
                     roles => format!("give the rule this input; it has {}", roles.join(", ")),
                 };
-                report.unknown(span, Diagnostic::error("E_PARAM", message), role, roles.iter().copied(), &otherwise);
+                report.unknown(
+                    span,
+                    Diagnostic::error(ErrorCode::E_PARAM, message),
+                    role,
+                    roles.iter().copied(),
+                    &otherwise,
+                );
             }
         }
     }
@@ -218,7 +225,7 @@ impl RuleReader<'_> {
             };
             for (name, item) in fields.entries().filter(|(name, _)| name.text != "path") {
                 if bound.contains(&name.text) {
-                    let diagnostic = Diagnostic::error("E_VARIABLE", "this variable is bound already").hint("choose another name");
+                    let diagnostic = Diagnostic::error(ErrorCode::E_VARIABLE, "this variable is bound already").hint("choose another name");
                     report.error(name.span, diagnostic);
                 } else if variable_name(report, name) {
                     bound.push(name.text);
@@ -237,7 +244,7 @@ impl RuleReader<'_> {
             let message = format!("every {{{variable}}} would be laid out in the same file");
             report.error(
                 text.span,
-                Diagnostic::error("E_PATH", message).hint(format!("use {{{variable}}} in the path")),
+                Diagnostic::error(ErrorCode::E_PATH, message).hint(format!("use {{{variable}}} in the path")),
             );
             return None;
         }
@@ -262,7 +269,7 @@ fn check_items(report: &mut Report<'_>, rule: Fields<'_, '_>, target: &Template,
             Ok(Err(error)) => error.message,
             _ => continue,
         };
-        let diagnostic = Diagnostic::error("E_SET", format!("this item gives no label: {problem}"));
+        let diagnostic = Diagnostic::error(ErrorCode::E_SET, format!("this item gives no label: {problem}"));
         report.error(item.span, diagnostic.hint("write a name, or a relative path such as 'a/b'"));
     }
 }
@@ -279,7 +286,7 @@ fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, secon
             let hint = format!("write {{{first}}}#{{{second}}} in it, such as //types/{{{first}}}#{{{second}}}:code");
             report.error(
                 text.span,
-                Diagnostic::error("E_VARIABLE", "the target does not join the two variables of 'each'").hint(hint),
+                Diagnostic::error(ErrorCode::E_VARIABLE, "the target does not join the two variables of 'each'").hint(hint),
             );
             return None;
         }
@@ -291,7 +298,7 @@ fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, secon
         let hint = "write one variable once; a set may hold whole paths such as 'a/b'";
         report.error(
             span,
-            Diagnostic::error("E_VARIABLE", "a target has at most one variable, or two joined by '#'").hint(hint),
+            Diagnostic::error(ErrorCode::E_VARIABLE, "a target has at most one variable, or two joined by '#'").hint(hint),
         );
         return None;
     }
@@ -305,14 +312,14 @@ fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, secon
             let hint = format!("add each = {{ {name} = \"glob:**/*.md\" }} or another set");
             report.error(
                 span,
-                Diagnostic::error("E_VARIABLE", format!("nothing says what {{{name}}} runs over")).hint(hint),
+                Diagnostic::error(ErrorCode::E_VARIABLE, format!("nothing says what {{{name}}} runs over")).hint(hint),
             );
             return None;
         }
         (None, Some(variable)) => {
             let message = format!("the target is the same for every {{{variable}}}");
             let hint = format!("use {{{variable}}} in the target, or remove 'each'");
-            report.error(text.span, Diagnostic::error("E_VARIABLE", message).hint(hint));
+            report.error(text.span, Diagnostic::error(ErrorCode::E_VARIABLE, message).hint(hint));
             return None;
         }
         _ => {}
@@ -328,7 +335,7 @@ fn good_label(report: &mut Report<'_>, text: Text<'_>, target: Template) -> Opti
         let hint = "choose another target; //files/PATH:bytes is the file itself";
         report.error(
             text.span,
-            Diagnostic::error("E_LABEL", "no rule makes the bytes of a file").hint(hint),
+            Diagnostic::error(ErrorCode::E_LABEL, "no rule makes the bytes of a file").hint(hint),
         );
         return None;
     }
@@ -345,7 +352,7 @@ fn inputs(report: &mut Report<'_>, rule: Fields<'_, '_>, reader: &InputReader<'_
             let hint = "use letters, digits, '_' and '-', beginning with a letter";
             report.error(
                 role.span,
-                Diagnostic::error("E_NAME", "this cannot be the name of a role").hint(hint),
+                Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a role").hint(hint),
             );
         }
         if let Some((from, digest_only)) = reader.read(report, item, references) {
@@ -368,7 +375,7 @@ fn variable_name(report: &mut Report<'_>, name: Text<'_>) -> bool {
     if !good {
         report.error(
             name.span,
-            Diagnostic::error("E_VARIABLE", "this cannot be the name of a variable").hint(hint),
+            Diagnostic::error(ErrorCode::E_VARIABLE, "this cannot be the name of a variable").hint(hint),
         );
     }
     good

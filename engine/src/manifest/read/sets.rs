@@ -6,6 +6,7 @@ use super::report::Report;
 use super::source::Span;
 use crate::manifest::model::{SetSpec, SourceSet};
 use crate::manifest::template::Template;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use toml::de::DeValue;
@@ -82,7 +83,7 @@ impl SetReader<'_> {
                     let hint = "name a node in 'each', or remove 'row' and 'field'";
                     report.error(
                         span,
-                        Diagnostic::error("E_SET", "only what a node gives has rows and fields").hint(hint),
+                        Diagnostic::error(ErrorCode::E_SET, "only what a node gives has rows and fields").hint(hint),
                     );
                 }
                 Some(other)
@@ -109,7 +110,7 @@ impl SetReader<'_> {
         if let Some(name) = text.text.strip_prefix("sources:") {
             if !self.sources.contains_key(name) {
                 let span = report.within(text.span, text.text, "sources:".len(), name.len());
-                let diagnostic = Diagnostic::error("E_UNKNOWN_SOURCES", "there is no source set of this name");
+                let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_SOURCES, "there is no source set of this name");
                 let known = self.sources.keys().map(String::as_str);
                 report.unknown(
                     span,
@@ -138,7 +139,7 @@ impl SetReader<'_> {
                 field: None,
             });
         }
-        report.error(text.span, Diagnostic::error("E_SET", "this is not a set").hint(FORMS));
+        report.error(text.span, Diagnostic::error(ErrorCode::E_SET, "this is not a set").hint(FORMS));
         None
     }
 }

@@ -4,6 +4,7 @@ use super::fields::{Fields, Text, check_name};
 use super::report::Report;
 use super::source::Span;
 use crate::manifest::model::SourceSet;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 
@@ -50,7 +51,7 @@ pub(super) fn finish(report: &mut Report<'_>, drafts: BTreeMap<String, Draft>) -
     let mut sets = BTreeMap::new();
     for (name, draft) in drafts {
         if draft.include.is_none() && !report.has_syntax_errors() {
-            let diagnostic = Diagnostic::error("E_MISSING", "a source set has no 'include'").hint("write include = [\"**/*.cs\"]");
+            let diagnostic = Diagnostic::error(ErrorCode::E_MISSING, "a source set has no 'include'").hint("write include = [\"**/*.cs\"]");
             report.error(draft.span, diagnostic);
         }
         let set = SourceSet {
@@ -71,7 +72,7 @@ fn globs(report: &mut Report<'_>, fields: Fields<'_, '_>, key: &str) -> Option<V
     if let Some(item) = empty {
         report.error(
             item.span,
-            Diagnostic::error("E_GLOB", "a source set includes nothing").hint("write include = [\"**/*.cs\"]"),
+            Diagnostic::error(ErrorCode::E_GLOB, "a source set includes nothing").hint("write include = [\"**/*.cs\"]"),
         );
     }
     let good = texts
@@ -89,17 +90,23 @@ pub(super) fn glob(report: &mut Report<'_>, text: Text<'_>) -> bool {
 /// Checks the glob that begins at byte `from` of a string.
 pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -> bool {
     let glob = &whole.text[from..];
-    let mut refuse = |code: &str, message: String, hint: &str, at: usize, len: usize| {
+    let mut refuse = |code: ErrorCode, message: String, hint: &str, at: usize, len: usize| {
         let span = report.within(whole.span, whole.text, from + at, len);
         report.error(span, Diagnostic::error(code, message).hint(hint));
         false
     };
     if glob.is_empty() {
-        return refuse("E_GLOB", "a glob is empty".into(), "write '**/*.cs', or '**' for every file", 0, 0);
+        return refuse(
+            ErrorCode::E_GLOB,
+            "a glob is empty".into(),
+            "write '**/*.cs', or '**' for every file",
+            0,
+            0,
+        );
     }
     if glob.chars().nth(MAX_GLOB).is_some() {
         return refuse(
-            "E_GLOB",
+            ErrorCode::E_GLOB,
             format!("a glob has more than {MAX_GLOB} characters"),
             "write several globs",
             0,
@@ -109,7 +116,7 @@ pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -
     let drive = glob.as_bytes().get(1) == Some(&b':');
     if glob.starts_with(['/', '\\']) || drive {
         return refuse(
-            "E_PATH",
+            ErrorCode::E_PATH,
             "a glob is relative to the workspace".into(),
             "remove the beginning",
             0,
@@ -120,7 +127,7 @@ pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -
     for part in glob.split(['/', '{', '}', ',']) {
         if part == ".." {
             return refuse(
-                "E_PATH",
+                ErrorCode::E_PATH,
                 "sources lie within the workspace".into(),
                 "remove '..', or move the workspace up",
                 at,
@@ -137,13 +144,19 @@ pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -
             _ => {}
         }
         if depth > MAX_BRACES {
-            return refuse("E_GLOB", "a glob nests its braces too deeply".into(), "write several globs", at, 1);
+            return refuse(
+                ErrorCode::E_GLOB,
+                "a glob nests its braces too deeply".into(),
+                "write several globs",
+                at,
+                1,
+            );
         }
     }
     match globset::GlobBuilder::new(glob).literal_separator(true).build() {
         Ok(_) => true,
         Err(error) => refuse(
-            "E_GLOB",
+            ErrorCode::E_GLOB,
             format!("this is not a glob: {}", error.kind()),
             "write a pattern such as '**/*.cs' or 'src/{a,b}/*.txt'",
             0,

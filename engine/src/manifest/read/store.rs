@@ -3,6 +3,7 @@
 use super::fields::{Fields, Item, Text};
 use super::report::Report;
 use crate::manifest::model::StoreLimits;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::quantity;
 
@@ -31,7 +32,7 @@ fn quantity(report: &mut Report<'_>, item: Item<'_, '_>, key: &str, read: fn(&st
     if let Err(hint) = &value {
         report.error(
             text.span,
-            Diagnostic::error("E_VALUE", format!("'{key}' cannot be read")).hint(hint),
+            Diagnostic::error(ErrorCode::E_VALUE, format!("'{key}' cannot be read")).hint(hint),
         );
     }
     value.ok()
@@ -52,7 +53,7 @@ fn versions(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<u32> {
 fn personal(report: &mut Report<'_>, key: Text<'_>) {
     report.error(
         key.span,
-        Diagnostic::error("E_PERSONAL", "a manifest does not say where stores and secrets are")
+        Diagnostic::error(ErrorCode::E_PERSONAL, "a manifest does not say where stores and secrets are")
             .hint("set it in your own configuration, with --store or CORTEX_STORE; a manifest is shared with others"),
     );
 }

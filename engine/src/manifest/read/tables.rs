@@ -12,6 +12,7 @@ use super::source::{Span, cut};
 use super::{Document, PERSONAL, TABLES, producers};
 use crate::manifest::template::Template;
 use crate::seams::producer::Params;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::label::{Label, escape};
 use serde_json::Value;
@@ -107,7 +108,7 @@ impl Tables {
     fn may_be_called(&self, report: &mut Report<'_>, name: Text<'_>) -> bool {
         let taken = TABLES.contains(&name.text) || PERSONAL.contains(&name.text);
         if taken || name.text.contains('/') {
-            let diagnostic = Diagnostic::error("E_NAME", "this cannot be the name of a table");
+            let diagnostic = Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a table");
             report.error(
                 name.span,
                 diagnostic.hint("choose another name, without '/'; that of no table of a manifest"),
@@ -118,7 +119,7 @@ impl Tables {
             let hint = format!("the other stands at {}; choose another name", report.place(earlier.span));
             report.error(
                 name.span,
-                Diagnostic::error("E_DUPLICATE", "this table is declared twice").hint(hint),
+                Diagnostic::error(ErrorCode::E_DUPLICATE, "this table is declared twice").hint(hint),
             );
             return false;
         }
@@ -143,7 +144,7 @@ impl Tables {
                     let hint = format!("the other stands at {}; remove one of them", report.place(*earlier));
                     report.error(
                         name.span,
-                        Diagnostic::error("E_DUPLICATE", "there is a row of this name already").hint(hint),
+                        Diagnostic::error(ErrorCode::E_DUPLICATE, "there is a row of this name already").hint(hint),
                     );
                 } else if names_a_row(report, table, name)
                     && let Some(value) = declared.shape.read(report, item)
@@ -203,7 +204,7 @@ fn names_a_row(report: &mut Report<'_>, table: &str, name: Text<'_>) -> bool {
         let message = format!("this cannot be the name of a row: {}", error.message);
         report.error(
             name.span,
-            Diagnostic::error("E_NAME", message).hint("write a name such as core or team/core"),
+            Diagnostic::error(ErrorCode::E_NAME, message).hint("write a name such as core or team/core"),
         );
     }
     label.is_ok()
@@ -231,7 +232,7 @@ fn kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
     if found.is_none() {
         let known = KINDS.map(|(name, _)| name);
         let otherwise = format!("write one of {}; with a '?' behind it, it may be left out", known.join(", "));
-        let diagnostic = Diagnostic::error("E_TYPE", "there is no kind of value of this name").found(cut(text.text));
+        let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "there is no kind of value of this name").found(cut(text.text));
         report.unknown(text.span, diagnostic, name, known.into_iter(), &otherwise);
     }
     found.map(|(_, kind)| (*kind, name.len() == text.text.len()))
@@ -279,7 +280,7 @@ fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) 
         // Says which of the items is none.
         Kind::Strings => drop(item.texts(report, what)),
         Kind::Integer if item.value.is_integer() => {
-            let diagnostic = Diagnostic::error("E_TYPE", format!("{what} is {}", kind.words()));
+            let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.words()));
             report.error(item.span, diagnostic.hint("write one such as 8000"));
         }
         _ => item.not(report, what, kind.words()),

@@ -3,6 +3,7 @@
 use super::fields::{Item, Text};
 use super::report::Report;
 use super::{Document, refuse_personal};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::pattern::PatternSet;
 
@@ -41,7 +42,7 @@ pub(super) fn read(report: &mut Report<'_>, document: &Document<'_>) -> About {
     {
         report.error(
             item.span,
-            Diagnostic::error("E_UNKNOWN_KEY", "a ruleset names no further rulesets").hint("name them in cortex.toml"),
+            Diagnostic::error(ErrorCode::E_UNKNOWN_KEY, "a ruleset names no further rulesets").hint("name them in cortex.toml"),
         );
     }
     About {
@@ -56,7 +57,7 @@ fn workspace_name(report: &mut Report<'_>, name: Text<'_>) -> Option<String> {
         let hint = "write up to 100 characters on one line";
         report.error(
             name.span,
-            Diagnostic::error("E_NAME", "this cannot be the name of a workspace").hint(hint),
+            Diagnostic::error(ErrorCode::E_NAME, "this cannot be the name of a workspace").hint(hint),
         );
     }
     good.then(|| name.text.to_owned())
@@ -68,13 +69,13 @@ fn default_set(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<Vec<String
     let patterns: Vec<String> = texts.iter().map(|pattern| pattern.text.to_owned()).collect();
     let hint = "write patterns, as in default = [\"//types/...:outline\", \"//index:json\"]";
     if patterns.is_empty() {
-        let why = Diagnostic::error("E_LABEL", "the default set has no pattern");
+        let why = Diagnostic::error(ErrorCode::E_LABEL, "the default set has no pattern");
         report.error(item.span, why.hint(hint));
         return None;
     }
     let wrong = PatternSet::parse(&patterns).err().unwrap_or_default();
     for (index, error) in &wrong {
-        let why = Diagnostic::error("E_LABEL", error.message.clone());
+        let why = Diagnostic::error(ErrorCode::E_LABEL, error.message.clone());
         report.error(texts[*index].span, why.hint(error.hint.as_deref().unwrap_or(hint)));
     }
     wrong.is_empty().then_some(patterns)

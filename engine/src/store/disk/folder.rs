@@ -13,6 +13,7 @@ use super::salvage;
 use super::schema::{self, Kind};
 use super::session::{Access, Base, Closing, Fault, Medium, Session, guarded};
 use crate::store::StoreError;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
 use redb::{Builder, DatabaseError, ReadableDatabase};
@@ -300,7 +301,7 @@ impl Folder {
             ),
         };
         let hint = format!("it was set aside as {name} in that folder, and {became}. Nothing removes that file but you");
-        Ok(Diagnostic::warning("E_STORE_DAMAGED", message).hint(hint))
+        Ok(Diagnostic::warning(ErrorCode::E_STORE_DAMAGED, message).hint(hint))
     }
 
     /// Gives the damaged database the first free name `store.redb.damaged-N`, unless someone who was killed then has given it one.
@@ -354,7 +355,8 @@ impl Medium for Folder {
             && let Some(padded) = self.pad(access)?
         {
             let message = "the store's file had lost its end; it was made whole with zeros";
-            notices.push(Diagnostic::warning("W_STORE_DAMAGED", message).hint("`cortex store verify --repair` looks what was lost"));
+            notices
+                .push(Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, message).hint("`cortex store verify --repair` looks what was lost"));
             found = padded;
         }
         if let Found::Unfit(reason) = &found {

@@ -11,6 +11,7 @@
 //! that none can exhaust the stack or the time of a build.
 
 use super::glob::{Glob, LONGEST};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt};
 use engine::values::suggest::nearest;
 use std::fmt;
@@ -145,7 +146,7 @@ impl InvalidFilter {
             start: small(column - from),
             len: small(meant.chars().count().clamp(1, SHOWN)),
         };
-        let diagnostic = Diagnostic::error("InvalidFilter", self.message.clone())
+        let diagnostic = Diagnostic::error(ErrorCode::InvalidFilter, self.message.clone())
             .at(PLACE, 1, small(column + 1))
             .hint(self.hint.clone())
             .candidates(self.candidates.clone());

@@ -8,6 +8,7 @@ use super::document::Document;
 use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +107,7 @@ impl Producer for Form {
                 _ => String::new(),
             };
             let message = format!("the budget of {budget} tokens is too small for any type of the pack{head}");
-            let diagnostic = Diagnostic::warning("CS-PACK-BUDGET", message);
+            let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_BUDGET, message);
             diagnostics.push(diagnostic.hint(format!("with {fewest} tokens there is one in it")));
         }
         Ok(Output {

@@ -14,6 +14,7 @@ use crate::csharp::graph::GraphRow;
 use crate::csharp::structure::{check_flags, flag};
 use crate::csharp::types::{TypeRow, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use engine::values::table::Table;
@@ -120,7 +121,7 @@ impl Producer for Select {
         let excluded = world.exclude(&mut why, &filter, &sets);
         let mut diagnostics = world.meaningless(&filter, &sets);
         if why.is_empty() {
-            let diagnostic = Diagnostic::warning("CS-PACK-EMPTY", format!("the filter of pack {pack} means no type"));
+            let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_EMPTY, format!("the filter of pack {pack} means no type"));
             diagnostics.push(diagnostic.hint("'cortex show //index:types' lists the types there are"));
         }
         let selection = world.selection(row, why, excluded);
@@ -338,7 +339,7 @@ impl<'i> World<'i> {
 /// What means nothing, and the names most like it.
 fn nothing<'k>(what: String, token: &str, known: impl Iterator<Item = &'k str>) -> Diagnostic {
     let candidates = nearest(token, known, 3);
-    let diagnostic = Diagnostic::warning("CS-PACK-NOTHING", format!("{what} means no type"));
+    let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_NOTHING, format!("{what} means no type"));
     let diagnostic = match candidates.first() {
         Some(best) => diagnostic.hint(format!("did you mean '{best}'?")),
         None => diagnostic,

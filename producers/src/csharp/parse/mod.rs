@@ -29,6 +29,7 @@ use super::generated::is_generated;
 use super::model::{Syntax, Tier};
 use super::preprocess::Active;
 use super::{escapes, lexer, preprocess};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
 use reading::{Extension, Reading};
@@ -45,7 +46,7 @@ pub const LARGEST: usize = 16 << 20;
 pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<Diagnostic>) {
     if text.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
-        let diagnostic = Diagnostic::warning("CS-FILE-LARGE", message)
+        let diagnostic = Diagnostic::warning(ErrorCode::CS_FILE_LARGE, message)
             .at(file, 0, 0)
             .found(format!("{} bytes", text.len()));
         return (
@@ -65,7 +66,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         .take(MOST_FAULTS)
         .map(|fault| {
             let (line, column) = tokens.place(fault.byte);
-            Diagnostic::warning("CS-PREPROCESSOR", fault.message).at(file, line, column)
+            Diagnostic::warning(ErrorCode::CS_PREPROCESSOR, fault.message).at(file, line, column)
         })
         .collect();
     let mut edits: Vec<Edit> = open_comment
@@ -268,7 +269,7 @@ pub fn nothing(tier: Tier) -> Syntax {
 
 fn partial(file: &str, place: Option<(u32, u32)>, message: &str) -> Diagnostic {
     let (line, column) = place.unwrap_or_default();
-    Diagnostic::warning("CS-PARSE-PARTIAL", message).at(file, line, column)
+    Diagnostic::warning(ErrorCode::CS_PARSE_PARTIAL, message).at(file, line, column)
 }
 
 /// The ERROR and MISSING nodes of a tree in the order of the text; one for all when there are too many.

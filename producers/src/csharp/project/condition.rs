@@ -5,6 +5,7 @@
 
 use super::expression::{Scope, closing, unescape};
 use super::string::version;
+use engine::values::codes::ErrorCode;
 use std::cmp::Ordering;
 
 /// Deepest nesting of parentheses and `!`.
@@ -27,7 +28,7 @@ pub fn holds(scope: &Scope<'_>, condition: &str) -> bool {
     });
     answer.unwrap_or_else(|why| {
         scope.report.warn(
-            "CS-PROJECT-CONDITION",
+            ErrorCode::CS_PROJECT_CONDITION,
             scope.spot,
             format!("the condition cannot be evaluated ({why}) and counts as false"),
             condition,

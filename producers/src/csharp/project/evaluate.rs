@@ -12,6 +12,7 @@ use super::report::{Report, Spot};
 use super::sdk::{self, Kind};
 use super::tree::Tree;
 use super::xml::Element;
+use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -168,11 +169,11 @@ impl<'a> Pass<'a, '_> {
             Kind::Nothing => self.found.compiles = false,
             Kind::Unknown if spot.file != self.project || self.sdks.iter().any(|known| sdk::kind(known) == Kind::Compiles) => {
                 let message = "the SDK is not known here; what it sets is not seen";
-                self.report.note("CS-PROJECT-SDK", spot, message, &name);
+                self.report.note(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
             }
             Kind::Unknown => {
                 let message = "the SDK is not known here; it is taken for Microsoft.NET.Sdk, and what else it sets is not seen";
-                self.report.warn("CS-PROJECT-SDK", spot, message, &name);
+                self.report.warn(ErrorCode::CS_PROJECT_SDK, spot, message, &name);
             }
             Kind::Compiles | Kind::Addition => {}
         }
@@ -330,9 +331,12 @@ impl<'a> Pass<'a, '_> {
                 | "itemdefinitiongroup"
                 | "projectextensions"
                 | "sdk" => {}
-                _ => self
-                    .report
-                    .warn("CS-PROJECT-ELEMENT", spot, "the element is not known and was left out", &child.name),
+                _ => self.report.warn(
+                    ErrorCode::CS_PROJECT_ELEMENT,
+                    spot,
+                    "the element is not known and was left out",
+                    &child.name,
+                ),
             }
         }
     }
@@ -348,7 +352,7 @@ impl<'a> Pass<'a, '_> {
                     MOST_BYTES >> 20
                 );
                 self.report
-                    .warn("CS-PROJECT-LIMIT", Spot { file, line: property.line }, message, "");
+                    .warn(ErrorCode::CS_PROJECT_LIMIT, Spot { file, line: property.line }, message, "");
                 return;
             }
             let value = self.scope(Spot { file, line: property.line }).expand(property.text.trim());
@@ -408,16 +412,16 @@ impl<'a> Pass<'a, '_> {
             && outside;
         if of_tools {
             let message = "the import comes with the build tools, which are not part of the workspace; what it sets is not seen";
-            self.report.note("CS-PROJECT-IMPORT", spot, message, written);
+            self.report.note(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else if outside {
             let message = "the import leaves the workspace and was not read";
-            self.report.warn("CS-PROJECT-IMPORT", spot, message, written);
+            self.report.warn(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else if import.attribute("Condition").is_none() || !written.contains("$(") {
             let message = "there is no project file of the workspace at this path; the import was left out";
-            self.report.warn("CS-PROJECT-IMPORT", spot, message, written);
+            self.report.warn(ErrorCode::CS_PROJECT_IMPORT, spot, message, written);
         } else {
             self.report
-                .note("CS-PROJECT-IMPORT", spot, "the imported file is not there", written);
+                .note(ErrorCode::CS_PROJECT_IMPORT, spot, "the imported file is not there", written);
         }
     }
 
@@ -451,13 +455,21 @@ impl<'a> Pass<'a, '_> {
             return;
         };
         if self.open.contains(&path) {
-            self.report
-                .warn("CS-PROJECT-IMPORT", spot, "the import is part of a loop and was left out", path);
+            self.report.warn(
+                ErrorCode::CS_PROJECT_IMPORT,
+                spot,
+                "the import is part of a loop and was left out",
+                path,
+            );
             return;
         }
         if self.open.len() >= DEEPEST || self.imported.len() >= MOST_IMPORTS {
-            self.report
-                .warn("CS-PROJECT-LIMIT", spot, "there are too many imports; this one was left out", path);
+            self.report.warn(
+                ErrorCode::CS_PROJECT_LIMIT,
+                spot,
+                "there are too many imports; this one was left out",
+                path,
+            );
             return;
         }
         // MSBuild ignores a second import of the same file, too.

@@ -8,6 +8,7 @@ use super::msbuild::is_inner;
 use super::path::{file_name, folder, rooted, stem_and_extension};
 use super::report::{Report, Spot};
 use super::tree::Tree;
+use engine::values::codes::ErrorCode;
 use rustc_hash::FxHashMap;
 
 /// Longest value of a property.
@@ -83,7 +84,7 @@ impl Scope<'_> {
         }
         if depth > DEEPEST {
             self.report.warn(
-                "CS-PROJECT-LIMIT",
+                ErrorCode::CS_PROJECT_LIMIT,
                 self.spot,
                 format!("expressions are nested more than {DEEPEST} deep"),
                 text,
@@ -104,7 +105,7 @@ impl Scope<'_> {
             rest = &inner[end + 1..];
             if expanded.len() > LONGEST {
                 self.report.warn(
-                    "CS-PROJECT-LIMIT",
+                    ErrorCode::CS_PROJECT_LIMIT,
                     self.spot,
                     format!("a value is longer than {} KiB and counts as empty", LONGEST >> 10),
                     text,
@@ -140,7 +141,7 @@ impl Scope<'_> {
             Ok(value) => value.into_text(),
             Err(what) => {
                 self.report.warn(
-                    "CS-PROJECT-FUNCTION",
+                    ErrorCode::CS_PROJECT_FUNCTION,
                     self.spot,
                     format!("{what} cannot be evaluated here and counts as empty"),
                     &format!("$({body})"),
@@ -185,7 +186,7 @@ impl Scope<'_> {
         match super::path::in_workspace(&absolute) {
             Some(inside) if !decidable(inside) => {
                 let message = "whether a file exists that is in no source set of projects is not known; it counts as missing";
-                self.report.note("CS-PROJECT-EXISTS", self.spot, message, inside);
+                self.report.note(ErrorCode::CS_PROJECT_EXISTS, self.spot, message, inside);
             }
             _ => {}
         }

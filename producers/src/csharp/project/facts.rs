@@ -8,6 +8,7 @@ use super::params::{Override, ProjectParams};
 use super::path::{folder, stem_and_extension};
 use super::report::{Report, Spot};
 use super::tree::Tree;
+use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -198,7 +199,7 @@ fn frameworks<'a>(
         let message = format!("the target framework is not known here; {NEWEST} is assumed (say which: params.tfm of producer.project)");
         // What is no XML has been said already.
         if files.contains_key(project) {
-            report.warn("CS-PROJECT-TFM", spot, message, &found);
+            report.warn(ErrorCode::CS_PROJECT_TFM, spot, message, &found);
         }
         tfms.insert(0, NEWEST.to_owned());
         tfms.truncate(1);
@@ -287,11 +288,11 @@ fn usings(items: &Run) -> Vec<String> {
 fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
     for missing in &items.missing {
         let message = "the project references a file that is not in the workspace; the reference was left out";
-        report.warn("CS-PROJECT-REFERENCE", Spot { file: project, line: 0 }, message, missing);
+        report.warn(ErrorCode::CS_PROJECT_REFERENCE, Spot { file: project, line: 0 }, message, missing);
     }
     if items.cut {
         let message = "the project's items are too many, or their patterns take too much work; some items are missing";
-        report.warn("CS-PROJECT-LIMIT", Spot { file: project, line: 0 }, message, "");
+        report.warn(ErrorCode::CS_PROJECT_LIMIT, Spot { file: project, line: 0 }, message, "");
     }
     let all = |text: &str| {
         text.split(';')

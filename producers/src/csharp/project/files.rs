@@ -7,6 +7,7 @@
 use super::facts::CompiledFile;
 use super::path::folder;
 use super::report::{Report, Spot};
+use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -90,7 +91,7 @@ pub fn summary(rows: &BTreeMap<&str, FileRow>, report: &Report) {
         left_out.len(),
         rows.len()
     );
-    report.note("CS-LEFT-OUT", Spot { file: first, line: 0 }, message, "");
+    report.note(ErrorCode::CS_LEFT_OUT, Spot { file: first, line: 0 }, message, "");
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use super::report::{Report, Spot};
 use super::solution::is_solution;
 use super::tree::Tree;
 use super::xml::Element;
+use engine::values::codes::ErrorCode;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +34,7 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
     let only = params.solution.as_deref();
     if let Some(solution) = only.filter(|solution| !paths.contains(solution)) {
         let message = "there is no such solution in the workspace (params.solution of producer.project); all projects count";
-        report.warn("CS-SOLUTION", Spot { file: solution, line: 0 }, message, solution);
+        report.warn(ErrorCode::CS_SOLUTION, Spot { file: solution, line: 0 }, message, solution);
     }
     let only = only.filter(|solution| paths.contains(solution));
     let chosen: Vec<&str> = paths
@@ -77,7 +78,7 @@ fn listed<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report) -> BTreeMap<&
                 Some(at) => drop(listed.entry(tree.paths()[at]).or_default().insert(solution)),
                 None if is_project(path) => {
                     let message = "the solution names a project that is not in the workspace";
-                    report.note("CS-SOLUTION", Spot { file: solution, line }, message, path);
+                    report.note(ErrorCode::CS_SOLUTION, Spot { file: solution, line }, message, path);
                 }
                 None => {}
             }

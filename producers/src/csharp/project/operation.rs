@@ -11,6 +11,7 @@ use super::report::{Report, Spot};
 use super::sdk;
 use super::tree::Tree;
 use super::xml::Element;
+use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -219,7 +220,7 @@ impl Reader<'_> {
             };
             if let Some(other) = item.attribute("MatchOnMetadata") {
                 self.report.warn(
-                    "CS-PROJECT-ITEM",
+                    ErrorCode::CS_PROJECT_ITEM,
                     spot,
                     "MatchOnMetadata cannot be evaluated here; the item was left out",
                     other,
@@ -262,8 +263,12 @@ impl Reader<'_> {
             if let Some(inner) = part.strip_prefix("@(").and_then(|inner| inner.strip_suffix(')')) {
                 specs.extend(self.reference(inner, spot));
             } else if part.contains("@(") || part.contains("%(") {
-                self.report
-                    .warn("CS-PROJECT-ITEM", spot, "the item cannot be evaluated here and was left out", part);
+                self.report.warn(
+                    ErrorCode::CS_PROJECT_ITEM,
+                    spot,
+                    "the item cannot be evaluated here and was left out",
+                    part,
+                );
             } else if TEXTS.contains(&items) {
                 specs.push(Spec::Text(unescape(part)));
             } else {
@@ -291,7 +296,7 @@ impl Reader<'_> {
             }
             Some(other) => {
                 let message = "the item function cannot be evaluated here; its items were left out";
-                self.report.warn("CS-PROJECT-ITEM", spot, message, other);
+                self.report.warn(ErrorCode::CS_PROJECT_ITEM, spot, message, other);
                 return None;
             }
         };
@@ -303,7 +308,7 @@ impl Reader<'_> {
         let outside = || {
             if FILES.contains(&items) {
                 self.report.note(
-                    "CS-PROJECT-OUTSIDE",
+                    ErrorCode::CS_PROJECT_OUTSIDE,
                     spot,
                     "the path leads out of the workspace and was left out",
                     part,

@@ -11,6 +11,7 @@ use super::tree::Tree;
 use super::xml::{self, Element};
 use crate::csharp::defines;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry, Sees};
+use engine::values::codes::ErrorCode;
 use engine::values::table::{Table, write_table};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -185,7 +186,7 @@ impl Producer for Sources {
                 line: 0,
             };
             let message = "the project's Compile items are too many, or their patterns take too much work; some files are missing";
-            report.warn("CS-PROJECT-LIMIT", spot, message, "");
+            report.warn(ErrorCode::CS_PROJECT_LIMIT, spot, message, "");
         }
         Ok(Output {
             bytes: json(&files),

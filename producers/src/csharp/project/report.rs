@@ -2,6 +2,7 @@
 
 use super::evaluate::Files;
 use super::xml::Element;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
@@ -43,12 +44,12 @@ pub struct Spot<'a> {
 
 impl Report {
     /// A construct that counts for less than it may say.
-    pub fn warn(&self, code: &str, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
+    pub fn warn(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
         self.add(Severity::Warning, code, spot, message.into(), construct);
     }
 
     /// Worth knowing, nothing is wrong.
-    pub fn note(&self, code: &str, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
+    pub fn note(&self, code: ErrorCode, spot: Spot<'_>, message: impl Into<String>, construct: &str) {
         self.add(Severity::Note, code, spot, message.into(), construct);
     }
 
@@ -81,18 +82,22 @@ impl Report {
                 file: &one.file,
                 line: one.line,
             };
-            self.warn("CS-PROJECT-PROPERTY", spot, message, &one.construct);
+            self.warn(ErrorCode::CS_PROJECT_PROPERTY, spot, message, &one.construct);
         }
     }
 
-    fn add(&self, severity: Severity, code: &str, spot: Spot<'_>, message: String, construct: &str) {
+    fn add(&self, severity: Severity, code: ErrorCode, spot: Spot<'_>, message: String, construct: &str) {
         let mut found = self.found.borrow_mut();
         if found.len() > MOST {
             return;
         }
         if found.len() == MOST {
-            let more =
-                Diagnostic::new(severity, "CS-PROJECT-MORE", "there are more constructs that cannot be evaluated").at(spot.file, 0, 0);
+            let more = Diagnostic::new(
+                severity,
+                ErrorCode::CS_PROJECT_MORE,
+                "there are more constructs that cannot be evaluated",
+            )
+            .at(spot.file, 0, 0);
             found.insert(more);
             return;
         }

@@ -2,6 +2,7 @@
 
 use super::path::{absolute, folder, in_workspace, rooted};
 use super::xml::{self, Element};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde::Deserialize;
 
@@ -80,7 +81,7 @@ fn filter(bytes: &[u8], path: &str, home: &str) -> Result<Vec<(String, u32)>, Bo
     let (text, _) = crate::text::decode(&bytes[..bytes.len().min(xml::LARGEST)], path);
     let filter: Filter = serde_json::from_str(&text).map_err(|error| {
         Box::new(
-            Diagnostic::warning("CS-PROJECT-XML", format!("the solution filter is not JSON: {error}"))
+            Diagnostic::warning(ErrorCode::CS_PROJECT_XML, format!("the solution filter is not JSON: {error}"))
                 .at(path, u32::try_from(error.line()).unwrap_or_default(), 0)
                 .hint("the file counts as empty"),
         )

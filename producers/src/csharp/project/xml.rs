@@ -3,6 +3,7 @@
 //! Comments, spaces between elements, encodings and the order of attributes' quotes are gone; lines stay, because diagnostics name
 //! them. Files that are not XML, carry a DTD (and with it entities), nest too deeply or are too large give no element but a diagnostic.
 
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use minicbor::{Decode, Encode};
 use roxmltree::{Document, Node};
@@ -74,7 +75,7 @@ impl Element {
 pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let broken = |message: String, line: u32, column: u32| {
         Box::new(
-            Diagnostic::warning("CS-PROJECT-XML", message)
+            Diagnostic::warning(ErrorCode::CS_PROJECT_XML, message)
                 .at(path, line, column)
                 .hint("the file counts as empty; a project falls back to the SDK's defaults"),
         )
