@@ -56,10 +56,11 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
         Some(page) if command_of(&mut command, &args.topic).is_none() => page.to_owned(),
         _ => match command_of(&mut command, &args.topic) {
             Some(found) => {
-                let mut text = found.render_long_help().ansi().to_string();
-                if !context.out.is_coloured() {
-                    text = found.render_long_help().to_string();
-                }
+                let help = found.render_long_help();
+                let mut text = match context.out.is_coloured() {
+                    true => help.ansi().to_string(),
+                    false => help.to_string(),
+                };
                 if args.topic.is_empty() {
                     text.push_str(&topics());
                 }
@@ -84,19 +85,17 @@ fn command_of<'c>(command: &'c mut clap::Command, words: &[String]) -> Option<&'
 
 fn topics() -> String {
     let names: Vec<&str> = BOOK.iter().map(|(topic, _)| *topic).collect();
-    let mut text = "\nTopics (`cortex help TOPIC`):".to_owned();
-    let mut width = usize::MAX;
+    let mut lines = vec!["\nTopics (`cortex help TOPIC`):".to_owned(), String::from(" ")];
     for name in names {
-        if width + name.len() > 78 {
-            text.push_str("\n ");
-            width = 1;
+        if lines.last().is_some_and(|line| line.len() + name.len() > 78) {
+            lines.push(String::from(" "));
         }
-        text.push(' ');
-        text.push_str(name);
-        width += name.len() + 1;
+        if let Some(line) = lines.last_mut() {
+            line.push(' ');
+            line.push_str(name);
+        }
     }
-    text.push('\n');
-    text
+    format!("{}\n", lines.join("\n"))
 }
 
 fn unknown(command: &clap::Command, words: &[String]) -> Failed {

@@ -131,19 +131,16 @@ fn tries(symbol: &str) -> Vec<Step> {
     vec![
         Step::new(format!("cortex outline {symbol}"), "what it offers"),
         Step::new(format!("cortex usages {symbol}"), "who uses it"),
-        Step::new(
-            format!("cortex context build --query 'How does {symbol} work?' --budget 2000"),
-            "what belongs to it",
-        ),
+        Step::new(format!("cortex context build --query {symbol} --budget 2000"), "what belongs to it"),
     ]
 }
 
 /// Longest command that reasons are aligned to.
-const ALIGNED: usize = 30;
+const ALIGNED: usize = 55;
 
 fn listed(steps: &[Step], head: &str, style: Style) -> String {
-    let short = steps.iter().map(|step| step.command.chars().count()).filter(|len| *len <= ALIGNED);
-    let width = short.max().unwrap_or(0);
+    let lengths = steps.iter().map(|step| step.command.chars().count());
+    let width = lengths.filter(|len| *len <= ALIGNED).max().unwrap_or(0);
     let mut text = String::new();
     for (at, step) in steps.iter().enumerate() {
         let head = if at == 0 { head } else { "" };
