@@ -516,6 +516,8 @@ pub enum DevCommand {
     Facts,
     /// Print the reference page of methods.
     Methods,
+    /// Print the reference page of commands.
+    Commands,
     /// Fill a store with many results and time what takes care of it; as JSON.
     StoreBench {
         /// Where; it must not hold a store.

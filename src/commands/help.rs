@@ -20,6 +20,7 @@ book![
     "agents",
     "architecture",
     "ci",
+    "commands",
     "contexts",
     "csharp",
     "editing",

@@ -24,6 +24,7 @@ mod pin;
 mod produce_shard;
 mod prompt;
 pub mod query;
+mod reference;
 mod regenerate;
 mod remote_cache;
 mod replaceable;

@@ -133,6 +133,13 @@ fn targets_are_listed_and_files_are_deleted() {
 }
 
 #[test]
+fn the_reference_of_commands_is_the_programs() {
+    let page = Bench::empty().run(&["dev", "commands"]);
+    let written = include_str!("../../docs/commands.md");
+    assert!(page.out == written, "write it anew: cortex dev commands > docs/commands.md");
+}
+
+#[test]
 fn help_has_the_pages_of_the_book() {
     let bench = Bench::empty();
     assert!(bench.run(&["help", "labels"]).out.starts_with("# Labels, patterns and queries\n"));
