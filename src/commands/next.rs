@@ -76,8 +76,8 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
     let (files, changed) = (session.sources.files().len() as u64, session.refresh.changes.len() as u64);
     let state = match builds.last() {
         None => "nothing built yet".to_owned(),
-        Some(last) if changed == 0 => format!("none changed since the last build ({})", moment(last.at)),
-        Some(last) => format!("{} changed since the last build ({})", count(changed), moment(last.at)),
+        Some(last) if changed == 0 => format!("unchanged since the build of {}", moment(last.at)),
+        Some(last) => format!("{} changed since the build of {}", count(changed), moment(last.at)),
     };
     let name = &session.rules.manifest().name;
     let sentence = format!(

@@ -71,10 +71,10 @@ fn item(arg: &Arg) -> String {
     format!("- `{}`: {help}{default}", arg.to_string().replace('`', "'"))
 }
 
-/// Help on one line, with signs that Markdown would take for its own.
+/// Help on one line.
 fn sentences(help: &str) -> String {
     let words: Vec<&str> = help.split_whitespace().collect();
-    let text = words.join(" ").replace('<', "&lt;").replace('|', "\\|");
+    let text = words.join(" ");
     match text.ends_with(['.', '?', ':']) {
         true => text,
         false => format!("{text}."),
