@@ -40,6 +40,21 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
     Ok(if is_member { Cow::Owned(of_member) } else { of_type })
 }
 
+/// The table of all types.
+pub const TYPES: &str = "//index:types";
+
+/// Whether [`TYPES`] has to be built before it is known whether a text is the name of a type or of a member.
+pub fn needs_types(session: &mut Session, text: &str) -> Result<bool, Failed> {
+    let is_dotted = name(text).is_some_and(|(name, _)| name.contains('.') && !name.contains('#'));
+    let Ok(pattern) = Pattern::parse(&expanded(text)) else {
+        return Ok(false);
+    };
+    if !is_dotted || session.rules.find(TYPES).is_none() {
+        return Ok(false);
+    }
+    Ok(!session.survey(&[pattern], Reach::Named)?.unknown.is_empty())
+}
+
 /// Whether a label names a target, or several, or may do so once a set is built.
 fn names_any(session: &mut Session, label: &str) -> Result<bool, Failed> {
     let Ok(pattern) = Pattern::parse(label) else { return Ok(false) };

@@ -5,6 +5,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::render::{Style, count, moment, printable};
 use engine::build::session::Session;
 use producers::command::Trust;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use workbench::builds::log;
@@ -150,7 +151,7 @@ fn listed(steps: &[Step], head: &str, style: Style) -> String {
     text
 }
 
-/// A type of this workspace that many others name, by the shortest name; `None` before the type graph was built.
+/// A type of this workspace that many others name, if possible one whose last name is its own alone; `None` before the type graph was built.
 fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
     let Some(last) = session.last("//index:graph")? else {
         return Ok(None);
@@ -161,13 +162,18 @@ fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
     let serde_json::Value::Object(types) = engine::values::table::to_json(&bytes) else {
         return Ok(None);
     };
-    let simple = |name: &str| name.rsplit(['.', '+']).next().unwrap_or(name).to_owned();
+    let mut bearers: HashMap<&str, usize> = HashMap::new();
+    for name in types.keys() {
+        *bearers.entry(last_name(name)).or_default() += 1;
+    }
+    let is_alone = |name: &str| bearers.get(last_name(name)) == Some(&1);
     let references = |row: &serde_json::Value| row["references"].as_u64().unwrap_or(0);
     // A generic type is written with a sign that shells treat as their own.
     let plain = types.iter().filter(|(name, _)| !name.contains(['`', '+', '<']));
-    let most = plain.max_by_key(|(name, row)| (references(row), std::cmp::Reverse(name.len())));
-    let Some((name, _)) = most else { return Ok(None) };
-    let short = simple(name);
-    let is_alone = types.keys().filter(|other| simple(other) == short).count() == 1;
-    Ok(Some(if is_alone { short } else { name.clone() }))
+    let most = plain.max_by_key(|(name, row)| (is_alone(name), references(row), std::cmp::Reverse(name.len())));
+    Ok(most.map(|(name, _)| if is_alone(name) { last_name(name).to_owned() } else { name.clone() }))
+}
+
+fn last_name(name: &str) -> &str {
+    name.rsplit(['.', '+']).next().unwrap_or(name)
 }
