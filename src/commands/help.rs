@@ -54,7 +54,7 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     let mut command = Cli::command();
     command.build();
     let text = match page(&args.topic) {
-        Some(page) if command_of(&mut command, &args.topic).is_none() => page.to_owned(),
+        Some(page) if command_of(&mut command, &args.topic).is_none() => on_terminal(context, page),
         _ => match command_of(&mut command, &args.topic) {
             Some(found) => {
                 let help = found.render_long_help();
@@ -71,6 +71,14 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
         },
     };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+/// A page in lines that fit the terminal, if standard output is one.
+fn on_terminal(context: &Context, page: &str) -> String {
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => crate::render::page::page(page, usize::from(size.ws_col), context.out),
+        _ => page.to_owned(),
+    }
 }
 
 fn page(topic: &[String]) -> Option<&'static str> {

@@ -9,7 +9,7 @@ mod edit_output;
 pub mod explain;
 mod facts;
 pub mod gc;
-mod help;
+pub mod help;
 pub mod history;
 mod init;
 pub mod last_good;
