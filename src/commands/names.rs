@@ -26,7 +26,16 @@ pub fn expanded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same, where `Type.Member` may also be a member: if no type has this name.
+/// The text, with a target if it is a name without one: commands about summaries mean the summary of a type.
+pub fn with_target<'t>(text: &'t str, target: &str) -> Cow<'t, str> {
+    let plain = text.strip_prefix("global::").unwrap_or(text);
+    match name(text) {
+        Some(_) if !plain.contains(':') => Cow::Owned(format!("{plain}:{target}")),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// [`expanded`], where `Type.Member` may also be a member: if no type has this name.
 pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
     let of_type = expanded(text);
     let Some(((of, member), target)) = name(text).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
@@ -65,7 +74,19 @@ fn names_any(session: &mut Session, label: &str) -> Result<bool, Failed> {
 
 #[cfg(test)]
 mod tests {
-    use super::expanded;
+    use super::{expanded, with_target};
+
+    #[test]
+    fn a_name_without_a_target_gets_one() {
+        for (text, with) in [
+            ("NodeStore", "NodeStore:semantic"),
+            ("global::A.B", "A.B:semantic"),
+            ("NodeStore:role", "NodeStore:role"),
+            ("//types/A:outline", "//types/A:outline"),
+        ] {
+            assert_eq!(with_target(text, "semantic"), with);
+        }
+    }
 
     #[test]
     fn names_are_short_for_labels_of_types() {
