@@ -61,7 +61,11 @@ fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
         .map(|cell| cell.trim().replace('\u{0}', "|"))
         .filter(|cell| !cell.is_empty())
         .collect();
-    wrap(&cells.join(if is_head { " | " } else { "  " }), 2, 6, width, text);
+    let joined = match &cells[..] {
+        [first, others @ ..] if !is_head && !others.is_empty() => format!("{first}: {}", others.join("; ")),
+        _ => cells.join(" | "),
+    };
+    wrap(&joined, 2, 6, width, text);
 }
 
 /// Appends words in lines; the first one and the others have their own indents.
@@ -93,7 +97,7 @@ mod tests {
     #[test]
     fn paragraphs_items_and_rows_are_wrapped_and_code_is_not() {
         let markdown = "# Head\n\nOne two three four five six\nseven eight nine.\n\n- an item that is longer than forty columns are\n1. one\n\n| a | b |\n|---|---|\n| `x \\| y` | what it means in a few words more |\n\n```sh\na line of code that is longer than the forty columns\n```\n";
-        let expected = "Head\n\nOne two three four five six seven eight\nnine.\n\n- an item that is longer than forty\n  columns are\n1. one\n\n  a | b\n  `x | y` what it means in a few words\n      more\n\n    a line of code that is longer than the forty columns\n";
+        let expected = "Head\n\nOne two three four five six seven eight\nnine.\n\n- an item that is longer than forty\n  columns are\n1. one\n\n  a | b\n  `x | y`: what it means in a few words\n      more\n\n    a line of code that is longer than the forty columns\n";
         assert_eq!(page(markdown, 40, Style::plain()), expected);
     }
 
