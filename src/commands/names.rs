@@ -1,42 +1,19 @@
-//! Names in place of labels: `NodeStore` is the outline of a type, `NodeStore:semantic` another target of it, `NodeStore.Get` a member.
+//! Names in place of labels, where a workspace tells what they mean: a path is a source file, `NodeStore.Get` may be a member.
 
 use crate::context::Failed;
+use engine::build::file_label;
 use engine::build::query::Reach;
 use engine::build::session::Session;
 use engine::values::pattern::Pattern;
 use std::borrow::Cow;
+use workbench::short_names::name;
+pub use workbench::short_names::{expanded, with_target};
 
-/// The target of a name that names none.
-const USUAL: &str = "outline";
-
-/// The name and the target of what is no label and no path.
-fn name(text: &str) -> Option<(&str, &str)> {
-    let text = text.strip_prefix("global::").unwrap_or(text);
-    let (name, target) = text.rsplit_once(':').unwrap_or((text, USUAL));
-    let begins = name.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '@'));
-    let is_name = begins && !target.is_empty() && !name.contains(['/', '*', '?', ':']) && !name.contains(char::is_whitespace);
-    is_name.then_some((name, target))
-}
-
-/// The label that a name is short for; other texts as they are.
-pub fn expanded(text: &str) -> Cow<'_, str> {
-    match name(text) {
-        Some((name, target)) => Cow::Owned(format!("//types/{name}:{target}")),
-        None => Cow::Borrowed(text),
-    }
-}
-
-/// The text, with a target if it is a name without one: commands about summaries mean the summary of a type.
-pub fn with_target<'t>(text: &'t str, target: &str) -> Cow<'t, str> {
-    let plain = text.strip_prefix("global::").unwrap_or(text);
-    match name(text) {
-        Some(_) if !plain.contains(':') => Cow::Owned(format!("{plain}:{target}")),
-        _ => Cow::Borrowed(text),
-    }
-}
-
-/// [`expanded`], where `Type.Member` may also be a member: if no type has this name.
+/// [`expanded`], where a text may also be the path of a source, and `Type.Member` a member: if no type has this name.
 pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
+    if session.sources.digest(text).is_some() {
+        return Ok(Cow::Owned(file_label(text)));
+    }
     let of_type = expanded(text);
     let Some(((of, member), target)) = name(text).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
         return Ok(of_type);
@@ -70,41 +47,4 @@ fn names_any(session: &mut Session, label: &str) -> Result<bool, Failed> {
     let survey = session.survey(&[pattern], Reach::Named)?;
     let is_nothing = !survey.refused.is_empty() && survey.refused.iter().all(|why| why.code == "E_NO_TARGET");
     Ok(!is_nothing)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{expanded, with_target};
-
-    #[test]
-    fn a_name_without_a_target_gets_one() {
-        for (text, with) in [
-            ("NodeStore", "NodeStore:semantic"),
-            ("global::A.B", "A.B:semantic"),
-            ("NodeStore:role", "NodeStore:role"),
-            ("//types/A:outline", "//types/A:outline"),
-        ] {
-            assert_eq!(with_target(text, "semantic"), with);
-        }
-    }
-
-    #[test]
-    fn names_are_short_for_labels_of_types() {
-        for (text, label) in [
-            ("NodeStore", "//types/NodeStore:outline"),
-            ("Core.NodeStore:semantic", "//types/Core.NodeStore:semantic"),
-            ("NodeStore#Get(NodeId):code", "//types/NodeStore#Get(NodeId):code"),
-            ("global::A.B", "//types/A.B:outline"),
-            ("//types/A:outline", "//types/A:outline"),
-            ("//...", "//..."),
-            ("types/A:outline", "types/A:outline"),
-            ("Node*", "Node*"),
-            ("a b", "a b"),
-            ("-//types/A:outline", "-//types/A:outline"),
-            ("A:", "A:"),
-            ("", ""),
-        ] {
-            assert_eq!(expanded(text), label);
-        }
-    }
 }

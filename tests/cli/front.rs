@@ -105,6 +105,10 @@ fn names_are_taken_where_labels_are() {
     assert_eq!(first(&["history", "NodeId"]), label);
     assert_eq!(first(&["node", "why", "NodeId"]), format!("{label} current"));
     assert!(bench.run(&["build", "NodeId", "NodeStore:deps"]).err.starts_with("2 targets: "));
+    assert_eq!(bench.run(&["query", "stale(NodeStore + NodeId:deps)"]).code, 0);
+    let file = "src/MemoTree.Core/NodeId.cs";
+    assert_eq!(first(&["explain", file]), format!("//files/{file}:bytes source"));
+    assert!(bench.run(&["ls", file]).out.contains(&format!("//files/{file}:syntax\n")));
     let wrong = bench.run(&["show", "NodeStore:outlin"]);
     assert!(
         wrong.code == 2 && wrong.err.contains("did you mean //types/MemoTree.Core.NodeStore:outline?"),
