@@ -19,7 +19,7 @@ out=$built/dist-archives
 flags=() where=() at=$built
 case $target in *-linux-*) flags=(-C target-feature=+crt-static) ;; esac
 [ "$target" = "$host" ] || { where=(--target "$target"); at=$built/$target; }
-cargo rustc --locked --profile "$profile" "${where[@]}" --bin cortex -- "${flags[@]}" >&2
+cargo rustc --locked --profile "$profile" ${where[@]+"${where[@]}"} --bin cortex -- ${flags[@]+"${flags[@]}"} >&2
 folder=$profile
 [ "$profile" != dev ] || folder=debug
 program=$at/$folder/cortex

@@ -1,12 +1,12 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
-mod dev;
 mod models;
+mod pages;
 mod sharing;
 
-pub use dev::{DevArgs, DevCommand};
 use engine::values::codes::ErrorCode;
 pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
+pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -454,55 +454,6 @@ pub struct ReportArgs {
     /// Draw the graph near this target [default: the one whose output moved most often].
     #[arg(long, value_name = "LABEL")]
     pub near: Option<String>,
-}
-
-/// List or print the built-in rulesets.
-#[derive(Debug, Args)]
-pub struct RulesArgs {
-    #[command(subcommand)]
-    pub command: Option<RulesCommand>,
-}
-
-/// What to do with rulesets.
-#[derive(Debug, Subcommand)]
-pub enum RulesCommand {
-    /// Name the built-in rulesets.
-    List,
-    /// Print one: a manifest like any other.
-    Show {
-        /// Which.
-        name: String,
-    },
-}
-
-/// List targets: those of a pattern or a type, or what kinds there are. Runs nothing.
-#[derive(Debug, Args)]
-pub struct LsArgs {
-    /// A pattern, or the name of a type [default: the kinds of targets, with how many there are of each].
-    #[arg(value_name = "PATTERN", value_parser = unguarded)]
-    pub pattern: Option<String>,
-}
-
-/// Print the help of a command, or a page of the book.
-#[derive(Debug, Args)]
-pub struct HelpArgs {
-    /// A command (`build`, `store verify`) or a topic (`manifest`); none: all of them.
-    #[arg(value_name = "COMMAND or TOPIC")]
-    pub topic: Vec<String>,
-}
-
-/// Print the completions for a shell.
-#[derive(Debug, Args)]
-pub struct CompletionsArgs {
-    /// Which shell.
-    pub shell: clap_complete::Shell,
-}
-
-/// Print the manual page (roff), of cortex or of one of its commands.
-#[derive(Debug, Args)]
-pub struct ManArgs {
-    /// Which command.
-    pub command: Option<String>,
 }
 
 /// The arguments with those that begin with `-//` guarded by a NUL, which no argument can hold: a pattern that takes away is no flag.

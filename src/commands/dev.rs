@@ -15,6 +15,7 @@ pub fn run(context: &Context, command: &DevCommand) -> Outcome {
         DevCommand::Facts => facts::run(context),
         DevCommand::Errors => show::written(write!(std::io::stdout().lock(), "{}", crate::render::codes::page())),
         DevCommand::Methods => show::written(write!(std::io::stdout().lock(), "{}", crate::methods::reference::page())),
+        DevCommand::Commands => show::written(write!(std::io::stdout().lock(), "{}", super::reference::page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::filling::measure(folder, *blobs, *size)?;
             show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))

@@ -22,6 +22,7 @@ book![
     "agents",
     "architecture",
     "ci",
+    "commands",
     "contexts",
     "csharp",
     "editing",
@@ -61,13 +62,14 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     let mut command = Cli::command();
     command.build();
     let text = match page(&args.topic) {
-        Some(page) if command_of(&mut command, &args.topic).is_none() => page.to_owned(),
+        Some(page) if command_of(&mut command, &args.topic).is_none() => on_terminal(context, page),
         _ => match command_of(&mut command, &args.topic) {
             Some(found) => {
-                let mut text = found.render_long_help().ansi().to_string();
-                if !context.out.is_coloured() {
-                    text = found.render_long_help().to_string();
-                }
+                let help = found.render_long_help();
+                let mut text = match context.out.is_coloured() {
+                    true => help.ansi().to_string(),
+                    false => help.to_string(),
+                };
                 if args.topic.is_empty() {
                     text.push_str(&topics());
                 }
@@ -77,6 +79,14 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
         },
     };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+/// A page in lines that fit the terminal, if standard output is one.
+fn on_terminal(context: &Context, page: &str) -> String {
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => crate::render::page::page(page, usize::from(size.ws_col), context.out),
+        _ => page.to_owned(),
+    }
 }
 
 fn page(topic: &[String]) -> Option<&'static str> {
@@ -92,19 +102,17 @@ fn command_of<'c>(command: &'c mut clap::Command, words: &[String]) -> Option<&'
 
 fn topics() -> String {
     let names: Vec<&str> = BOOK.iter().map(|(topic, _)| *topic).collect();
-    let mut text = "\nTopics (`cortex help TOPIC`):".to_owned();
-    let mut width = usize::MAX;
+    let mut lines = vec!["\nTopics (`cortex help TOPIC`):".to_owned(), String::from(" ")];
     for name in names {
-        if width + name.len() > 78 {
-            text.push_str("\n ");
-            width = 1;
+        if lines.last().is_some_and(|line| line.len() + name.len() > 78) {
+            lines.push(String::from(" "));
         }
-        text.push(' ');
-        text.push_str(name);
-        width += name.len() + 1;
+        if let Some(line) = lines.last_mut() {
+            line.push(' ');
+            line.push_str(name);
+        }
     }
-    text.push('\n');
-    text
+    format!("{}\n", lines.join("\n"))
 }
 
 fn unknown(command: &clap::Command, words: &[String]) -> Failed {

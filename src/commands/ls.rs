@@ -68,7 +68,8 @@ fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
 
 fn listed(kinds: &[Kind], style: Style) -> String {
     let width = kinds.iter().map(|kind| kind.target.chars().count()).max().unwrap_or(0);
-    let mut text = String::new();
+    let head = format!("{:width$}  {:>7}  file", "kind of target", "known");
+    let mut text = format!("{}\n", style.dim(&head));
     for kind in kinds {
         let out = kind.out.as_deref().unwrap_or_default();
         let line = format!("{:width$}  {:>7}  {}", kind.target, count(kind.known as u64), style.dim(out));

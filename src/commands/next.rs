@@ -5,6 +5,7 @@ use crate::context::{Context, Failed, Outcome};
 use crate::render::{Style, count, moment, printable};
 use engine::build::session::Session;
 use producers::command::Trust;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use workbench::builds::log;
@@ -76,8 +77,8 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
     let (files, changed) = (session.sources.files().len() as u64, session.refresh.changes.len() as u64);
     let state = match builds.last() {
         None => "nothing built yet".to_owned(),
-        Some(last) if changed == 0 => format!("none changed since the last build ({})", moment(last.at)),
-        Some(last) => format!("{} changed since the last build ({})", count(changed), moment(last.at)),
+        Some(last) if changed == 0 => format!("unchanged since the build of {}", moment(last.at)),
+        Some(last) => format!("{} changed since the build of {}", count(changed), moment(last.at)),
     };
     let name = &session.rules.manifest().name;
     let sentence = format!(
@@ -131,19 +132,16 @@ fn tries(symbol: &str) -> Vec<Step> {
     vec![
         Step::new(format!("cortex outline {symbol}"), "what it offers"),
         Step::new(format!("cortex usages {symbol}"), "who uses it"),
-        Step::new(
-            format!("cortex context build --query 'How does {symbol} work?' --budget 2000"),
-            "what belongs to it",
-        ),
+        Step::new(format!("cortex context build --query {symbol} --budget 2000"), "what belongs to it"),
     ]
 }
 
 /// Longest command that reasons are aligned to.
-const ALIGNED: usize = 30;
+const ALIGNED: usize = 55;
 
 fn listed(steps: &[Step], head: &str, style: Style) -> String {
-    let short = steps.iter().map(|step| step.command.chars().count()).filter(|len| *len <= ALIGNED);
-    let width = short.max().unwrap_or(0);
+    let lengths = steps.iter().map(|step| step.command.chars().count());
+    let width = lengths.filter(|len| *len <= ALIGNED).max().unwrap_or(0);
     let mut text = String::new();
     for (at, step) in steps.iter().enumerate() {
         let head = if at == 0 { head } else { "" };
@@ -153,7 +151,7 @@ fn listed(steps: &[Step], head: &str, style: Style) -> String {
     text
 }
 
-/// A type of this workspace that many others name, by the shortest name; `None` before the type graph was built.
+/// A type of this workspace that many others name, if possible one whose last name is its own alone; `None` before the type graph was built.
 fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
     let Some(last) = session.last("//index:graph")? else {
         return Ok(None);
@@ -164,13 +162,18 @@ fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
     let serde_json::Value::Object(types) = engine::values::table::to_json(&bytes) else {
         return Ok(None);
     };
-    let simple = |name: &str| name.rsplit(['.', '+']).next().unwrap_or(name).to_owned();
+    let mut bearers: HashMap<&str, usize> = HashMap::new();
+    for name in types.keys() {
+        *bearers.entry(last_name(name)).or_default() += 1;
+    }
+    let is_alone = |name: &str| bearers.get(last_name(name)) == Some(&1);
     let references = |row: &serde_json::Value| row["references"].as_u64().unwrap_or(0);
     // A generic type is written with a sign that shells treat as their own.
     let plain = types.iter().filter(|(name, _)| !name.contains(['`', '+', '<']));
-    let most = plain.max_by_key(|(name, row)| (references(row), std::cmp::Reverse(name.len())));
-    let Some((name, _)) = most else { return Ok(None) };
-    let short = simple(name);
-    let is_alone = types.keys().filter(|other| simple(other) == short).count() == 1;
-    Ok(Some(if is_alone { short } else { name.clone() }))
+    let most = plain.max_by_key(|(name, row)| (is_alone(name), references(row), std::cmp::Reverse(name.len())));
+    Ok(most.map(|(name, _)| if is_alone(name) { last_name(name).to_owned() } else { name.clone() }))
+}
+
+fn last_name(name: &str) -> &str {
+    name.rsplit(['.', '+']).next().unwrap_or(name)
 }

@@ -1,6 +1,6 @@
 //! `cortex prompt`: what a model would be asked. Nothing is sent.
 
-use super::{build, history, show};
+use super::{build, history, names, show};
 use crate::cli::PromptArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -18,10 +18,11 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
-    let label = match history::meant(&mut session, &args.label, "asked for") {
+    let text = names::with_target(&args.label, "semantic");
+    let label = match history::meant(&mut session, &text, "asked for") {
         Ok(label) => label,
         // What is not known before its sets are built is found by the build below.
-        Err(_) => args.label.clone(),
+        Err(_) => names::expanded(&text).into_owned(),
     };
     let fresh: BTreeSet<String> = match args.full {
         true => workbench::paid::group_of(&session, &label)

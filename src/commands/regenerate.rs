@@ -1,6 +1,6 @@
 //! `cortex regenerate`: a new answer although one is filed.
 
-use super::{build, history};
+use super::{build, history, names};
 use crate::cli::RegenerateArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -22,7 +22,8 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
     context.say(workspace.warnings());
     let mut labels = Vec::new();
     for text in &args.labels {
-        labels.push(history::meant(&mut session, text, "made anew at a time")?);
+        let text = names::with_target(text, "semantic");
+        labels.push(history::meant(&mut session, &text, "made anew at a time")?);
     }
     if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
         let why = Diagnostic::error(ErrorCode::E_NOT_PAID, "no model makes it, so making it again gives the same").label(free);

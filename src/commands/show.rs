@@ -28,6 +28,9 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     };
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
+    if !args.allow_stale && names::needs_types(&mut session, &args.label)? {
+        outputs(context, &mut session, "show", &[names::TYPES.to_owned()], false)?;
+    }
     let args = &ShowArgs {
         label: names::label(&mut session, &args.label)?.into_owned(),
         ..args.clone()

@@ -9,6 +9,7 @@ pub mod events;
 pub mod explanation;
 pub mod graph;
 pub mod money;
+pub mod page;
 pub mod progress;
 pub mod report;
 pub mod status;

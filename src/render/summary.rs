@@ -29,7 +29,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     part(tally.cached, "cached");
     part(tally.deferred, "handed over in a batch, answers come later");
     part(tally.awaited, "wait for an agent");
-    part(tally.limited, "not asked for: see above");
+    part(tally.limited, "blocked: see above");
     part(tally.failed, "failed");
     part(tally.skipped, "skipped");
     part(report.not_laid_out, "not laid out");

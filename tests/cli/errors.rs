@@ -83,13 +83,28 @@ fn a_name_with_several_meanings() {
 }
 
 #[test]
+fn an_ambiguous_name_of_any_target_is_one_error() {
+    let bench = Bench::memotree();
+    bench.write("src/MemoTree.Core/a/Twice.cs", "namespace A; class Twice;");
+    bench.write("src/MemoTree.Core/b/Twice.cs", "namespace B; class Twice;");
+    insta::assert_snapshot!(bench.run(&["build", "//types/Twice"]).all(), @"
+    exit 2
+    error[E_AMBIGUOUS] //types/Twice: this means 2 names
+      could be:
+        //types/A.Twice
+        //types/B.Twice
+      help: write enough of the name for one of them to be meant
+    ");
+}
+
+#[test]
 fn bad_patterns_and_queries() {
     let bench = Bench::documents();
-    insta::assert_snapshot!(bench.run(&["build", "docs", "//a//b:c"]).all(), @"
+    insta::assert_snapshot!(bench.run(&["build", "docs/a.md", "//a//b:c"]).all(), @"
     exit 2
     error[E_LABEL]: a pattern begins with '//'
       |
-      | docs
+      | docs/a.md
       | ^
       help: write //package:target, such as //types/...:outline
     error[E_LABEL]: a package has an empty segment
@@ -117,7 +132,7 @@ fn bad_patterns_and_queries() {
     let deep = "(".repeat(50_000);
     assert_eq!(bench.run(&["query", &deep]).code, 2);
     assert_eq!(bench.run(&["query", "//index:totla"]).code, 2);
-    assert_eq!(bench.run(&["build"]).code, 2);
+    assert_eq!(bench.run(&["show"]).code, 2);
     assert_eq!(bench.run(&["biuld"]).code, 2);
     assert_eq!(bench.run(&["man", "biuld"]).code, 2);
 }
@@ -145,7 +160,7 @@ fn mistakes_are_told_to_machines_too() {
         first["code"].as_str().expect("a code").to_owned()
     };
     assert_eq!(told(&["bogus", "--output", "json"]), "E_USAGE");
-    assert_eq!(told(&["--output=json", "build"]), "E_USAGE");
+    assert_eq!(told(&["--output=json", "show"]), "E_USAGE");
     assert_eq!(told(&["show", "//index:totla", "--output", "json"]), "E_NO_TARGET");
     assert_eq!(told(&["outline", "Nobody", "--output", "json"]), "E_NO_TARGET");
     assert_eq!(told(&["bogus", "--json"]), "E_USAGE");
@@ -229,10 +244,10 @@ fn mistakes_in_the_flags_have_the_form_of_all_others() {
     error[E_USAGE]: unrecognized subcommand 'biuld'
       help: a similar subcommand exists: 'build'
     ");
-    insta::assert_snapshot!(bench.run(&["build"]).all(), @"
+    insta::assert_snapshot!(bench.run(&["show"]).all(), @"
     exit 2
-    error[E_USAGE]: the following required arguments were not provided: <PATTERN>...
-      help: write cortex build <PATTERN>...
+    error[E_USAGE]: the following required arguments were not provided: <LABEL>
+      help: write cortex show <LABEL>
     ");
     insta::assert_snapshot!(bench.run(&["build", "//...", "--jobs", "0"]).all(), @"
     exit 2

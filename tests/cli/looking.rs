@@ -264,11 +264,11 @@ fn pages() {
     no space, 6 no sandbox, 7 no remote cache, 8 not reproducible, 9 a limit was reached, 10 internal
     error, 130 interrupted.
 
-    Usage: cortex [OPTIONS] <COMMAND>
+    Usage: cortex [OPTIONS] [COMMAND]
 
     Commands:
       init             Write a manifest for this folder
-      build            Build targets
+      build            Build targets: those of the patterns, or the default set of the workspace
       show             Print the output of a target, building it first
       resolve          Say which types or members a name means. Builds nothing but the index of names
       search           Find types and members by a part of their names: whole, beginning, humps (NS for
@@ -321,9 +321,12 @@ fn pages() {
       trust            Let this workspace run programs and send keys, after a look (`--list`)
       unpin-version    Keep a version no longer
       rules            List or print the built-in rulesets
+      ls               List targets: those of a pattern or a type, or what kinds there are. Runs nothing
+      clean            Delete the files below `.cortex/out`. Their results stay in the store: the next
+                       build writes the files again
       completions      Print the completions for a shell
       man              Print the manual page (roff), of cortex or of one of its commands
-      help             Print this message or the help of the given subcommand(s)
+      help             Print the help of a command, or a page of the book
 
     Options:
       -C <DIR>

@@ -11,6 +11,7 @@ mod crowded;
 mod edit;
 mod errors;
 mod foretold;
+mod front;
 mod gone;
 mod hierarchy;
 mod journey;

@@ -126,7 +126,7 @@ fn what_stands_in_the_way_of_all_is_told_once() {
         let stopped = bench.run(args);
         assert_eq!((stopped.code, calls(&bench)), (exit, 0), "{stopped:?}");
         assert_eq!(stopped.err.matches(code).count(), 1, "{}", stopped.err);
-        assert!(stopped.err.contains("2 not asked for: see above"), "{}", stopped.err);
+        assert!(stopped.err.contains("2 blocked: see above"), "{}", stopped.err);
     }
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     let cost = bench.run(&["cost"]).out;

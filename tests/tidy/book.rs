@@ -113,3 +113,21 @@ fn the_readme_is_short() {
         "README.md has {lines} lines: move what is not for a newcomer to docs/"
     );
 }
+
+/// The recording is drawn by `scripts/session_svg.py` from the README's session.
+#[test]
+fn the_recording_shows_the_session_of_the_readme() {
+    let readme = read(&root().join("README.md"));
+    let recording = read(&root().join("docs/session.svg"));
+    let session = readme.split_once("```console\n").and_then(|(_, rest)| rest.split_once("\n```"));
+    let (session, _) = session.expect("a session");
+    for line in session.lines() {
+        let beginning: String = line.chars().take(99).collect();
+        let escaped = beginning.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let escaped = escaped.replace('"', "&quot;").replace('\'', "&#x27;");
+        assert!(
+            recording.contains(&format!(">{escaped}")),
+            "draw it anew by scripts/session_svg.py: {line}"
+        );
+    }
+}

@@ -36,6 +36,7 @@ pub mod paid;
 pub mod parsing;
 pub mod query;
 pub mod report;
+pub mod short_names;
 pub mod spending;
 pub mod status;
 pub mod symbols;

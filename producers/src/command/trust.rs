@@ -69,8 +69,8 @@ pub fn run(argv: &[impl AsRef<str>]) -> Params {
 pub(crate) fn untrusted() -> Failure {
     let why = Diagnostic::error(
         ErrorCode::E_UNTRUSTED,
-        "what this workspace runs, and where it sends keys, waits until someone has looked at it",
+        "commands that this workspace runs, or addresses that it sends keys to, are not trusted yet",
     );
-    let hint = "`cortex trust --list` shows it, `cortex trust` allows it";
+    let hint = "`cortex trust --list` shows them, `cortex trust` allows them; then build again";
     Failure::Limit(Box::new(why.hint(hint)))
 }

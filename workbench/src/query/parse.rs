@@ -1,10 +1,12 @@
 //! Reading queries. Depth is bounded, so no text overflows the stack.
 
 use super::{ATTRIBUTES, Attribute, Expr, MAX_NESTING, Operator, Query, QueryError, Test};
+use crate::short_names::expanded;
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
 use engine::values::wildcard::Wildcard;
 use regex::RegexBuilder;
+use std::borrow::Cow;
 
 const FUNCTIONS: [&str; 8] = ["deps", "rdeps", "somepath", "allpaths", "kind", "attr", "filter", "stale"];
 
@@ -148,8 +150,18 @@ impl<'a> Parser<'a> {
                 "write a pattern such as //types/...:outline",
             ));
         }
+        let is_bound = self.names.iter().any(|(known, _)| *known == name);
+        let short = pattern_text(rest);
+        if !is_bound
+            && let Cow::Owned(label) = expanded(short)
+            && let Ok(pattern) = Pattern::parse(&label)
+        {
+            self.at += short.len();
+            self.patterns.push(pattern);
+            return Ok(Expr::Pattern(self.patterns.len() - 1));
+        }
         let len = name.len().max(1);
-        let hint = if self.names.iter().any(|(known, _)| *known == name) {
+        let hint = if is_bound {
             format!("a name that let binds is used with a dollar sign: ${name}")
         } else if name.is_empty() {
             "a set is a pattern such as //types/...:outline or a function such as deps(//index:json)".to_owned()
@@ -483,6 +495,9 @@ mod tests {
         assert!(matches!(*kind, Expr::Kind(Test::Name(ref name), _) if name.text() == "csharp/*"));
         assert!(matches!(others.as_slice(), [(Operator::Intersect, Expr::Chain(_, inner))] if inner.len() == 2));
         assert_eq!(parse("'//a b:c'").expect("quoted").patterns[0].to_string(), "//a b:c");
+        let short = parse("deps(A.B:impl, 1) + C").expect("names");
+        let texts: Vec<String> = short.patterns.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["//types/A.B:impl", "//types/C:outline"]);
     }
 
     #[test]
@@ -494,7 +509,7 @@ mod tests {
         assert_eq!(at("deps(//a:b, x)"), (12, "a depth is a whole number".into()));
         assert_eq!(at("somepath(//a:b)"), (14, "somepath takes two sets".into()));
         assert_eq!(at("//a:b //c:d"), (6, "an operator was expected here".into()));
-        assert_eq!(at("//a:b + NodeStore").0, 8);
+        assert_eq!(at("//a:b + a/NodeStore").0, 8);
         assert_eq!(at("//a//b:c").0, 4);
         assert_eq!(at("let x = //a:b in x"), (17, "a set was expected here".into()));
         assert_eq!(at("let x = //a:b + $x"), (17, "nothing is called $x here".into()));

@@ -1,8 +1,57 @@
-//! The flags of `cortex dev`.
+//! Flags of commands that list or print what the program knows of itself.
 
-use super::default_jobs;
+use super::{default_jobs, unguarded};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+
+/// List or print the built-in rulesets.
+#[derive(Debug, Args)]
+pub struct RulesArgs {
+    #[command(subcommand)]
+    pub command: Option<RulesCommand>,
+}
+
+/// What to do with rulesets.
+#[derive(Debug, Subcommand)]
+pub enum RulesCommand {
+    /// Name the built-in rulesets.
+    List,
+    /// Print one: a manifest like any other.
+    Show {
+        /// Which.
+        name: String,
+    },
+}
+
+/// List targets: those of a pattern or a type, or what kinds there are. Runs nothing.
+#[derive(Debug, Args)]
+pub struct LsArgs {
+    /// A pattern, or the name of a type [default: the kinds of targets, with how many there are of each].
+    #[arg(value_name = "PATTERN", value_parser = unguarded)]
+    pub pattern: Option<String>,
+}
+
+/// Print the help of a command, or a page of the book.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command (`build`, `store verify`) or a topic (`manifest`); none: all of them.
+    #[arg(value_name = "COMMAND or TOPIC")]
+    pub topic: Vec<String>,
+}
+
+/// Print the completions for a shell.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Which shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// Print the manual page (roff), of cortex or of one of its commands.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Which command.
+    pub command: Option<String>,
+}
 
 /// Measurements for those who work on cortex.
 #[derive(Debug, Args)]
@@ -20,6 +69,8 @@ pub enum DevCommand {
     Errors,
     /// Print the reference page of methods.
     Methods,
+    /// Print the reference page of commands.
+    Commands,
     /// Fill a store with many results and time what takes care of it; as JSON.
     StoreBench {
         /// Where; it must not hold a store.

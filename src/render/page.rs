@@ -1,0 +1,115 @@
+//! A page of the book on a terminal: paragraphs and rows of tables are wrapped to its width, headings are bold. What is no terminal gets the
+//! Markdown as it is.
+
+use super::Style;
+use unicode_width::UnicodeWidthStr;
+
+/// The narrowest and the widest text.
+const WIDTHS: (usize, usize) = (40, 100);
+
+/// The page for a terminal of so many columns.
+pub fn page(markdown: &str, columns: usize, style: Style) -> String {
+    let width = columns.clamp(WIDTHS.0, WIDTHS.1);
+    let mut text = String::new();
+    let mut paragraph: Vec<&str> = Vec::new();
+    let mut fence: Option<&str> = None;
+    let mut rows = 0;
+    for line in markdown.lines() {
+        let trimmed = line.trim_start();
+        let ticks = &trimmed[..trimmed.len() - trimmed.trim_start_matches('`').len()];
+        let begins =
+            fence.is_none() && (ticks.len() >= 3 || trimmed.starts_with(['#', '|', '-']) || trimmed.is_empty() || is_numbered(trimmed));
+        if begins || fence.is_some() {
+            flush(&mut paragraph, width, &mut text);
+        }
+        rows = if trimmed.starts_with('|') && fence.is_none() { rows + 1 } else { 0 };
+        match fence {
+            Some(open) if trimmed == open => fence = None,
+            Some(_) => text.push_str(&format!("    {line}\n")),
+            None if ticks.len() >= 3 => fence = Some(ticks),
+            None if trimmed.starts_with('#') => text.push_str(&format!("{}\n", style.bold(trimmed.trim_start_matches(['#', ' '])))),
+            // The row of dashes below the head.
+            None if rows == 2 => {}
+            None if rows > 0 => row(trimmed, rows == 1, width, &mut text),
+            None if trimmed.is_empty() => text.push('\n'),
+            None => paragraph.push(line),
+        }
+    }
+    flush(&mut paragraph, width, &mut text);
+    text
+}
+
+fn is_numbered(line: &str) -> bool {
+    line.split_once(". ")
+        .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Appends the lines of a paragraph or of an item of a list as one.
+fn flush(paragraph: &mut Vec<&str>, width: usize, text: &mut String) {
+    let Some(first) = paragraph.first() else { return };
+    let indent = first.len() - first.trim_start().len();
+    let is_item = first.trim_start().starts_with("- ") || is_numbered(first.trim_start());
+    wrap(&paragraph.join(" "), indent, indent + if is_item { 2 } else { 0 }, width, text);
+    paragraph.clear();
+}
+
+/// Appends a row: its cells one after the other.
+fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
+    let cells = line.trim_matches('|').replace("\\|", "\u{0}");
+    let cells: Vec<String> = cells
+        .split('|')
+        .map(|cell| cell.trim().replace('\u{0}', "|"))
+        .filter(|cell| !cell.is_empty())
+        .collect();
+    let joined = match &cells[..] {
+        [first, others @ ..] if !is_head && !others.is_empty() => format!("{first}: {}", others.join("; ")),
+        _ => cells.join(" | "),
+    };
+    wrap(&joined, 2, 6, width, text);
+}
+
+/// Appends words in lines; the first one and the others have their own indents.
+fn wrap(words: &str, first: usize, others: usize, width: usize, text: &mut String) {
+    let mut line = " ".repeat(first);
+    let mut is_begun = false;
+    for word in words.split_whitespace() {
+        if is_begun && line.width() + 1 + word.width() > width {
+            text.push_str(&line);
+            text.push('\n');
+            line = " ".repeat(others);
+            is_begun = false;
+        }
+        if is_begun {
+            line.push(' ');
+        }
+        line.push_str(word);
+        is_begun = true;
+    }
+    text.push_str(&line);
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::page;
+    use crate::render::Style;
+
+    #[test]
+    fn paragraphs_items_and_rows_are_wrapped_and_code_is_not() {
+        let markdown = "# Head\n\nOne two three four five six\nseven eight nine.\n\n- an item that is longer than forty columns are\n1. one\n\n| a | b |\n|---|---|\n| `x \\| y` | what it means in a few words more |\n\n```sh\na line of code that is longer than the forty columns\n```\n";
+        let expected = "Head\n\nOne two three four five six seven eight\nnine.\n\n- an item that is longer than forty\n  columns are\n1. one\n\n  a | b\n  `x | y`: what it means in a few words\n      more\n\n    a line of code that is longer than the forty columns\n";
+        assert_eq!(page(markdown, 40, Style::plain()), expected);
+    }
+
+    #[test]
+    fn every_page_of_the_book_fits_where_words_do() {
+        for (topic, markdown) in crate::commands::help::BOOK {
+            let text = page(markdown, 80, Style::plain());
+            let long = text
+                .lines()
+                .filter(|line| !line.starts_with("    ") && line.chars().count() > 100)
+                .count();
+            assert!(long < 3, "{topic}: {long} lines are longer than the terminal");
+        }
+    }
+}
