@@ -52,6 +52,7 @@ pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, 
             spent: output.spent.clone(),
             notes: output.notes.clone(),
             parts: parts.iter().map(|(digest, _)| *digest).collect(),
+            memo: output.memo.clone(),
         };
         // The cache may take its time, and what was paid for is durable before anything else can fail.
         let before = match shared.blobs.action(key) {
@@ -84,6 +85,7 @@ pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, 
             output.bytes = found.blob.to_vec();
             output.parts = found.parts.into_iter().collect();
             (output.diagnostics, output.notes) = (found.record.diagnostics, found.record.notes);
+            output.memo = found.record.memo;
         }
     }
     done

@@ -4,7 +4,7 @@ use super::answers;
 use super::asked::{self, Refusal};
 use super::blobs::{Blobs, Lack, Paged};
 use super::parts::{FiledParts, Told};
-use super::past::Past;
+use super::past::{self, Past};
 use super::shard::{Errand, Shard};
 use super::sharing::{Found, Sharing};
 use crate::graph::NodeId;
@@ -12,7 +12,7 @@ use crate::graph::lookups::LookupSet;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
-use crate::seams::paid::{Correction, Plan, Previous, Spent};
+use crate::seams::paid::{Correction, FormerNames, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
 use crate::store::records::ActionRecord;
@@ -92,6 +92,8 @@ pub struct Shared {
     pub early_outputs: asked::EarlyOutputs,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
+    /// What was called otherwise before.
+    pub former: Arc<FormerNames>,
 }
 
 /// A job for a worker.
@@ -280,7 +282,7 @@ impl Job {
                 };
                 if missing.is_empty() {
                     match past.map(|past| past.find(shared, &self.label, inputs)).transpose() {
-                        Ok(past) => self.produce(shared, &**producer, &roles, key, *how, past.unwrap_or_default()),
+                        Ok(past) => self.produce(shared, &**producer, &roles, key, *how, past),
                         Err(error) => Done::Broken(error),
                     }
                 } else {
@@ -434,7 +436,7 @@ impl Job {
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
         how: Make,
-        (previous, correction): (Option<Previous>, Option<Correction>),
+        past: Option<(Option<Previous>, Option<Correction>)>,
     ) -> Done {
         let nothing = Vars::new();
         let rule = &shared.manifest.rules[self.rule as usize];
@@ -447,16 +449,26 @@ impl Job {
             Make::Plan { fresh, unknown } => (fresh, unknown),
         };
         let parts = FiledParts::new(shared, &self.label, producer.id(), key, fresh);
-        let inputs = Inputs {
+        let looks_back = past.is_some();
+        let (previous, correction) = past.unwrap_or_default();
+        let mut inputs = Inputs {
             key,
             settings,
             parts: &parts,
             previous,
+            former: &shared.former,
             correction,
             fresh,
             unknown,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
+        if looks_back && inputs.previous.is_none() && !shared.former.is_empty() {
+            let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(&inputs)));
+            match past::formerly(shared, &labels.unwrap_or_default()) {
+                Ok(previous) => inputs.previous = previous,
+                Err(error) => return Done::Broken(error),
+            }
+        }
         let flight = match how {
             Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh) {
                 Ok(flight) => flight,

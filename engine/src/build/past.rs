@@ -59,6 +59,21 @@ impl Past {
     }
 }
 
+/// The newest result that this checkout had under one of these labels, which are no more.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub(super) fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Previous>, StoreError> {
+    let store = shared.blobs.store();
+    let mut newest = None;
+    for label in labels {
+        let last = store.history(shared.view, label)?.pop();
+        newest = newest.max(last.map(|last| (last.at, last.key)));
+    }
+    let record = newest.map(|(_, key)| store.action(&key)).transpose()?.flatten();
+    Ok(record.map(|record| before(shared, record)).transpose()?.flatten())
+}
+
 /// What something is made of: role, label and digest.
 pub(super) type Made = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
@@ -93,6 +108,7 @@ fn before(shared: &Shared, record: ActionRecord) -> Result<Option<Previous>, Sto
         output,
         digest: record.output,
         notes: record.notes,
+        memo: record.memo,
         inputs: record.inputs.into_iter().map(input).collect::<Result<_, StoreError>>()?,
     }))
 }

@@ -109,6 +109,7 @@ impl Session {
             view: self.engine.view,
             early_outputs: Default::default(),
             sharing: None,
+            former: self.former.clone(),
             cancel: cancel.clone(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);

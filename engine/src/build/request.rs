@@ -150,6 +150,7 @@ impl Session {
             cancel: cancel.clone(),
             early_outputs: Default::default(),
             sharing: self.sharing(request),
+            former: self.former.clone(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {

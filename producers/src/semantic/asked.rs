@@ -9,6 +9,7 @@ use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
 use super::room::Rooms;
+use super::shown;
 use super::shrink;
 use super::slots::Slot;
 use super::subject::{Subject, Withholding, short, type_key};
@@ -37,15 +38,12 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         heads,
         slots,
     } = &*case;
-    let base = case.base(inputs);
-    let (way, prompt) = case.way(inputs, base.as_ref())?;
+    let mut base = case.base(inputs);
+    let (way, prompt) = case.way(inputs, base.as_mut())?;
     let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
     let mut made = match way {
-        Way::Unchanged(why) => Made::of(
-            "unchanged",
-            why,
-            base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default(),
-        ),
+        Way::Unchanged(why) => Made::free("unchanged", why, base.as_ref()),
+        Way::Carried(why) => Made::free("carried", why, base.as_ref()),
         Way::Full(why) => talk.full(heads, slots, why)?,
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
@@ -72,6 +70,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics,
         spent: talk.spent,
         notes,
+        memo: shown::write(slots),
         ..Output::new(write(subject, &made.summaries, wishes))
     })
 }
@@ -87,7 +86,7 @@ fn finish(
 ) -> Notes {
     let mut notes = Notes::new();
     let corrected = subject.theirs.places();
-    if wishes.evidence && made.mode != "unchanged" {
+    if wishes.evidence && !made.is_free() {
         let names = Names::of(slots);
         let (mut kept, mut dropped) = (0, 0);
         for (key, sections) in &mut made.summaries {
@@ -117,8 +116,8 @@ fn finish(
         notes.insert("base".to_owned(), base.digest.clone());
     }
     subject.theirs.put_into(&mut made.summaries);
-    subject.theirs.tell(made.mode != "unchanged", &mut notes, diagnostics);
-    if made.mode == "unchanged" {
+    subject.theirs.tell(!made.is_free(), &mut notes, diagnostics);
+    if made.is_free() {
         made.chain = base.map_or(0, |base| base.chain);
         // How the words came about is how they came about before.
         for name in ["evidence", "repaired", "left_out"] {

@@ -39,18 +39,21 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
         ..
     } = &*case;
     let material = case.material();
-    let base = case.base(inputs);
-    let (way, _) = case.way(inputs, base.as_ref())?;
+    let mut base = case.base(inputs);
+    let (way, _) = case.way(inputs, base.as_mut())?;
     let talk = Talk::new(inputs, ask, rooms, wishes, template);
     let (mode, why, questions, guess) = match way {
         // An earlier answer may hold or not when what it reads is to be asked for first; the dearer guess is told.
-        Way::Unchanged(_) if inputs.unknown > 0 => {
+        Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs have to be made first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
             ("patch", why, vec![material.patch(&old, &Moved::default(), &[])], GUESSED_ANSWERS.1)
         }
         Way::Unchanged(why) => {
             return Ok(free(wishes, inputs, ask, "unchanged", &why));
+        }
+        Way::Carried(why) => {
+            return Ok(free(wishes, inputs, ask, "carried", &why));
         }
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");

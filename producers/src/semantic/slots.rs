@@ -13,6 +13,7 @@ use crate::csharp::xmldoc;
 use engine::seams::paid::Previous;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::label::unescape;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest text of one dependency's declarations.
@@ -25,7 +26,7 @@ const LONGEST_ROLE: usize = 1200;
 pub(super) const WITHHELD: &str = "Withheld: its source is never sent to a model.";
 
 /// What a text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Structure,
     Code,
@@ -63,7 +64,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    fn new(kind: Kind, key: &str, pieces: Vec<(String, String)>) -> Self {
+    pub(super) fn new(kind: Kind, key: &str, pieces: Vec<(String, String)>) -> Self {
         let pieces = pieces.into_iter().map(|(name, text)| (name, redact(&clean(&text)).0));
         Self {
             kind,
@@ -93,14 +94,14 @@ pub(super) fn present(inputs: &Inputs<'_>, own: &str) -> Blobs {
         .collect()
 }
 
-/// The inputs of an earlier answer; `None` when the store no longer has one that was shown.
-pub(super) fn past(previous: &Previous) -> Option<Blobs> {
+/// The inputs of an earlier answer, under the names that their types have now; `None` when the store does not have one that was shown.
+pub(super) fn past(previous: &Previous, now: impl Fn(&str) -> String) -> Option<Blobs> {
     let mut blobs = Blobs::new();
     for input in &previous.inputs {
         if !["structure", "impl", "code", "xmldoc", "roles", "dependencies"].contains(&&*input.role) {
             continue;
         }
-        let key = key_of(&input.label);
+        let key = now(&key_of(&input.label));
         let blob = Input {
             item: key.as_str().into(),
             digest: input.digest,
@@ -110,7 +111,7 @@ pub(super) fn past(previous: &Previous) -> Option<Blobs> {
         };
         blobs.entry(input.role.to_string()).or_default().insert(key, blob);
     }
-    Some(blobs)
+    blobs.contains_key("structure").then_some(blobs)
 }
 
 /// The type that a label is of.

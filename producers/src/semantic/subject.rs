@@ -11,6 +11,7 @@ use crate::csharp::ids::group_id;
 use crate::csharp::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::digest::Digest;
+use engine::values::label::escape;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,11 +127,46 @@ impl Subject {
             .collect();
         slots::slots(blobs, &about, &self.hidden)
     }
+
+    /// Types of which nothing but what they are for may be shown.
+    pub(super) fn unseen(&self) -> BTreeSet<&str> {
+        self.withheld.keys().map(String::as_str).collect()
+    }
 }
 
 /// The key of the type of a head, without its member.
 pub(super) fn type_key(key: &str) -> &str {
     key.split('#').next().unwrap_or(key)
+}
+
+/// Labels that a summary may have had before, when its types were called otherwise.
+pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
+    let Ok(rows) = rows(inputs) else { return Vec::new() };
+    if !inputs.label.starts_with("//groups/") {
+        let former = rows.first().and_then(|(key, _)| inputs.former.get(key)).into_iter().flatten();
+        return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
+    }
+    // A group goes by the identifiers of its types.
+    let most = rows.iter().filter_map(|(key, _)| Some(inputs.former.get(key)?.len())).max().unwrap_or(0);
+    let group = |at: usize| {
+        let id = |(key, row): &(String, TypeRow)| {
+            let names = inputs.former.get(key);
+            let name = names.and_then(|names| names.get(at).or_else(|| names.last()));
+            name.map_or_else(|| row.id.clone(), |name| name.id.clone())
+        };
+        let mut ids: Vec<String> = rows.iter().map(id).collect();
+        ids.sort_unstable();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        format!("//groups/{}:semantic", escape(&group_id(&ids)))
+    };
+    (0..most).map(group).collect()
+}
+
+/// The label of a target of a type, or of a member of it, if the type had another key.
+fn label_of(label: &str, key: &str) -> Option<String> {
+    let (package, target) = label.rsplit_once(':')?;
+    let member = package.split_once('#').map(|(_, member)| format!("#{member}"));
+    Some(format!("//types/{}{}:{target}", escape(key), member.unwrap_or_default()))
 }
 
 /// The template: the user's, or the built-in one.

@@ -35,6 +35,16 @@ pub(super) struct Made {
 }
 
 impl Made {
+    /// The earlier answer, for which nothing was asked.
+    pub(super) fn free(mode: &'static str, why: String, base: Option<&Base>) -> Self {
+        Self::of(mode, why, base.map(|base| base.summaries.clone()).unwrap_or_default())
+    }
+
+    /// Whether no model was asked.
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.mode, "unchanged" | "carried")
+    }
+
     pub(super) fn of(mode: &'static str, why: String, summaries: Summaries) -> Self {
         Self {
             mode,

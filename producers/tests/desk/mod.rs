@@ -11,11 +11,11 @@ use engine::build::session::Session;
 use engine::files::memory::MemoryWorld;
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
-use engine::seams::paid::Spent;
+use engine::seams::paid::{FormerName, FormerNames, Spent};
 use engine::seams::producer::{Cancel, Failure, Params, Registry};
 use engine::store::ledger::LedgerEntry;
 use engine::store::memory::MemoryStore;
-use engine::store::{Part, ViewId};
+use engine::store::{Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
@@ -156,6 +156,7 @@ pub struct Desk {
     manifest: Arc<Manifest>,
     digest: Digest,
     view: u64,
+    former: Mutex<FormerNames>,
     /// The model.
     pub model: Arc<Model>,
 }
@@ -205,6 +206,7 @@ impl Desk {
             manifest: Arc::default(),
             digest: Digest([0; 32]),
             view: 1,
+            former: Mutex::default(),
             model,
         };
         desk.redefine(manifest);
@@ -221,6 +223,7 @@ impl Desk {
             manifest: self.manifest.clone(),
             digest: self.digest,
             view,
+            former: Mutex::default(),
             model: self.model.clone(),
         };
         files.iter().for_each(|(path, text)| other.put(path, text));
@@ -241,6 +244,18 @@ impl Desk {
     /// Writes a file.
     pub fn put(&self, path: &str, text: &str) {
         self.world.put(path, text);
+    }
+
+    /// Says that a type, which has a summary, is called otherwise from now on.
+    pub fn rename(&self, old: &str, new: &str) {
+        let last = self.last(&format!("//types/{old}:semantic"));
+        let bytes = self.store.output(&last.filed.output).expect("a store").expect("an output");
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        let name = FormerName {
+            item: old.to_owned(),
+            id: text.lines().next().and_then(|line| line.rsplit(' ').next()).expect("an id").to_owned(),
+        };
+        self.former.lock().expect("whole").entry(new.to_owned()).or_default().push(name);
     }
 
     /// The model answers like this from now on.
@@ -267,7 +282,9 @@ impl Desk {
             digest: self.digest,
             manifest: self.manifest.clone(),
         };
-        Session::open(engine, &definition, look).expect("a session")
+        let mut session = Session::open(engine, &definition, look).expect("a session");
+        session.former = Arc::new(self.former.lock().expect("whole").clone());
+        session
     }
 
     /// Builds with other options.

@@ -249,7 +249,7 @@ impl Run<'_> {
 pub fn outcome(mode: Option<&str>) -> Outcome {
     match mode {
         Some("patch") => Outcome::Patch,
-        Some("unchanged") => Outcome::Unchanged,
+        Some("unchanged" | "carried") => Outcome::Unchanged,
         _ => Outcome::Full,
     }
 }
