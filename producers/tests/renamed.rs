@@ -42,17 +42,26 @@ fn a_renamed_type_asks_nothing() {
     let built = desk.build(ALL);
     assert_eq!((built.failures(), types(&built)), (vec![], vec![]));
     let now = "//types/N.Vault:semantic";
-    assert_eq!((desk.note(now, "mode").as_str(), desk.note(now, "why").as_str()), ("carried", "it was renamed"));
+    assert_eq!(
+        (desk.note(now, "mode").as_str(), desk.note(now, "why").as_str()),
+        ("carried", "it was renamed")
+    );
     let text = sections(&desk, now);
     assert!(
-        text.contains("- `Vault` takes an IClock [Vault.Put, N.Vault]; N.Vault.Get throws.\n- Store things sparingly. Vault is sealed [Trim].\n"),
+        text.contains(
+            "- `Vault` takes an IClock [Vault.Put, N.Vault]; N.Vault.Get throws.\n- Store things sparingly. Vault is sealed [Trim].\n"
+        ),
         "{text}"
     );
     assert!(text.starts_with("\nROLE:\n- The role of N.Vault in few words."), "{text}");
     // A later edit is a patch of the words that came along.
     desk.put("src/Store.cs", &edited(&STORE.replace("Store", "Vault"), "Trim(16)", "Trim(32)"));
     desk.answers(|asked| {
-        assert!(asked.is_patch() && asked.user.contains("- The role of N.Vault in few words."), "{}", asked.user);
+        assert!(
+            asked.is_patch() && asked.user.contains("- The role of N.Vault in few words."),
+            "{}",
+            asked.user
+        );
         Ok("NO CHANGE".to_owned())
     });
     assert_eq!(types(&desk.build(ALL)), ["N.Vault"]);
@@ -123,7 +132,10 @@ fn what_else_changed_is_a_patch_without_the_names() {
     assert_eq!(types(&built), ["N.Vault"]);
     let user = &built.asked[0].user;
     assert!(built.asked[0].is_patch() && user.contains("\n-Trim(16);\n+Trim(32);\n"), "{user}");
-    assert!(!user.contains("-Store(IClock clock)") && user.contains("- `Vault` takes an IClock"), "{user}");
+    assert!(
+        !user.contains("-Store(IClock clock)") && user.contains("- `Vault` takes an IClock"),
+        "{user}"
+    );
 }
 
 #[test]
@@ -135,16 +147,30 @@ fn a_renamed_member_asks_nothing() {
     assert!(sections(&desk, LABEL).contains("Store is sealed [Shrink]."));
     // One that says nothing else is recognised by nothing, and one whose code changed as well is another.
     desk.answers(|_| Ok("NO CHANGE".to_owned()));
-    desk.put("src/Store.cs", &STORE.replace("Trim", "Shrink").replace("public int Count", "public int Size"));
+    desk.put(
+        "src/Store.cs",
+        &STORE.replace("Trim", "Shrink").replace("public int Count", "public int Size"),
+    );
     assert_eq!(types(&desk.build(ALL)), ["N.Store"]);
-    desk.put("src/Store.cs", &STORE.replace("Trim", "Cut").replace("_count--", "_count -= 1").replace("public int Count", "public int Size"));
+    desk.put(
+        "src/Store.cs",
+        &STORE
+            .replace("Trim", "Cut")
+            .replace("_count--", "_count -= 1")
+            .replace("public int Count", "public int Size"),
+    );
     assert_eq!(types(&desk.build(ALL)), ["N.Store"]);
 }
 
 #[test]
 fn a_name_that_the_answer_explains_is_asked_about() {
     let desk = store("");
-    desk.answers(|asked| Ok(whole(asked).replace("- The limitations of N.Store in few words.", "- Trim never trims, whatever its name suggests [Trim].")));
+    desk.answers(|asked| {
+        Ok(whole(asked).replace(
+            "- The limitations of N.Store in few words.",
+            "- Trim never trims, whatever its name suggests [Trim].",
+        ))
+    });
     desk.build(ALL);
     desk.put("src/Store.cs", &STORE.replace("Trim", "Shrink"));
     let built = desk.build(ALL);

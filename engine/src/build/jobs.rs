@@ -23,7 +23,7 @@ use crate::values::pieces::{self, PieceError};
 use crate::values::tree::{self, File};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Where the blob of an input comes from.
@@ -92,8 +92,8 @@ pub struct Shared {
     pub early_outputs: asked::EarlyOutputs,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
-    /// What was called otherwise before.
-    pub former: Arc<FormerNames>,
+    /// What was called otherwise before, known before the first job that costs money.
+    pub former: OnceLock<FormerNames>,
 }
 
 /// A job for a worker.
@@ -456,13 +456,15 @@ impl Job {
             settings,
             parts: &parts,
             previous,
-            former: &shared.former,
             correction,
             fresh,
             unknown,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
-        if looks_back && inputs.previous.is_none() && !shared.former.is_empty() {
+        if let Some(former) = shared.former.get().filter(|_| looks_back) {
+            inputs.former = former;
+        }
+        if looks_back && inputs.previous.is_none() && !inputs.former.is_empty() {
             let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(&inputs)));
             match past::formerly(shared, &labels.unwrap_or_default()) {
                 Ok(previous) => inputs.previous = previous,

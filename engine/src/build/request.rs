@@ -23,7 +23,7 @@ use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer, Phase};
 use crate::values::pattern::PatternSet;
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// What to build.
@@ -150,13 +150,14 @@ impl Session {
             cancel: cancel.clone(),
             early_outputs: Default::default(),
             sharing: self.sharing(request),
-            former: self.former.clone(),
+            former: OnceLock::new(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
             priority: &*self.engine.priority,
+            lineage: &*self.engine.lineage,
             graph: &mut self.graph,
             links: &self.links,
             leaves: &leaves,

@@ -10,7 +10,6 @@ use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;
 use crate::graph::{Graph, NodeId};
 use crate::planning::rules::RuleIndex;
-use crate::seams::paid::FormerNames;
 use crate::seams::world::{Change, Refresh, Sources};
 use crate::store::builds::BuildRecord;
 use crate::store::{Part, RowChange, StoreError};
@@ -48,8 +47,6 @@ pub struct Session {
     pub(super) redefined: bool,
     /// Labels of targets that a person wants made again.
     pub(super) invalidated: BTreeSet<String>,
-    /// What was called otherwise before, for producers that cost money.
-    pub former: Arc<FormerNames>,
     /// Whether the graph in memory holds what a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
@@ -86,7 +83,6 @@ impl Session {
             definition: definition.digest,
             redefined,
             invalidated: super::invalidated::labels(&engine)?,
-            former: Arc::default(),
             is_unsaved: false,
             unfiled: None,
             engine,

@@ -150,8 +150,12 @@ fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renam
 /// Whether an earlier answer is about a type that has another name now.
 fn is_renamed(previous: &Previous, renames: &Renames) -> bool {
     let text = String::from_utf8_lossy(&previous.output);
-    let headings = text.lines().filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
-    headings.filter_map(|heading| heading.rsplit_once(' ')).any(|(key, _)| renames.is_former(key))
+    let headings = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
+    headings
+        .filter_map(|heading| heading.rsplit_once(' '))
+        .any(|(key, _)| renames.is_former(key))
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {

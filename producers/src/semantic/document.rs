@@ -80,7 +80,9 @@ pub(super) fn part_of(group: &str, id: &str) -> Option<String> {
 
 /// The same types with the identifiers that they have in an earlier summary, in which they may be called otherwise.
 pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> String) -> Vec<Head> {
-    let headings = text.lines().filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
+    let headings = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
     let named = headings.filter_map(|heading| heading.rsplit_once(' '));
     let ids: BTreeMap<String, &str> = named.map(|(key, id)| (now(key), id)).collect();
     let then = |head: &Head| Head {

@@ -15,6 +15,72 @@ const FEWEST_WORDS: usize = 6;
 /// Words that say that a sentence is about a name.
 const NAMING: [&str; 6] = ["name", "names", "named", "naming", "called", "suggests"];
 
+/// Verbs that types are named by as well, and verbs that sentences about a type begin with.
+const VERBS: [&str; 62] = [
+    "accept",
+    "add",
+    "allow",
+    "build",
+    "cache",
+    "call",
+    "check",
+    "close",
+    "contain",
+    "copy",
+    "create",
+    "dispose",
+    "document",
+    "expose",
+    "filter",
+    "format",
+    "get",
+    "give",
+    "group",
+    "handle",
+    "hold",
+    "index",
+    "keep",
+    "link",
+    "load",
+    "lock",
+    "log",
+    "make",
+    "map",
+    "match",
+    "monitor",
+    "move",
+    "need",
+    "open",
+    "order",
+    "own",
+    "parse",
+    "process",
+    "provide",
+    "query",
+    "read",
+    "register",
+    "remove",
+    "report",
+    "represent",
+    "request",
+    "return",
+    "run",
+    "send",
+    "set",
+    "signal",
+    "sort",
+    "start",
+    "stop",
+    "store",
+    "take",
+    "test",
+    "throw",
+    "trace",
+    "use",
+    "watch",
+    "write",
+];
+
 /// Words behind which a word that begins a sentence is a name and no verb.
 const AUXILIARIES: [&str; 12] = [
     "is", "was", "has", "does", "can", "cannot", "may", "must", "will", "itself", "and", "or",
@@ -60,7 +126,10 @@ impl Renames {
         let [from_bare, to_bare] = [&from, &to].map(|key| without_arities(key));
         let (from_parts, to_parts): (Vec<&str>, Vec<&str>) = (from_bare.split('.').collect(), to_bare.split('.').collect());
         if from_parts.len() == to_parts.len() {
-            from_parts.iter().zip(&to_parts).for_each(|(old, new)| self.add_word(old, new, false));
+            from_parts
+                .iter()
+                .zip(&to_parts)
+                .for_each(|(old, new)| self.add_word(old, new, false));
         }
         self.add_word(simple(old), simple(new), true);
         if let (Some(old), Some(new)) = (simple(old).strip_suffix("Attribute"), simple(new).strip_suffix("Attribute")) {
@@ -96,7 +165,7 @@ impl Renames {
     /// remains a difference.
     pub(super) fn carry(&self, then: &[Slot], now: &[Slot], said: &Summaries) -> Carried {
         let mut words = self.words.clone();
-        for (old, new) in members(then, now, &words) {
+        for (old, new) in self.members(then, now, &words) {
             words.entry(old).or_default().insert(new, true);
         }
         let mut carried = self.with(&words, then, now);
@@ -140,10 +209,9 @@ impl Renames {
         };
         let mut open: Vec<&(String, String)> = same.pieces.iter().collect();
         for piece in &mut slot.pieces {
-            let dotted = [&piece.0, &piece.1].map(|text| self.whole_names(text));
             let fits = |other: &&(String, String)| {
                 let mut found = Seen::default();
-                let fits = found.same(&dotted[0], &other.0, words) && found.same(&dotted[1], &other.1, words);
+                let fits = found.same(&piece.0, &other.0, words, self) && found.same(&piece.1, &other.1, words, self);
                 fits.then_some(found)
             };
             // Nearly always it is the one of the same name.
@@ -160,6 +228,38 @@ impl Renames {
         slot
     }
 
+    /// Members that have another name now: one of that code went, and one came.
+    fn members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for old in then.iter().filter(|slot| slot.kind == Kind::Code) {
+            let Some(new) = now.iter().find(|slot| (slot.kind, &slot.key) == (old.kind, &old.key)) else {
+                continue;
+            };
+            let missing = |these: &Slot, others: &Slot| -> Vec<(String, String)> {
+                let is_there = |name: &String| others.pieces.iter().any(|(other, _)| other == name);
+                let missing = these.pieces.iter().filter(|(name, _)| !name.is_empty() && !is_there(name));
+                missing.cloned().collect()
+            };
+            let (gone, come) = (missing(old, new), missing(new, old));
+            let same = |(gone, old): &(String, String), (come, new): &(String, String)| {
+                let pair = [gone, come].map(|name| member_name(name).to_owned());
+                let mut words = words.clone();
+                words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
+                let known = |name: &str| !name.is_empty() && name.chars().all(is_word);
+                let recognised = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
+                let is_pair = pair[0] != pair[1] && known(&pair[0]) && known(&pair[1]) && recognised;
+                (is_pair && Seen::default().same(gone, come, &words, self) && Seen::default().same(old, new, &words, self)).then_some(pair)
+            };
+            let pairs: Vec<[String; 2]> = gone
+                .iter()
+                .flat_map(|gone| come.iter().filter_map(move |come| same(gone, come)))
+                .collect();
+            let only = |pair: &&[String; 2]| pairs.iter().filter(|other| other[0] == pair[0] || other[1] == pair[1]).count() == 1;
+            found.extend(pairs.iter().filter(only).map(|[old, new]| (old.clone(), new.clone())));
+        }
+        found
+    }
+
     /// An earlier answer in the names of now. A person's sections stay word for word.
     pub(super) fn summaries(&self, said: &Summaries, words: &BTreeMap<String, String>, theirs: &BTreeSet<(String, String)>) -> Summaries {
         let mut said = said.clone();
@@ -174,10 +274,14 @@ impl Renames {
     }
 
     fn text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
-        let text = self.whole_names(text);
         let mut out = String::with_capacity(text.len());
-        let mut rest = text.as_str();
+        let mut rest = text;
         while let Some(token) = token(rest) {
+            if let Some((len, now)) = self.whole_name(&out, rest) {
+                out.push_str(now);
+                rest = &rest[len..];
+                continue;
+            }
             rest = &rest[token.len()..];
             match words.get(token) {
                 Some(new) if !is_verb(&out, token, rest) => out.push_str(new),
@@ -187,32 +291,18 @@ impl Renames {
         out
     }
 
-    /// The text with former names that are written with their namespaces as they are now.
-    fn whole_names(&self, text: &str) -> String {
-        if self.dotted.is_empty() {
-            return text.to_owned();
+    /// A former name with its namespace that `rest` begins with, behind `before`: its length, and the name of now.
+    fn whole_name(&self, before: &str, rest: &str) -> Option<(usize, &str)> {
+        let is_part = |c: char| is_word(c) || matches!(c, '.' | '+' | '`');
+        if self.dotted.is_empty() || !rest.starts_with(is_word) || before.ends_with(is_part) {
+            return None;
         }
-        let part = |c: char| is_word(c) || matches!(c, '.' | '+' | '`');
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while !rest.is_empty() {
-            let len = rest.find(|c| !part(c)).unwrap_or(rest.len());
-            let (chain, behind) = rest.split_at(len);
-            out.push_str(&self.whole_name(chain));
-            let next = behind.chars().next().map_or(0, char::len_utf8);
-            out.push_str(&behind[..next]);
-            rest = &behind[next..];
-        }
-        out
-    }
-
-    /// A chain of names whose beginning, up to a dot, is a former name.
-    fn whole_name(&self, chain: &str) -> String {
-        let ends = chain.char_indices().filter(|(_, c)| matches!(c, '.' | '+' | '`')).map(|(at, _)| at);
+        let chain = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        let ends = chain.char_indices().filter(|(_, c)| !is_word(*c)).map(|(at, _)| at);
         let mut ends: Vec<usize> = ends.chain([chain.len()]).collect();
         ends.reverse();
-        let found = ends.into_iter().find_map(|end| Some((end, self.dotted.get(&chain[..end])?)));
-        found.map_or_else(|| chain.to_owned(), |(end, now)| format!("{now}{}", &chain[end..]))
+        ends.into_iter()
+            .find_map(|end| Some((end, self.dotted.get(&chain[..end])?.as_str())))
     }
 }
 
@@ -224,15 +314,24 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether two texts differ in nothing but words in whose place others may stand.
-    fn same(&mut self, mut then: &str, mut now: &str, words: &Words) -> bool {
+    /// Whether two texts differ in nothing but names in whose place others may stand.
+    fn same(&mut self, then: &str, now: &str, words: &Words, renames: &Renames) -> bool {
+        let (mut at, mut rest) = (0, now);
         loop {
-            let (old, new) = match (token(then), token(now)) {
+            let (before, left) = then.split_at(at);
+            if let Some((len, new)) = renames.whole_name(before, left)
+                && let Some(behind) = rest.strip_prefix(new)
+                && !(behind.starts_with(is_word) && new.ends_with(is_word))
+            {
+                (at, rest) = (at + len, behind);
+                continue;
+            }
+            let (old, new) = match (token(left), token(rest)) {
                 (None, None) => return true,
                 (Some(old), Some(new)) => (old, new),
                 _ => return false,
             };
-            (then, now) = (&then[old.len()..], &now[new.len()..]);
+            (at, rest) = (at + old.len(), &rest[new.len()..]);
             match words.get(old) {
                 Some(_) if old == new => {
                     self.kept.insert(old.to_owned());
@@ -270,38 +369,6 @@ impl Seen {
     }
 }
 
-/// Members that have another name now: one of that code went, and one came.
-fn members(then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for old in then.iter().filter(|slot| slot.kind == Kind::Code) {
-        let Some(new) = now.iter().find(|slot| (slot.kind, &slot.key) == (old.kind, &old.key)) else {
-            continue;
-        };
-        let missing = |these: &Slot, others: &Slot| -> Vec<(String, String)> {
-            let is_there = |name: &String| others.pieces.iter().any(|(other, _)| other == name);
-            let missing = these.pieces.iter().filter(|(name, _)| !name.is_empty() && !is_there(name));
-            missing.cloned().collect()
-        };
-        let (gone, come) = (missing(old, new), missing(new, old));
-        let same = |(gone, old): &(String, String), (come, new): &(String, String)| {
-            let pair = [gone, come].map(|name| member_name(name).to_owned());
-            let mut words = words.clone();
-            words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
-            let known = |name: &str| !name.is_empty() && name.chars().all(is_word);
-            let recognised = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
-            let is_pair = pair[0] != pair[1] && known(&pair[0]) && known(&pair[1]) && recognised;
-            (is_pair && Seen::default().same(gone, come, &words) && Seen::default().same(old, new, &words)).then_some(pair)
-        };
-        let pairs: Vec<[String; 2]> = gone
-            .iter()
-            .flat_map(|gone| come.iter().filter_map(move |come| same(gone, come)))
-            .collect();
-        let only = |pair: &&[String; 2]| pairs.iter().filter(|other| other[0] == pair[0] || other[1] == pair[1]).count() == 1;
-        found.extend(pairs.iter().filter(only).map(|[old, new]| (old.clone(), new.clone())));
-    }
-    found
-}
-
 /// The name in the key of a member.
 fn member_name(key: &str) -> &str {
     key.split(['(', '<', '`']).next().unwrap_or(key)
@@ -316,16 +383,20 @@ fn explains(said: &Summaries, name: &str) -> bool {
     })
 }
 
-/// Whether an ordinary word that begins a sentence is more likely the verb of it than a name: `Store nodes …`.
+/// Whether a word that begins a sentence is more likely the verb of it than a name: `Store nodes …`, not `Store keeps …`.
 fn is_verb(before: &str, word: &str, behind: &str) -> bool {
-    let is_ordinary = word.chars().skip(1).all(char::is_lowercase);
-    let begins = before.trim_end_matches([' ', '*', '"']).chars().next_back().is_none_or(|c| matches!(c, '-' | '.' | ':' | '\n' | '!' | '?'));
-    if !is_ordinary || !begins {
+    let is_verb = |word: &str| VERBS.binary_search(&word).is_ok();
+    let begins = before
+        .trim_end_matches([' ', '*', '"'])
+        .chars()
+        .next_back()
+        .is_none_or(|c| matches!(c, '-' | '.' | ':' | '\n' | '!' | '?'));
+    if !begins || !is_verb(&word.to_lowercase()) {
         return false;
     }
     let next = behind.strip_prefix(' ').unwrap_or_default();
     let next = next.split(|c| !is_word(c)).next().unwrap_or_default();
-    let third_person = next.ends_with('s') && !next.ends_with("ss") && next.len() > 3;
+    let third_person = ["s", "es"].iter().filter_map(|end| next.strip_suffix(end)).any(is_verb);
     !(next.is_empty() || third_person || AUXILIARIES.contains(&next))
 }
 
@@ -349,4 +420,133 @@ fn without_arities(name: &str) -> String {
     let mut parts = name.split('`');
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::seams::paid::FormerName;
+    use proptest::prelude::*;
+
+    fn renames(pairs: &[(&str, &str)]) -> Renames {
+        let mut former = FormerNames::new();
+        for (old, new) in pairs {
+            let name = FormerName {
+                item: (*old).to_owned(),
+                id: "T_1".to_owned(),
+            };
+            former.entry((*new).to_owned()).or_default().push(name);
+        }
+        Renames::of(&former)
+    }
+
+    fn code(pieces: &[(&str, &str)]) -> Slot {
+        Slot {
+            kind: Kind::Code,
+            key: "N.User".into(),
+            pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
+        }
+    }
+
+    fn said(text: &str) -> Summaries {
+        Summaries::from([("N.User".to_owned(), BTreeMap::from([("ROLE".to_owned(), text.to_owned())]))])
+    }
+
+    /// What is left of the difference, and what an answer says now.
+    fn carried(pairs: &[(&str, &str)], then: &[(&str, &str)], now: &[(&str, &str)], text: &str) -> (bool, String) {
+        let (renames, now) = (renames(pairs), [code(now)]);
+        let carried = renames.carry(&[code(then)], &now, &said(text));
+        let said = renames.summaries(&said(text), &carried.words, &BTreeSet::new());
+        (carried.slots == now, said["N.User"]["ROLE"].clone())
+    }
+
+    #[test]
+    fn verbs_are_sorted() {
+        assert!(VERBS.is_sorted());
+    }
+
+    #[test]
+    fn only_names_may_differ() {
+        let pairs = [("A.Store", "B.Vault"), ("A.Node", "A.Leaf")];
+        for (then, now, same) in [
+            ("Store s = new Store();", "Vault s = new Vault();", true),
+            // A property may keep the name of its type.
+            ("Store Store; Node n;", "Vault Store; Leaf n;", true),
+            ("A.Store s;", "B.Vault s;", true),
+            ("Store s = 1;", "Vault s = 2;", false),
+            ("Store s;", "Vault t;", false),
+            ("Store s;", "Shelf s;", false),
+            ("Vault s;", "Store s;", false),
+            ("Store s;", "Vault s; ", false),
+            ("Stores s;", "Vaults s;", false),
+            ("Store s;", "Store s;", true),
+        ] {
+            assert_eq!(carried(&pairs, &[("M", then)], &[("M", now)], "").0, same, "{then} | {now}");
+        }
+    }
+
+    #[test]
+    fn words_of_an_answer_follow_what_the_code_shows() {
+        let pairs = [("A.Store", "B.Vault"), ("A.Node", "A.Leaf")];
+        let text = "- Store nodes in a Store. Store keeps `Node`, Stores and A.Store.Get [Store.Get].";
+        let shown = |then: &str, now: &str| carried(&pairs, &[("M", then)], &[("M", now)], text).1;
+        assert_eq!(
+            shown("Store Node", "Vault Leaf"),
+            "- Store nodes in a Vault. Vault keeps `Leaf`, Stores and B.Vault.Get [Vault.Get]."
+        );
+        // A word that stays somewhere still means something; one that the code does not show may mean anything.
+        assert_eq!(
+            shown("Store Node Node", "Vault Node Leaf"),
+            "- Store nodes in a Vault. Vault keeps `Node`, Stores and B.Vault.Get [Vault.Get]."
+        );
+        assert_eq!(
+            shown("x", "x"),
+            "- Store nodes in a Store. Store keeps `Node`, Stores and B.Vault.Get [Store.Get]."
+        );
+    }
+
+    #[test]
+    fn names_may_change_places() {
+        let pairs = [("N.A", "N.B"), ("N.B", "N.A")];
+        let (same, text) = carried(
+            &pairs,
+            &[("M", "A a; B b;")],
+            &[("M", "B a; A b;")],
+            "- The A and the B [N.A, N.B].",
+        );
+        assert_eq!((same, text.as_str()), (true, "- The B and the A [N.B, N.A]."));
+    }
+
+    #[test]
+    fn a_member_is_recognised_by_its_code_alone() {
+        let body = "(int n) { for (;;) { total += n; } return total; }";
+        let (old, new) = (format!("Sum{body}"), format!("Total{body}"));
+        let calls = ("Use()", "Use() { Sum(1); }");
+        let then = [("Sum(int)", old.as_str()), calls];
+        let now = [("Total(int)", new.as_str()), ("Use()", "Use() { Total(1); }")];
+        assert_eq!(carried(&[], &then, &now, "- Adds [Sum]."), (true, "- Adds [Total].".to_owned()));
+        // Two of the same code, or too little of it.
+        let twin = format!("Other{body}");
+        let two = [("Sum(int)", old.as_str()), ("Other(int)", twin.as_str())];
+        assert!(!carried(&[], &two, &now[..1], "").0);
+        assert!(!carried(&[], &[("A", "int A")], &[("B", "int B")], "").0);
+        assert!(!carried(&[], &then, &now, "- Sum does what its name says [Sum].").0);
+    }
+
+    proptest! {
+        /// What differs by a rename in both directions is the same text again.
+        #[test]
+        fn a_rename_and_its_reverse_are_nothing(text in "(Store|Node|A\\.Store|x|A|\\.| |;|\n|é){0,30}") {
+            let there = renames(&[("A.Store", "B.Depot")]);
+            let back = renames(&[("B.Depot", "A.Store")]);
+            let words = |old: &str, new: &str| BTreeMap::from([(old.to_owned(), new.to_owned())]);
+            let once = there.text(&text, &words("Store", "Depot"));
+            prop_assert_eq!(back.text(&once, &words("Depot", "Store")), text);
+        }
+
+        #[test]
+        fn any_texts_are_compared(then in any::<String>(), now in any::<String>()) {
+            carried(&[("A.Store", "B.Vault")], &[("M", &then)], &[("M", &now)], &then);
+        }
+    }
 }

@@ -147,7 +147,11 @@ pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
         return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
     }
     // A group goes by the identifiers of its types.
-    let most = rows.iter().filter_map(|(key, _)| Some(inputs.former.get(key)?.len())).max().unwrap_or(0);
+    let most = rows
+        .iter()
+        .filter_map(|(key, _)| Some(inputs.former.get(key)?.len()))
+        .max()
+        .unwrap_or(0);
     let group = |at: usize| {
         let id = |(key, row): &(String, TypeRow)| {
             let names = inputs.former.get(key);

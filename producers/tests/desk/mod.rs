@@ -11,6 +11,7 @@ use engine::build::session::Session;
 use engine::files::memory::MemoryWorld;
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
+use engine::seams::lineage::{Lineage, Present};
 use engine::seams::paid::{FormerName, FormerNames, Spent};
 use engine::seams::producer::{Cancel, Failure, Params, Registry};
 use engine::store::ledger::LedgerEntry;
@@ -148,6 +149,19 @@ impl Observer for Ran {
     }
 }
 
+/// Former names as a test tells them.
+struct Told(FormerNames);
+
+impl Lineage for Told {
+    fn source(&self) -> &str {
+        "//index:types"
+    }
+
+    fn former(&self, _: &Present<'_>) -> FormerNames {
+        self.0.clone()
+    }
+}
+
 /// The workspace.
 pub struct Desk {
     world: MemoryWorld,
@@ -253,7 +267,12 @@ impl Desk {
         let text = String::from_utf8(bytes.to_vec()).expect("text");
         let name = FormerName {
             item: old.to_owned(),
-            id: text.lines().next().and_then(|line| line.rsplit(' ').next()).expect("an id").to_owned(),
+            id: text
+                .lines()
+                .next()
+                .and_then(|line| line.rsplit(' ').next())
+                .expect("an id")
+                .to_owned(),
         };
         self.former.lock().expect("whole").entry(new.to_owned()).or_default().push(name);
     }
@@ -272,6 +291,7 @@ impl Desk {
             view: ViewId(self.view),
             finish: Arc::new(Plain),
             priority: Arc::new(engine::seams::priority::Unweighted),
+            lineage: Arc::new(Told(self.former.lock().expect("whole").clone())),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };
@@ -282,9 +302,7 @@ impl Desk {
             digest: self.digest,
             manifest: self.manifest.clone(),
         };
-        let mut session = Session::open(engine, &definition, look).expect("a session");
-        session.former = Arc::new(self.former.lock().expect("whole").clone());
-        session
+        Session::open(engine, &definition, look).expect("a session")
     }
 
     /// Builds with other options.
