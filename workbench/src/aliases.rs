@@ -331,7 +331,7 @@ fn identities(
                     .contains(key.as_str())
                     .then(|| place(key, row, &structure, &implementation))
                     .flatten(),
-                ..identity(key, &row.id, &structure, &implementation)
+                ..identity(key, row, &structure, &implementation)
             }),
             _ => None,
         };

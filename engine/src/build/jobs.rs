@@ -471,6 +471,10 @@ impl Job {
                 Err(error) => return Done::Broken(error),
             }
         }
+        let latest = answers::latest_key(&producer.id(), params, &self.label);
+        if looks_back && inputs.previous.is_none() && !fresh && producer.builds_on_previous(params) {
+            inputs.previous = past::elsewhere(shared, &latest, &producer.id());
+        }
         let flight = match how {
             Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh) {
                 Ok(flight) => flight,
@@ -496,7 +500,7 @@ impl Job {
         }));
         match made {
             Ok(Ok(done)) => match how {
-                Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, key, (producer.id(), fresh), done),
+                Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done),
                 _ => done,
             },
             Ok(Err(failure)) => Done::Failed {

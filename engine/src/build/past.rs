@@ -5,6 +5,7 @@
 
 use super::jobs::{JobInput, Shared};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
+use crate::seams::producer::ProducerId;
 use crate::store::corrections;
 use crate::store::records::{ActionRecord, Class, InputRecord};
 use crate::store::{StoreError, superseded};
@@ -72,6 +73,18 @@ pub(super) fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Prev
     }
     let record = newest.map(|(_, key)| store.action(&key)).transpose()?.flatten();
     Ok(record.map(|record| before(shared, record)).transpose()?.flatten())
+}
+
+/// The newest answer that another machine filed under this key. What it was made of is not known here, but for its memo.
+pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
+    let found = shared.sharing.as_ref()?.find(latest, producer.to_string())?;
+    Some(Previous {
+        output: found.blob,
+        digest: found.record.output,
+        notes: found.record.notes,
+        inputs: Vec::new(),
+        memo: found.record.memo,
+    })
 }
 
 /// What something is made of: role, label and digest.

@@ -362,6 +362,12 @@ pub trait Producer: Send + Sync {
         Ok(Plan::default())
     }
 
+    /// Whether it makes what costs money from the previous result where there is one: then the newest answer of any machine will do for it.
+    fn builds_on_previous(&self, params: &Params) -> bool {
+        let _ = params;
+        false
+    }
+
     /// Labels that the node may have had before, by the [names](Inputs::former) that what it is made of had then: the newest result under one
     /// of them is the previous one of a node that has none of its own.
     fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {

@@ -41,7 +41,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
     let mut base = case.base(inputs);
     let (way, prompt) = case.way(inputs, base.as_mut())?;
     let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
-    let mut made = match way {
+    let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
         Way::Unchanged(why) => Made::free("unchanged", why, base.as_ref()),
         Way::Carried(why) => Made::free("carried", why, base.as_ref()),
         Way::Full(why) => talk.full(heads, slots, why)?,
@@ -70,7 +70,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics,
         spent: talk.spent,
         notes,
-        memo: shown::write(slots),
+        memo: shown::write(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
         ..Output::new(write(subject, &made.summaries, wishes))
     })
 }
@@ -175,15 +175,18 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     let why = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
     let mut diagnostics = Vec::new();
     if !subject.theirs.is_empty() {
-        let is_secret = subject.withheld.values().any(|why| matches!(why, Withholding::Secret(_)));
-        let (message, hint) = match is_secret {
-            true => (
+        let (message, hint) = match subject.withheld.values().max() {
+            Some(Withholding::Secret(_)) => (
                 "what a person wrote of it is left out: its source is never sent to a model, nor is anything about it",
                 "it is back when the glob in never_send is gone",
             ),
-            false => (
+            Some(Withholding::Generated) => (
                 "what a person wrote of it is left out: it is generated code",
                 "it is back with params.generated = true",
+            ),
+            Some(Withholding::Declaration) | None => (
+                "what a person wrote of it is left out: it is a declaration without code",
+                "it is back when the member has code",
             ),
         };
         diagnostics.push(Diagnostic::warning("W_CORRECTED", message).hint(hint));

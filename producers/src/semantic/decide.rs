@@ -21,6 +21,8 @@ pub(super) struct Base {
     pub(super) chain: u64,
     /// Sections that a person wrote, by key of the type.
     pub(super) corrected: BTreeSet<(String, String)>,
+    /// What it was given for, in the names of now, where it holds although something of that moved: the next question is asked from there.
+    pub(super) shown: Option<Vec<Slot>>,
 }
 
 impl Base {
@@ -38,6 +40,7 @@ impl Base {
             digest: previous.digest.to_string(),
             summaries,
             notes,
+            shown: None,
         })
     }
 }
@@ -103,6 +106,14 @@ pub(super) fn decide(
             (true, _) => Way::Carried("it was renamed".to_owned()),
             (false, false) => Way::Carried(format!("renamed: {}", list(carried.words.values().map(String::as_str)))),
         });
+    }
+    if !moved.own && !moved.used {
+        let why = format!(
+            "nothing that it uses moved, only {}",
+            list(moved.dependencies.iter().map(String::as_str))
+        );
+        base.shown = Some(carried.slots);
+        return Ok(Way::Unchanged(why));
     }
     let wishes = material.wishes;
     if base.chain >= wishes.max_patches {

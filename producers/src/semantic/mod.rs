@@ -96,6 +96,10 @@ impl Producer for Semantic {
         plan::plan(inputs, &*self.ask, &self.rooms)
     }
 
+    fn builds_on_previous(&self, params: &Params) -> bool {
+        wishes::asks(params)
+    }
+
     fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
         subject::former_labels(inputs)
     }

@@ -6,6 +6,7 @@
 use super::clean::clean;
 use super::code_lines::code_lines;
 use super::secrets::redact;
+use super::tokens::tokens;
 use crate::csharp::implementation::{self, ImplHeader, ImplMember};
 use crate::csharp::render::doc;
 use crate::csharp::structure::{self, ApiMember, TypeStructure};
@@ -79,6 +80,35 @@ impl Slot {
     }
 }
 
+/// Whether a member's declaration holds code: fields, accessors that the compiler writes and members without a body hold none.
+pub(super) fn holds_code(declaration: &str) -> bool {
+    const ACCESSORS: [&str; 11] = [
+        "get",
+        "set",
+        "init",
+        "add",
+        "remove",
+        "private",
+        "protected",
+        "internal",
+        "public",
+        "readonly",
+        ";",
+    ];
+    let tokens = tokens(declaration);
+    let mut depth = 0_usize;
+    tokens.iter().any(|token| {
+        if token.is("{") {
+            depth += 1;
+        } else if token.is("}") {
+            depth = depth.saturating_sub(1);
+        } else if depth > 0 {
+            return !ACCESSORS.iter().any(|word| token.is(word));
+        }
+        token.is("=>")
+    })
+}
+
 /// Blobs by role and by the type that they are of.
 pub(super) type Blobs = BTreeMap<String, BTreeMap<String, Input>>;
 
@@ -133,15 +163,17 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     for key in about {
         let Some(input) = role("structure").get(*key) else { continue };
         let whole = structure::read(input)?;
-        let own = Slot::new(Kind::Structure, key, declarations(&whole));
-        collect_words(&own.text(), &mut words);
-        slots.push(own);
         if let Some(input) = role("code").get(*key) {
             let text = text_of(input)?;
             let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
             collect_words(&code.text(), &mut words);
+            slots.push(Slot::new(Kind::Structure, key, named(&whole, &words)));
             slots.push(code);
+            continue;
         }
+        let own = Slot::new(Kind::Structure, key, declarations(&whole));
+        collect_words(&own.text(), &mut words);
+        slots.push(own);
         if let Some(input) = role("impl").get(*key) {
             let (header, members) = implementation::read(input)?;
             let code = Slot::new(Kind::Code, key, code_of(&whole, &header, &members));
@@ -285,6 +317,13 @@ fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -
     own.chain(members).collect()
 }
 
+/// Of the type around a member: its head, and the members that the member's code names.
+fn named(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
+    let named = whole.members.iter().filter(|member| words.contains(&member.name));
+    let members = named.map(|member| (member.key.clone(), declaration(member)));
+    std::iter::once((String::new(), head(whole))).chain(members).collect()
+}
+
 /// Of a dependency: its head, and the members whose names the words hold, as far as they fit.
 fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut pieces = vec![(String::new(), head(whole))];
@@ -299,4 +338,28 @@ fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)
         pieces.push((member.key.clone(), text));
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_code_is_worth_a_question() {
+        for (declaration, holds) in [
+            ("private readonly int _size = 16", false),
+            ("public int Size { get; private set; } = Of(\"{ x }\")", false),
+            ("event Action Moved", false),
+            ("event Action Moved { add; remove; }", false),
+            ("abstract void Run(int x)", false),
+            ("public int Size => 2", true),
+            ("public int Size { get { return 2; } }", true),
+            ("public int Size { get => 2; }", true),
+            ("void Run() { }", false),
+            ("void Run() { Go(); }", true),
+            ("Func<int> f = () => 1", true),
+        ] {
+            assert_eq!(holds_code(declaration), holds, "{declaration}");
+        }
+    }
 }

@@ -15,13 +15,15 @@ use engine::values::label::escape;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why no model is asked about a type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why no model is asked about something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Withholding {
-    /// Its source matches this glob and is never sent.
-    Secret(String),
+    /// It is a member without code: its declaration says all there is.
+    Declaration,
     /// All of it is generated code.
     Generated,
+    /// Its source matches this glob and is never sent.
+    Secret(String),
 }
 
 impl Withholding {
@@ -30,6 +32,7 @@ impl Withholding {
         match self {
             Self::Secret(glob) => format!("its source matches '{glob}' and is never sent"),
             Self::Generated => "it is generated code".to_owned(),
+            Self::Declaration => "it has no code".to_owned(),
         }
     }
 
@@ -38,6 +41,7 @@ impl Withholding {
         match self {
             Self::Secret(_) => WITHHELD,
             Self::Generated => "Generated code: no model was asked.",
+            Self::Declaration => "A declaration without code: no model was asked.",
         }
     }
 }
@@ -82,6 +86,10 @@ impl Subject {
                 never.insert(key.clone(), Withholding::Generated);
             }
             let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
+            let declaration = blobs.get("code").and_then(|code| code.get(key));
+            if declaration.is_some_and(|code| !slots::holds_code(&String::from_utf8_lossy(&code.bytes))) {
+                never.entry(key.clone()).or_insert(Withholding::Declaration);
+            }
             heads.push(Head {
                 key: member.map_or_else(|| key.clone(), |member| format!("{key}#{member}")),
                 id: row.id.clone(),
