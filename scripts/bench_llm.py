@@ -149,17 +149,20 @@ def main():
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commits", type=int, default=40)
     parser.add_argument("--until", default="HEAD")
+    parser.add_argument("--patches-only", action="store_true")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--cortex", required=True)
     args = parser.parse_args()
     log = git(args.repository, "log", "--first-parent", f"-{args.commits + 1}", "--format=%H", args.until, "--", "*.cs").split()
     commits = list(reversed(log))
-    patches = Pass("patches", args.repository, args.work, args.cortex, "")
-    cuts = Pass("cuts", args.repository, args.work, args.cortex, "max_patches = 0")
-    roles = Pass("roles", args.repository, args.work, args.cortex, "structures = false")
-    first = patches.start(commits[0])
-    cuts.start(commits[0])
-    roles.start(commits[0])
+    ways = {"patches": "", "cut-offs": "max_patches = 0", "patches, roles only": "structures = false"}
+    passes = {
+        name: Pass(name.replace(", ", "-").replace(" ", "-"), args.repository, args.work, args.cortex, params)
+        for name, params in ways.items()
+        if name == "patches" or not args.patches_only
+    }
+    patches = passes["patches"]
+    first = [one.start(commits[0]) for one in passes.values()][0]
     whole = patches.cost()
     single = [cost for label, cost in whole.items() if label.startswith("//types/")]
     average = [sum(column) / len(single) for column in zip(*single)]
@@ -174,14 +177,14 @@ def main():
         return [sum(column) for column in zip(*(whole.get(label) or unknown(label) for label in asked))] or [0, 0, 0]
     # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew (first figure),
     # and so is every file that is written from those summaries ("files and readers"). "File questions": what most people run.
-    total = {name: [0, 0, 0] for name in ("files", "file questions", "files and readers", "cut-offs", "patches", "patches, roles only")}
+    total = {name: [0, 0, 0] for name in ("files", "file questions", "files and readers", *passes)}
 
     def add(name: str, spent):
         total[name] = [before + more for before, more in zip(total[name], spent)]
 
     for before, after in zip(commits, commits[1:]):
         changed = set(git(args.repository, "diff", "--name-only", before, after, "--", "*.cs").split("\n")) - {""}
-        for one, name in ((patches, "patches"), (cuts, "cut-offs"), (roles, "patches, roles only")):
+        for name, one in passes.items():
             spent = one.step(after)
             add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
         index = patches.index()

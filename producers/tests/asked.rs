@@ -256,6 +256,19 @@ fn the_ways_back_to_a_whole_answer() {
     desk.build(LABEL);
     desk.put("src/Store.cs", &long("that"));
     assert_eq!(full(&desk), ("full".into(), "a patch would be dearer than a new answer".into()));
+    // What it only words anew keeps its words, for those who read them.
+    desk.put("src/Store.cs", &long("these"));
+    desk.answers(|asked| {
+        Ok(whole(asked)
+            .replace("in few words", "in a few words")
+            .replace("The edge_cases", "Throws [Put]. The edge_cases"))
+    });
+    let text = desk.text(LABEL).0;
+    assert!(
+        text.contains("- The role of N.Store in few words.") && text.contains("- Throws [Put]. The edge_cases of N.Store in a few"),
+        "{text}"
+    );
+    assert_eq!(desk.note(LABEL, "mode"), "full");
 
     let mut desk = case("");
     desk.redefine(&manifest(

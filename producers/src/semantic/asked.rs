@@ -44,12 +44,20 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
     let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
         Way::Unchanged(why) => Made::free("unchanged", why, base.as_ref()),
         Way::Carried(why) => Made::free("carried", why, base.as_ref()),
-        Way::Full(why) => talk.full(heads, slots, why)?,
+        Way::Full(why, None) => talk.full(heads, slots, why)?,
+        Way::Full(why, Some(moved)) => {
+            let base = base.as_ref().expect("invariant: what moved is known of an earlier answer");
+            let made = talk.full(heads, slots, why)?;
+            talk.keep_words(&case.material(), base, &moved, made)
+        }
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             match talk.patch(&case.material(), base, &moved, why)? {
                 Ok(made) => made,
-                Err(fallback) => talk.full(heads, slots, fallback)?,
+                Err(fallback) => {
+                    let made = talk.full(heads, slots, fallback)?;
+                    talk.keep_words(&case.material(), base, &moved, made)
+                }
             }
         }
     };

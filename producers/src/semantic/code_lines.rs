@@ -67,7 +67,7 @@ mod tests {
         );
         assert_eq!(
             code_lines("{ Run(x => { A(new() { B = 1, C = 2 }); D(); }, 1); }"),
-            "{\nRun(x => {\nA(new() { B = 1, C = 2 });\nD();\n}, 1);\n}"
+            "{\nRun(x => {\nA(new() {\nB = 1, C = 2 });\nD();\n}, 1);\n}"
         );
         let list = |names: &str| format!("x = {{ {} }}", format!("{names}, ").repeat(3));
         let broken = code_lines(&list(&"Name, ".repeat(10)));

@@ -53,8 +53,8 @@ pub(super) enum Way {
     Carried(String),
     /// The earlier answer is patched.
     Patch(Box<Moved>, String),
-    /// A new answer.
-    Full(String),
+    /// A new answer; with what moved since the earlier one, of which true words stay.
+    Full(String, Option<Box<Moved>>),
 }
 
 /// Decides, with the full prompt of now. The earlier answer is put in the names of now, as far as these are what differs.
@@ -69,7 +69,7 @@ pub(super) fn decide(
     prompt: &str,
     renames: &Renames,
 ) -> Result<Way, Failure> {
-    let full = |why: &str| Ok(Way::Full(why.to_owned()));
+    let full = |why: &str| Ok(Way::Full(why.to_owned(), None));
     if inputs.fresh {
         return full("a new answer was asked for");
     }
@@ -125,7 +125,7 @@ pub(super) fn decide(
             moved.share * 100.0,
             wishes.max_diff * 100.0
         );
-        return Ok(Way::Full(why));
+        return Ok(Way::Full(why, Some(Box::new(moved))));
     }
     let why = match (moved.members.as_slice(), moved.own) {
         ([], false) => format!("what it depends on moved: {}", list(moved.dependencies.iter().map(String::as_str))),

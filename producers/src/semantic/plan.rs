@@ -58,7 +58,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
             let turns = material.patch(&base.summaries, &moved, &names_of(&base.corrected));
             ("patch", why, vec![turns], GUESSED_PATCH)
         }
-        Way::Full(why) => {
+        Way::Full(why, _) => {
             let parts = talk.parts(heads, slots, 0)?;
             let questions = parts.iter().map(|part| talk.material(&part.heads, &part.slots).full()).collect();
             ("full", why, questions, GUESSED_ANSWER)

@@ -10,7 +10,7 @@ use super::prompt::{self, Material};
 use super::room::{Room, Rooms};
 use super::shrink;
 use super::slots::Slot;
-use super::splice;
+use super::splice::{self, Spliced};
 use super::subject::type_key;
 use super::template::Template;
 use super::wishes::{ROLE, Section, Wishes};
@@ -318,13 +318,50 @@ impl<'a> Talk<'a> {
         if faults.is_empty() { Ok(read.summaries) } else { Err(faults) }
     }
 
+    /// A new answer with those sections of the earlier one that need no other words.
+    pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: Made) -> Made {
+        let spliced = self.spliced(material, base, moved, &made.summaries);
+        let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
+        let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
+            let written = sections.iter().filter(|(name, text)| same(key, name) == Some(*text));
+            written.map(|(name, _)| (key.clone(), name.clone())).collect()
+        };
+        let answered = made.summaries.iter().flat_map(written).collect();
+        let mut summaries = made.summaries;
+        for (key, sections) in spliced.summaries {
+            if let Some(place) = summaries.get_mut(&key) {
+                place.extend(sections);
+            }
+        }
+        Made {
+            summaries,
+            kept: spliced.kept,
+            answered: Some(answered),
+            ..made
+        }
+    }
+
+    /// An earlier answer with new sections in it, where they say more than the old ones.
+    fn spliced(&self, material: &Material<'_>, base: &Base, moved: &Moved, answered: &Summaries) -> Spliced {
+        let names = Names::of(material.slots);
+        splice::splice(&base.summaries, answered, |key, name, old, new| {
+            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
+                return Some("a person wrote it");
+            }
+            // What a type is for follows from what it declares; its readers stand on these words.
+            let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
+            let stays = || is_for && !churn::rests_on_moved(old, type_key(key), moved, &names);
+            churn::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
+        })
+    }
+
     /// The way that costs less.
     pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: Way) -> Way {
-        match (&way, base) {
-            (Way::Patch(moved, _), Some(base)) if self.is_dearer(material, base, moved) => {
-                Way::Full("a patch would be dearer than a new answer".to_owned())
+        match (way, base) {
+            (Way::Patch(moved, _), Some(base)) if self.is_dearer(material, base, &moved) => {
+                Way::Full("a patch would be dearer than a new answer".to_owned(), Some(moved))
             }
-            _ => way,
+            (way, _) => way,
         }
     }
 
@@ -396,16 +433,7 @@ impl<'a> Talk<'a> {
         let Some(read) = read else {
             return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
         };
-        let names = Names::of(material.slots);
-        let spliced = splice::splice(&base.summaries, &read.summaries, |key, name, old, new| {
-            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
-                return Some("a person wrote it");
-            }
-            // What a type is for follows from what it declares; its readers stand on these words.
-            let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
-            let stays = || is_for && !churn::rests_on_moved(old, type_key(key), moved, &names);
-            churn::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
-        });
+        let spliced = self.spliced(material, base, moved, &read.summaries);
         let changed = !spliced.changed.is_empty();
         let written = read
             .summaries
