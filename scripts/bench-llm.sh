@@ -3,7 +3,10 @@
 # cut-offs, and with cut-offs and patches. Nothing is sent: a program stands in for the model (scripts/llm_sim.py says how it answers);
 # what is counted are the prompts that a model would get and answers of plausible length.
 #
-# usage: scripts/bench-llm.sh REPOSITORY [--commits N] [--until REV]
+# Compared with: every type of changed files ("files"), one question a changed file with its text ("file questions"), and every type of every file
+# that holds a reader ("files and readers"). Then, at the last commit, a type, a namespace and a private member are renamed.
+#
+# usage: scripts/bench-llm.sh REPOSITORY [--commits N] [--until REV] [--patches-only]
 #        REPOSITORY is a git repository with history, bare or not. It is cloned; nothing in it changes.
 #
 # CORTEX_BIN  the binary (default: target/release/cortex)

@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PATTERN = "//types/...:semantic"
+# Tokens of the instructions and sections that stand in every question.
+INSTRUCTIONS = 430
 
 
 def git(clone: Path, *args: str) -> str:
@@ -40,6 +43,18 @@ class Pass:
     def step(self, commit: str) -> dict:
         git(self.clone, "checkout", "-q", "--force", commit)
         return self.build()
+
+    def sources(self) -> list[Path]:
+        return [self.clone / path for path in git(self.clone, "ls-files", "*.cs").split("\n") if path]
+
+    def scenario(self, commit: str, change) -> dict:
+        """What a build asks after a change of the sources of a commit, which is taken back."""
+        self.step(commit)
+        change(self.sources())
+        spent = self.build()
+        git(self.clone, "checkout", "-q", "--force", commit)
+        self.build()
+        return spent
 
     def run(self, *args: str) -> str:
         env = {**os.environ, "CORTEX_STORE": str(self.store)}
@@ -82,22 +97,72 @@ def named(entry: dict) -> str:
     return entry.get("key", entry["fqn"])
 
 
+def text_of(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def replacing(pattern: str, new: str):
+    """A change of all places where a pattern stands."""
+    def change(sources: list[Path]):
+        for path in sources:
+            old = text_of(path)
+            text = re.sub(pattern, new, old)
+            if text != old:
+                path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return change
+
+
+def renames(one: Pass, index: list[dict]) -> dict:
+    """Changes of names, chosen by what is most used: a type whose simple name stands in most files and names nothing else, the namespace with
+    most types, a private member with a body."""
+    texts = [text_of(path) for path in one.sources()]
+    simple = [re.split(r"[.+]", named(entry).split("@")[0])[-1] for entry in index]
+    plain = {name for name in simple if simple.count(name) == 1 and re.fullmatch(r"[A-Z]\w{7,}", name)}
+    counts = {name: sum(1 for text in texts if re.search(rf"\b{name}\b", text)) for name in sorted(plain)}
+    name = max(counts, key=lambda name: counts[name])
+    spaces = [named(entry).split("@")[0].split("+")[0].rpartition(".")[0] for entry in index]
+    space = max(sorted({space for space in spaces if space.count(".") == 1}), key=spaces.count)
+    bodies = re.findall(r"^\s+(?:private |static )+[\w<>?]+ (\w{5,})\([^)\n]*\)\s*\{(?:\n(?:        .*)?){6,}", "\n".join(texts), re.MULTILINE)
+    member = next((member for member in bodies if sum(len(re.findall(rf"\b{member}\b", text)) for text in texts) == 2), None)
+    found = {
+        f"type {name} renamed, in {counts[name]} files": replacing(rf"\b{name}\b", f"{name}Renamed"),
+        f"namespace {space} renamed, {spaces.count(space)} types": replacing(rf"\b{re.escape(space)}\b", f"{space}Renamed"),
+    }
+    if member:
+        found[f"private member {member} renamed"] = replacing(rf"\b{member}\b", f"{member}Renamed")
+    return found
+
+
+def file_questions(one: Pass, changed: set[str], index: list[dict], answer: float) -> list[float]:
+    """One question a changed file: its text in, with the instructions, and summaries of all its types out."""
+    total = [0.0, 0.0, 0.0]
+    for path in changed:
+        types = sum(1 for entry in index if path in {entry["file"], *entry.get("files", [])})
+        if types and (one.clone / path).exists():
+            tokens = (one.clone / path).stat().st_size / 3.3 + INSTRUCTIONS
+            total = [sum(pair) for pair in zip(total, (1, tokens, answer * types))]
+    return total
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("repository", type=Path)
     parser.add_argument("--commits", type=int, default=40)
     parser.add_argument("--until", default="HEAD")
+    parser.add_argument("--patches-only", action="store_true")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--cortex", required=True)
     args = parser.parse_args()
     log = git(args.repository, "log", "--first-parent", f"-{args.commits + 1}", "--format=%H", args.until, "--", "*.cs").split()
     commits = list(reversed(log))
-    patches = Pass("patches", args.repository, args.work, args.cortex, "")
-    cuts = Pass("cuts", args.repository, args.work, args.cortex, "max_patches = 0")
-    roles = Pass("roles", args.repository, args.work, args.cortex, "structures = false")
-    first = patches.start(commits[0])
-    cuts.start(commits[0])
-    roles.start(commits[0])
+    ways = {"patches": "", "cut-offs": "max_patches = 0", "patches, roles only": "structures = false"}
+    passes = {
+        name: Pass(name.replace(", ", "-").replace(" ", "-"), args.repository, args.work, args.cortex, params)
+        for name, params in ways.items()
+        if name == "patches" or not args.patches_only
+    }
+    patches = passes["patches"]
+    first = [one.start(commits[0]) for one in passes.values()][0]
     whole = patches.cost()
     single = [cost for label, cost in whole.items() if label.startswith("//types/")]
     average = [sum(column) / len(single) for column in zip(*single)]
@@ -111,30 +176,36 @@ def main():
         unknown = lambda label: [1, average[1] * sizes.get(label, 1), average[2] * sizes.get(label, 1)]
         return [sum(column) for column in zip(*(whole.get(label) or unknown(label) for label in asked))] or [0, 0, 0]
     # A file-level cache knows that a file changed, and nothing of what in it did: every type of the file is summarised anew (first figure),
-    # and so is every file that is written from those summaries (second figure, the one that the others are compared with).
-    total = {name: [0, 0, 0] for name in ("files", "files and readers", "cut-offs", "patches", "patches, roles only")}
+    # and so is every file that is written from those summaries ("files and readers"). "File questions": what most people run.
+    total = {name: [0, 0, 0] for name in ("files", "file questions", "files and readers", *passes)}
 
     def add(name: str, spent):
         total[name] = [before + more for before, more in zip(total[name], spent)]
 
     for before, after in zip(commits, commits[1:]):
         changed = set(git(args.repository, "diff", "--name-only", before, after, "--", "*.cs").split("\n")) - {""}
-        for one, name in ((patches, "patches"), (cuts, "cut-offs"), (roles, "patches, roles only")):
+        for name, one in passes.items():
             spent = one.step(after)
             add(name, (spent["calls"], spent["input_tokens"], spent["output_tokens"]))
         index = patches.index()
         types = {named(one) for one in index if changed & {one["file"], *one.get("files", [])}}
         add("files", anew({f"//types/{key}:semantic" for key in types}, index))
+        add("file questions", file_questions(patches, changed, index, average[2]))
         add("files and readers", anew(patches.readers(types, index), index))
         print(f"{after[:8]} {len(changed)} files: {total}", file=sys.stderr)
     print(f"{args.repository.name}, {len(commits) - 1} commits from {commits[0][:8]} to {commits[-1][:8]}; first build: "
           f"{first['calls']} calls, {first['input_tokens']:,} tokens in, {first['output_tokens']:,} out\n")
-    print("| | calls | tokens in | tokens out | all tokens | fewer calls | fewer tokens |")
+    print("| | calls | tokens in | tokens out | all tokens | of file questions | of files and readers |")
     print("|---|--:|--:|--:|--:|--:|--:|")
-    base = total["files and readers"]
+    ratio = lambda of, by: f"{of / by:.1f}×" if by else "–"
     for name, (calls, into, out) in total.items():
-        ratio = lambda of, by: f"{of / by:.1f}×" if by else "–"
-        print(f"| {name} | {calls:,.0f} | {into:,.0f} | {out:,.0f} | {into + out:,.0f} | {ratio(base[0], calls)} | {ratio(base[1] + base[2], into + out)} |")
+        against = [f"{ratio(base[0], calls)} / {ratio(base[1] + base[2], into + out)}" for base in (total["file questions"], total["files and readers"])]
+        print(f"| {name} | {calls:,.0f} | {into:,.0f} | {out:,.0f} | {into + out:,.0f} | {' | '.join(against)} |")
+    print("\n| after the last commit | calls | tokens in | tokens out |\n|---|--:|--:|--:|")
+    for name, change in renames(patches, patches.index()).items():
+        spent = patches.scenario(commits[-1], change)
+        print(f"| {name} | {spent['calls']:,} | {spent['input_tokens']:,} | {spent['output_tokens']:,} |")
 
 
-main()
+if __name__ == "__main__":
+    main()

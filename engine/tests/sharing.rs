@@ -64,6 +64,36 @@ impl Producer for Unfold {
     }
 }
 
+/// A producer that is paid and tells what it began with.
+struct Patcher;
+
+impl Producer for Patcher {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("patcher", 1)
+    }
+
+    fn pool(&self, _: &Params) -> Pool {
+        Pool::Paid
+    }
+
+    fn builds_on_previous(&self, _: &Params) -> bool {
+        true
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let text = &inputs.one("text")?.bytes;
+        let previous = inputs.previous.as_ref().map(|previous| {
+            let [output, memo] = [&previous.output, &previous.memo].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            format!("{output} made of {memo}")
+        });
+        Ok(Output {
+            memo: Digest::of(text).short().into_bytes().into(),
+            spent: Some(Spent::default()),
+            ..Output::new(previous.unwrap_or_else(|| "new".to_owned()))
+        })
+    }
+}
+
 const MANIFEST: &str = r#"
 [sources.all]
 include = ["*.txt"]
@@ -124,6 +154,7 @@ fn machine_of(text: &str, board: Option<&Board>, pen: &Pen) -> Bench {
     registry.add(Press("press", "strict"));
     registry.add(Press("loose", "none"));
     registry.add(Unfold);
+    registry.add(Patcher);
     let manifest = read_manifest(text, &registry);
     let mut bench = Bench::with(Arc::new(manifest), Digest::of(text.as_bytes()), registry);
     bench.sharing = board.map(|board| Sharing {
@@ -173,6 +204,37 @@ fn a_fresh_machine_beside_a_warm_cache_runs_nothing() {
     board.pinned().results.clear();
     assert_eq!(other.build_as(&["//..."], &UNREAD).ran(), Vec::<&str>::new());
     assert_eq!(other.build(&["//..."]).outputs(), made.outputs());
+}
+
+#[test]
+fn an_answer_of_another_machine_is_what_the_next_one_begins_with() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let text = MANIFEST.replace("uses = \"pen\"", "uses = \"patcher\"");
+    let machine = || machine_of(&text, Some(&board), &pen);
+    let one = machine();
+    assert_eq!(one.build(&["//all:summary"]).text("//all:summary"), "new");
+    let slow = one.build(&["//all:slow"]).text("//all:slow");
+    let made_of = |text: &str| Digest::of(text.as_bytes()).short();
+    // It never saw the first state of the sources, only what came of it.
+    let other = machine();
+    other.put("0.txt", "@link0\nmoved\n");
+    let expected = format!("new made of {}", made_of(&slow));
+    assert_eq!(other.build(&["//all:summary"]).text("//all:summary"), expected);
+    // Its own last answer comes before those of others.
+    one.put("1.txt", "@link1\nmoved\n");
+    assert_eq!(one.build(&["//all:summary"]).text("//all:summary"), expected);
+    // Who asks for a new answer gets one, and a cache that lies gives none.
+    let third = machine();
+    third.put("2.txt", "@link2\nmoved\n");
+    let fresh = How { fresh: true, ..UNREAD };
+    third.build_as(&["//all:summary"], &fresh);
+    assert_eq!(third.build(&["//all:summary"]).text("//all:summary"), "new");
+    for habit in [Habit::WrongBytes, Habit::NoBytes, Habit::OtherKey, Habit::Garbage, Habit::Down] {
+        board.pinned().habit = habit;
+        let fourth = machine();
+        fourth.put("3.txt", &format!("@link3\n{habit:?}\n"));
+        assert_eq!(fourth.build(&["//all:summary"]).text("//all:summary"), "new", "{habit:?}");
+    }
 }
 
 #[test]

@@ -101,6 +101,47 @@ fn a_changed_body_is_a_patch_of_what_it_changes() {
 }
 
 #[test]
+fn an_answer_from_a_cache_is_patched_as_one_that_was_asked_for_here() {
+    let desk = store("");
+    desk.build(LABEL);
+    let other = desk.machine(
+        &[LABEL, "//types/N.IClock:semantic"],
+        &[("src/Clock.cs", CLOCK), ("src/Store.cs", STORE)],
+    );
+    let patches = |desk: &Desk| {
+        desk.answers(|_| Ok("NO CHANGE".to_owned()));
+        desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(32)"));
+        desk.build(LABEL).asked.iter().map(|asked| asked.whole.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(types(&other.build(LABEL)), [""; 0], "it has the answers");
+    let asked = patches(&other);
+    assert!(asked.len() == 1 && asked[0].contains("\n-Trim(16);\n+Trim(32);\n"), "{asked:?}");
+    assert_eq!(asked, patches(&desk), "the very question");
+    assert!(desk.note(LABEL, "why").starts_with("members moved: Store.Put(string) (changed)"));
+}
+
+#[test]
+fn what_a_reader_does_not_use_waits_for_its_next_edit() {
+    let desk = store("");
+    desk.build(LABEL);
+    let role = |words: &'static str| move |asked: &Asked| Ok(whole(asked).replace("- The role of N.IClock in few words.", words));
+    desk.answers(role("- Tells N.IClock apart."));
+    let fresh = "//types/N.IClock:semantic";
+    let built = desk.build_as(fresh, |options| options.fresh = [fresh.to_owned()].into_iter().collect());
+    assert_eq!((types(&built), types(&desk.build(LABEL))), (vec!["N.IClock".to_owned()], vec![]));
+    assert_eq!(desk.note(LABEL, "why"), "nothing that it uses moved, only N.IClock");
+    // The next question is asked from what the answer knew.
+    desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(32)"));
+    desk.answers(|_| Ok("NO CHANGE".to_owned()));
+    let built = desk.build(LABEL);
+    let user = &built.asked[0].user;
+    assert!(
+        user.contains("-- The role of N.IClock in few words.\n+- Tells N.IClock apart.\n") && user.contains("+Trim(32);"),
+        "{user}"
+    );
+}
+
+#[test]
 fn what_a_model_is_not_shown_is_not_asked_about() {
     let desk = store("");
     desk.build(LABEL);
@@ -182,12 +223,52 @@ fn the_ways_back_to_a_whole_answer() {
         })
     });
     let built = desk.build(LABEL);
-    assert_eq!(built.asked.iter().map(|asked| asked.attempt).collect::<Vec<_>>(), [0, 1]);
+    assert_eq!(built.asked.iter().map(|asked| asked.attempt).collect::<Vec<_>>(), [0, 1, 2]);
     assert_eq!(
         desk.note(LABEL, "why"),
         "the patch could not be put in: it has no section, or an empty one"
     );
-    assert_eq!(desk.last(LABEL).record.spent.expect("money").calls, 2);
+    assert_eq!(desk.last(LABEL).record.spent.expect("money").calls, 3);
+
+    // One that is put right is a patch.
+    for bad in ["ROLE:\n- A.\nROLE:\n- B.", "EDGE_CASES:\n- Eight [Put].\nNOTES:\n- More.", ""] {
+        let desk = case("");
+        desk.put("src/Store.cs", &small("Trim(16)", "Trim(17)"));
+        desk.answers(move |asked| {
+            Ok(match asked.attempt {
+                0 => bad.to_owned(),
+                _ => "EDGE_CASES:\n- Seventeen [Put].".to_owned(),
+            })
+        });
+        let (text, asked) = desk.text(LABEL);
+        assert_eq!(
+            (asked.len(), desk.note(LABEL, "mode"), desk.note(LABEL, "repaired")),
+            (2, "patch".into(), "1".into()),
+            "{bad}"
+        );
+        assert!(asked[1].user.contains("only the sections that change") && text.contains("- Seventeen [Put].") && !text.contains("NOTES"));
+    }
+
+    // Where little is left of what there was a new answer costs less.
+    let long = |word: &str| STORE.replace("Trim(16);", &format!("Use(\"{}\");", format!("{word} and more; ").repeat(300)));
+    let desk = store("");
+    desk.put("src/Store.cs", &long("this"));
+    desk.build(LABEL);
+    desk.put("src/Store.cs", &long("that"));
+    assert_eq!(full(&desk), ("full".into(), "a patch would be dearer than a new answer".into()));
+    // What it only words anew keeps its words, for those who read them.
+    desk.put("src/Store.cs", &long("these"));
+    desk.answers(|asked| {
+        Ok(whole(asked)
+            .replace("in few words", "in a few words")
+            .replace("The edge_cases", "Throws [Put]. The edge_cases"))
+    });
+    let text = desk.text(LABEL).0;
+    assert!(
+        text.contains("- The role of N.Store in few words.") && text.contains("- Throws [Put]. The edge_cases of N.Store in a few"),
+        "{text}"
+    );
+    assert_eq!(desk.note(LABEL, "mode"), "full");
 
     let mut desk = case("");
     desk.redefine(&manifest(

@@ -274,12 +274,47 @@ fn a_member_is_a_rule_away() {
     );
     desk.put("src/Store.cs", &edited(STORE, "Trim(16)", "Trim(17)"));
     assert_eq!(desk.text(label).1.len(), 0, "another member's body");
+    desk.put(
+        "src/Store.cs",
+        &edited(STORE, "public int Count", "public void More() { Trim(1); } public long Count"),
+    );
+    assert_eq!(desk.text(label).1.len(), 0, "members that it does not name");
     desk.put("src/Store.cs", &edited(STORE, "return key;", "return key.Trim();"));
     desk.answers(|asked| {
         assert!(asked.is_patch());
         Ok("NO CHANGE".to_owned())
     });
     assert_eq!(desk.text(label).1.len(), 1);
+}
+
+#[test]
+fn a_member_more_is_one_question_and_a_declaration_is_none() {
+    let desk = store("");
+    let all = "//types/N.Store#*:semantic";
+    let asked = types(&desk.build(all));
+    assert!(
+        asked.contains(&"N.Store#Trim(int)".to_owned()) && !asked.contains(&"N.Store#_count".to_owned()),
+        "{asked:?}"
+    );
+    let count = "//types/N.Store#_count:semantic";
+    assert!(
+        desk.text(count)
+            .0
+            .contains("ROLE:\nA declaration without code: no model was asked.\n")
+    );
+    assert_eq!(
+        (desk.note(count, "mode"), desk.note(count, "why")),
+        ("withheld".to_owned(), "it has no code".to_owned())
+    );
+    desk.put(
+        "src/Store.cs",
+        &edited(
+            STORE,
+            "public int Count",
+            "public void More() { Trim(1); } public int Size { get; } public int Count",
+        ),
+    );
+    assert_eq!(types(&desk.build(all)), ["N.Store#More()"]);
 }
 
 #[test]

@@ -42,9 +42,12 @@ pub fn spent(spent: &Spent) -> String {
 /// What a producer noted, for people: `patch of 3f2a… (2nd in a row): impl moved`.
 pub fn notes(notes: &Notes) -> Option<String> {
     let mode = notes.get("mode")?;
-    let mut text = mode.clone();
+    let (mut text, joins) = match mode.as_str() {
+        "carried" => ("carried over".to_owned(), "from"),
+        other => (other.to_owned(), "of"),
+    };
     if let Some(base) = notes.get("base") {
-        text.push_str(&format!(" of {}", base.get(..12).unwrap_or(base)));
+        text.push_str(&format!(" {joins} {}", base.get(..12).unwrap_or(base)));
     }
     if let Some(why) = notes.get("why") {
         text.push_str(&format!(" ({why})"));

@@ -200,7 +200,8 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
     for (certain, name) in [(true, "asks"), (false, "may ask")] {
         let mut all = Spent::default();
         let mut modes: BTreeMap<&str, usize> = BTreeMap::new();
-        let told = |priced: &&Priced| priced.certain == certain && (asks(priced) || priced.plan.mode == "unchanged");
+        let told =
+            |priced: &&Priced| priced.certain == certain && (asks(priced) || matches!(priced.plan.mode.as_str(), "unchanged" | "carried"));
         for priced in plans.iter().filter(told) {
             *modes.entry(priced.plan.mode.as_str()).or_default() += 1;
             all.add(&priced.plan.cost);
@@ -216,6 +217,7 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
             of("full", "new answer", "new answers"),
             of("patch", "patch", "patches"),
             of("unchanged", "answer that still holds", "answers that still hold"),
+            of("carried", "answer carried over", "answers carried over"),
         ];
         let kinds: Vec<String> = kinds.into_iter().flatten().collect();
         let currency = all.micros.and(currency).map_or(String::new(), |currency| format!(" {currency}"));

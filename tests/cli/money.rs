@@ -241,6 +241,55 @@ fn what_may_change_an_answer_is_asked_anew_and_nothing_else() {
 }
 
 #[test]
+fn a_rename_of_a_type_or_of_its_namespace_costs_nothing() {
+    let store = "public class Store { readonly Gate gate = new(); public int Get(int n) { gate.Wait(n); return n + 1; } }";
+    let gate = "public class Gate { public void Wait(int n) { while (n > 0) { n--; } } public Mode Mode { get; set; } }";
+    let bench = workspace(&[("Store", store), ("Gate", gate), ("Mode", "public enum Mode { Open, Shut }")]);
+    put(
+        &bench,
+        "full",
+        &FULL.replace("- Holds.", "- Holds Store, `Gate` and N.Mode [Gate]."),
+    );
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    assert_eq!(calls(&bench), 3);
+    let rename = |from: &str, to: &str| {
+        for name in ["Store", "Gate", "Mode"] {
+            let file = format!("{name}.cs");
+            let text = std::fs::read_to_string(bench.root().join(&file)).expect("a source");
+            bench.write(&file, &text.replace(from, to));
+        }
+        let planned = bench.run(&["build", "--dry-run", ALL]);
+        assert!(
+            planned.out.contains("nothing: no model would be called") || planned.err.contains("nothing: no model would be called"),
+            "{planned:?}"
+        );
+        let built = bench.run(&["build", ALL]);
+        assert_eq!((built.code, calls(&bench)), (0, 0), "{from}: {built:?}");
+    };
+    rename("Gate", "Door");
+    let shown = bench.run(&["show", "//types/N.Store:semantic"]).out;
+    assert!(shown.contains("- Holds Store, `Door` and N.Mode."), "{shown}");
+    let history = bench.run(&["history", "//types/N.Door:semantic"]).out;
+    assert!(
+        history.contains("carried over from") && history.contains("(it was renamed)"),
+        "{history}"
+    );
+    rename("namespace N", "namespace Other.Deep");
+    let shown = bench.run(&["show", "//types/Other.Deep.Mode:semantic"]).out;
+    assert!(
+        shown.contains("# Semantic: Other.Deep.Mode ") && shown.contains("and Other.Deep.Mode."),
+        "{shown}"
+    );
+    // What is asked from now on is asked as a change of what came along.
+    bench.change("Gate.cs", "n--", "n -= 2");
+    let prompt = bench.run(&["prompt", "//types/Other.Deep.Door:semantic"]).out;
+    assert!(
+        prompt.contains("You summarised these types before") && prompt.contains("+n -= 2;"),
+        "{prompt}"
+    );
+}
+
+#[test]
 fn a_template_that_is_wrong_is_told_once_and_asks_nothing() {
     let bench = workspace(&PAIR);
     manifest(&bench, "", "params.template = \"own.md\"");

@@ -124,6 +124,7 @@ fn result(number: u64) -> NewResult {
             spent: None,
             notes: Default::default(),
             parts: Vec::new(),
+            memo: Default::default(),
         },
         blob: Some(output),
         parts: Vec::new(),

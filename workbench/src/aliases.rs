@@ -7,7 +7,9 @@
 use crate::last_good::{label, parts};
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
-use engine::store::StoreError;
+use engine::seams::lineage::{Lineage, Present};
+use engine::seams::paid::{FormerName, FormerNames};
+use engine::store::{Store, StoreError, ViewId};
 use engine::values::digest::Digest;
 use engine::values::fold::strip_end;
 use engine::values::table::Table;
@@ -137,7 +139,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     if behind(root, session, &before).is_none() {
         return Ok(false);
     }
-    let after = told(session, &before)?;
+    let after = told(&States::of(session), &before)?;
     if after == before {
         return Ok(false);
     }
@@ -158,12 +160,81 @@ pub fn wanted(root: &Path, session: &Session) -> Result<Vec<String>, StoreError>
     if behind(root, session, &before).is_none() {
         return Ok(Vec::new());
     }
-    let moves = moves(session, &before)?;
+    let moves = moves(&States::of(session), &before)?;
     let came: BTreeSet<&String> = moves.steps.iter().flat_map(|step| step.come.keys()).collect();
     let came = came
         .into_iter()
         .filter(|key| moves.types.as_ref().is_some_and(|types| types.contains_key(*key)));
     Ok(came.flat_map(|key| [label(key, ":structure"), label(key, ":impl")]).collect())
+}
+
+/// The former names of types, for a build that is about to ask models.
+pub struct FormerTypes {
+    /// The workspace's folder.
+    pub root: PathBuf,
+}
+
+impl Lineage for FormerTypes {
+    fn source(&self) -> &str {
+        TYPES
+    }
+
+    fn former(&self, present: &Present<'_>) -> FormerNames {
+        let states = States {
+            store: present.store,
+            view: present.view,
+            now: Some(present),
+        };
+        let types = (present.output)(TYPES).and_then(|digest| (present.bytes)(&digest));
+        let types = types.map(|blob| types_in(&blob)).unwrap_or_default();
+        let keys: BTreeMap<String, String> = types.into_iter().map(|(key, row)| (row.id, key)).collect();
+        let before = read(&self.root);
+        let known = told(&states, &before).unwrap_or(before);
+        let mut former = FormerNames::new();
+        for (old, id) in &known.aliases {
+            if let (Some(key), Some(name)) = (keys.get(id), known.names.get(old)) {
+                let (item, id) = (name.clone(), old.clone());
+                former.entry(key.clone()).or_default().push(FormerName { item, id });
+            }
+        }
+        former
+    }
+}
+
+/// Where states of before are read from.
+struct States<'a> {
+    store: &'a dyn Store,
+    view: ViewId,
+    /// A build that is not committed, if that is the present.
+    now: Option<&'a Present<'a>>,
+}
+
+impl<'a> States<'a> {
+    fn of(session: &'a Session) -> Self {
+        Self {
+            store: &*session.engine.store,
+            view: session.engine.view,
+            now: None,
+        }
+    }
+
+    /// The versions of a target, oldest first, as outputs with the time at which they were made.
+    fn versions(&self, label: &str) -> Result<Vec<(u64, Digest)>, StoreError> {
+        let versions = self.store.history(self.view, label)?;
+        let mut versions: Vec<(u64, Digest)> = versions.iter().map(|version| (version.at, version.output)).collect();
+        let now = self.now.and_then(|now| Some((now.now, (now.output)(label)?)));
+        if now.is_some_and(|now| versions.last().is_none_or(|last| last.1 != now.1)) {
+            versions.extend(now);
+        }
+        Ok(versions)
+    }
+
+    fn bytes(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        match self.now.and_then(|now| (now.bytes)(digest)) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => self.store.output(digest),
+        }
+    }
 }
 
 /// Between two states of `//index:types` types went and others came.
@@ -182,25 +253,20 @@ struct Moves {
     digest: String,
 }
 
-fn moves(session: &Session, before: &Aliases) -> Result<Moves, StoreError> {
-    let (store, view) = (&session.engine.store, session.engine.view);
-    let versions = store.history(view, TYPES)?;
-    let told = versions.iter().rposition(|version| version.output.to_string() == before.types);
+fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
+    let versions = states.versions(TYPES)?;
+    let told = versions.iter().rposition(|(_, output)| output.to_string() == before.types);
     let mut moves = Moves {
         steps: Vec::new(),
         types: None,
-        digest: versions.last().map(|version| version.output.to_string()).unwrap_or_default(),
+        digest: versions.last().map(|(_, output)| output.to_string()).unwrap_or_default(),
     };
-    for version in &versions[told.unwrap_or(0)..] {
-        let now = store.output(&version.output)?.map(|blob| types(&blob));
+    for (at, output) in &versions[told.unwrap_or(0)..] {
+        let now = states.bytes(output)?.map(|blob| types_in(&blob));
         if let (Some(last), Some(now)) = (&moves.types, &now) {
             let (gone, come) = (changed(last, now), changed(now, last));
             if !gone.is_empty() && !come.is_empty() {
-                moves.steps.push(Step {
-                    gone,
-                    come,
-                    at: version.at,
-                });
+                moves.steps.push(Step { gone, come, at: *at });
             }
         }
         moves.types = now;
@@ -209,14 +275,14 @@ fn moves(session: &Session, before: &Aliases) -> Result<Moves, StoreError> {
 }
 
 /// What the file and the History together tell.
-fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
-    let moves = moves(session, before)?;
+fn told(states: &States<'_>, before: &Aliases) -> Result<Aliases, StoreError> {
+    let moves = moves(states, before)?;
     let mut after = before.clone();
     let mut whole = true;
     for Step { gone, come, at } in &moves.steps {
         let names = gone.iter().map(|(key, row)| (row.id.clone(), key.clone())).collect();
-        let gone = identities(session, gone, *at, false)?;
-        let come = identities(session, come, *at, true)?;
+        let gone = identities(states, gone, *at, false)?;
+        let come = identities(states, come, *at, true)?;
         // What was not built yet can still be told apart once it is.
         whole &= come.values().all(Option::is_some);
         let known =
@@ -231,7 +297,7 @@ fn told(session: &Session, before: &Aliases) -> Result<Aliases, StoreError> {
 }
 
 /// The types of a `//index:types`, by key.
-fn types(table: &[u8]) -> BTreeMap<String, TypeRow> {
+fn types_in(table: &[u8]) -> BTreeMap<String, TypeRow> {
     let rows = Table::open(table).into_iter().flat_map(|table| table.rows());
     rows.filter_map(|(key, row)| Some((key.to_owned(), serde_json::from_slice(row).ok()?)))
         .collect()
@@ -245,18 +311,16 @@ fn changed(these: &BTreeMap<String, TypeRow>, others: &BTreeMap<String, TypeRow>
 
 /// What types said when the index of that time was made: the first that came of them from then on (`new`), else the last before.
 fn identities(
-    session: &Session,
+    states: &States<'_>,
     types: &BTreeMap<String, TypeRow>,
     at: u64,
     new: bool,
 ) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
     let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
-        let versions = session.engine.store.history(session.engine.view, &label(key, target))?;
-        let first = versions.iter().find(|version| version.at >= at).filter(|_| new);
-        let found: Option<&Digest> = first
-            .or_else(|| versions.iter().rfind(|version| version.at <= at))
-            .map(|version| &version.output);
-        found.map_or(Ok(None), |digest| session.engine.store.output(digest))
+        let versions = states.versions(&label(key, target))?;
+        let first = versions.iter().find(|(made, _)| *made >= at).filter(|_| new);
+        let found = first.or_else(|| versions.iter().rfind(|(made, _)| *made <= at));
+        found.map_or(Ok(None), |(_, digest)| states.bytes(digest))
     };
     let alone = alone(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();
@@ -267,7 +331,7 @@ fn identities(
                     .contains(key.as_str())
                     .then(|| place(key, row, &structure, &implementation))
                     .flatten(),
-                ..identity(key, &row.id, &structure, &implementation)
+                ..identity(key, row, &structure, &implementation)
             }),
             _ => None,
         };
@@ -345,7 +409,7 @@ pub fn renamed(root: &Path, session: &Session, name: &str) -> Result<Option<Stri
 fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
     let now = session.graph.find(TYPES).and_then(|id| session.graph.node(id).result);
     let blob = now.map_or(Ok(None), |filed| session.engine.store.output(&filed.output))?;
-    let types = blob.map(|blob| types(&blob)).unwrap_or_default();
+    let types = blob.map(|blob| types_in(&blob)).unwrap_or_default();
     Ok(types.into_iter().map(|(key, row)| (key, row.id)).collect())
 }
 

@@ -64,6 +64,7 @@ fn result(number: u64, size: usize) -> NewResult {
             spent: None,
             notes: engine::seams::paid::Notes::new(),
             parts: Vec::new(),
+            memo: Default::default(),
         },
         blob: Some(blob.into()),
         parts: Vec::new(),

@@ -1,5 +1,6 @@
 //! A workspace: its root, its manifest, its store and the engine over them.
 
+use crate::aliases::FormerTypes;
 use crate::edit::disk::Disk as Files;
 use crate::finish::States;
 use crate::git::Notes;
@@ -268,6 +269,7 @@ impl Workspace {
             view,
             finish: Arc::new(States),
             priority: Arc::new(References),
+            lineage: Arc::new(FormerTypes { root: root.clone() }),
             annotate: Arc::new(Notes {
                 root: root.clone(),
                 command,

@@ -176,6 +176,7 @@ impl Bench {
             view: ViewId(view as u64),
             finish: Arc::new(Plain),
             priority: Arc::new(engine::seams::priority::Unweighted),
+            lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };

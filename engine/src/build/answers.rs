@@ -1,11 +1,11 @@
 //! Answers that cost money: nobody else asks for one meanwhile, and of several machines that asked at the same moment all keep the same.
 
 use super::jobs::{Done, Shared};
-use crate::seams::producer::{Failure, ProducerId};
+use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::store::unconfirmed::Unconfirmed;
 use crate::store::{Commit, Flight, superseded};
-use crate::values::digest::ActionKey;
+use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
@@ -25,9 +25,27 @@ pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<
     }
 }
 
+/// The key under which a remote cache has the newest answer of a target, whatever it was made of.
+pub(super) fn latest_key(producer: &ProducerId, params: &Params, label: &str) -> ActionKey {
+    let params = serde_json::to_string(params).expect("invariant: parameters have text keys");
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 latest answer 1");
+    for part in [&producer.to_string(), &params, label] {
+        hasher.update(&(part.len() as u64).to_le_bytes()).update(part.as_bytes());
+    }
+    ActionKey(Digest(*hasher.finalize().as_bytes()))
+}
+
 /// The first answer filed under a key stays, for all machines: where another filed one while this was asked for, that takes its place. What
 /// this cost is told all the same. One that a person asked for anew (`fresh`) takes the place of what is there.
-pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, fresh): (ProducerId, bool), mut done: Done) -> Done {
+///
+/// It is filed under the key `latest` as well, if the next question may be asked as a change of it.
+pub(super) fn settled(
+    shared: &Shared,
+    label: &str,
+    (key, latest): (&ActionKey, &ActionKey),
+    (producer, fresh): (ProducerId, bool),
+    mut done: Done,
+) -> Done {
     let Some(sharing) = &shared.sharing else { return done };
     if let Done::Produced {
         output,
@@ -52,6 +70,7 @@ pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, 
             spent: output.spent.clone(),
             notes: output.notes.clone(),
             parts: parts.iter().map(|(digest, _)| *digest).collect(),
+            memo: output.memo.clone(),
         };
         // The cache may take its time, and what was paid for is durable before anything else can fail.
         let before = match shared.blobs.action(key) {
@@ -73,6 +92,9 @@ pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, 
         if let Err(error) = shared.blobs.store().commit(shared.view, durable) {
             return Done::Broken(error);
         }
+        if !record.memo.is_empty() {
+            sharing.replace(latest, &record, &blob, &parts);
+        }
         if fresh {
             // Nobody else's answer stands in its way.
             sharing.replace(key, &record, &blob, &parts);
@@ -84,6 +106,7 @@ pub(super) fn settled(shared: &Shared, label: &str, key: &ActionKey, (producer, 
             output.bytes = found.blob.to_vec();
             output.parts = found.parts.into_iter().collect();
             (output.diagnostics, output.notes) = (found.record.diagnostics, found.record.notes);
+            output.memo = found.record.memo;
         }
     }
     done

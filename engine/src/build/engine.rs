@@ -10,6 +10,7 @@ use super::watched::{Seen, WATCH_KEY, WatchRecord};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
 use crate::planning::expand::{glob_label, sources_label};
 use crate::seams::annotate::Annotate;
+use crate::seams::lineage::Lineage;
 use crate::seams::priority::Priority;
 use crate::seams::producer::Registry;
 use crate::seams::world::{Refresh, SetDef, Sources, World, WorldError};
@@ -34,6 +35,8 @@ pub struct Engine {
     pub finish: Arc<dyn super::layout::Finish>,
     /// What comes first of what costs money.
     pub priority: Arc<dyn Priority>,
+    /// What was called otherwise before.
+    pub lineage: Arc<dyn Lineage>,
     /// What is noted of builds.
     pub annotate: Arc<dyn Annotate>,
     /// The cache that machines share, if there is one.

@@ -4,7 +4,7 @@ use super::answers;
 use super::asked::{self, Refusal};
 use super::blobs::{Blobs, Lack, Paged};
 use super::parts::{FiledParts, Told};
-use super::past::Past;
+use super::past::{self, Past};
 use super::shard::{Errand, Shard};
 use super::sharing::{Found, Sharing};
 use crate::graph::NodeId;
@@ -12,7 +12,7 @@ use crate::graph::lookups::LookupSet;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
-use crate::seams::paid::{Correction, Plan, Previous, Spent};
+use crate::seams::paid::{Correction, FormerNames, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
 use crate::store::records::ActionRecord;
@@ -24,7 +24,7 @@ use crate::values::pieces::{self, PieceError};
 use crate::values::tree::{self, File};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Where the blob of an input comes from.
@@ -93,6 +93,8 @@ pub struct Shared {
     pub early_outputs: asked::EarlyOutputs,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
+    /// What was called otherwise before, known before the first job that costs money.
+    pub former: OnceLock<FormerNames>,
 }
 
 /// A job for a worker.
@@ -281,7 +283,7 @@ impl Job {
                 };
                 if missing.is_empty() {
                     match past.map(|past| past.find(shared, &self.label, inputs)).transpose() {
-                        Ok(past) => self.produce(shared, &**producer, &roles, key, *how, past.unwrap_or_default()),
+                        Ok(past) => self.produce(shared, &**producer, &roles, key, *how, past),
                         Err(error) => Done::Broken(error),
                     }
                 } else {
@@ -435,7 +437,7 @@ impl Job {
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
         how: Make,
-        (previous, correction): (Option<Previous>, Option<Correction>),
+        past: Option<(Option<Previous>, Option<Correction>)>,
     ) -> Done {
         let nothing = Vars::new();
         let rule = &shared.manifest.rules[self.rule as usize];
@@ -448,7 +450,9 @@ impl Job {
             Make::Plan { fresh, unknown } => (fresh, unknown),
         };
         let parts = FiledParts::new(shared, &self.label, producer.id(), key, fresh);
-        let inputs = Inputs {
+        let looks_back = past.is_some();
+        let (previous, correction) = past.unwrap_or_default();
+        let mut inputs = Inputs {
             key,
             settings,
             parts: &parts,
@@ -458,6 +462,20 @@ impl Job {
             unknown,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
+        if let Some(former) = shared.former.get().filter(|_| looks_back) {
+            inputs.former = former;
+        }
+        if looks_back && inputs.previous.is_none() && !inputs.former.is_empty() {
+            let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(&inputs)));
+            match past::formerly(shared, &labels.unwrap_or_default()) {
+                Ok(previous) => inputs.previous = previous,
+                Err(error) => return Done::Broken(error),
+            }
+        }
+        let latest = answers::latest_key(&producer.id(), params, &self.label);
+        if looks_back && inputs.previous.is_none() && !fresh && producer.builds_on_previous(params) {
+            inputs.previous = past::elsewhere(shared, &latest, &producer.id());
+        }
         let flight = match how {
             Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh) {
                 Ok(flight) => flight,
@@ -483,7 +501,7 @@ impl Job {
         }));
         match made {
             Ok(Ok(done)) => match how {
-                Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, key, (producer.id(), fresh), done),
+                Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done),
                 _ => done,
             },
             Ok(Err(failure)) => Done::Failed {

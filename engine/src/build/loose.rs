@@ -147,6 +147,7 @@ impl Session {
             spent: output.spent,
             notes: output.notes.clone(),
             parts: Vec::new(),
+            memo: Arc::default(),
         };
         let result = NewResult {
             key,

@@ -89,6 +89,7 @@ impl Parts for FiledParts<'_> {
             spent: Some(spent.clone()),
             notes: Notes::from([("part_of".to_owned(), self.key.0.to_string())]),
             parts: Vec::new(),
+            memo: Arc::default(),
         };
         let line = LedgerEntry {
             at: record.made_at,

@@ -5,6 +5,7 @@
 
 use super::jobs::{JobInput, Shared};
 use crate::seams::paid::{Correction, Previous, PreviousInput};
+use crate::seams::producer::ProducerId;
 use crate::store::corrections;
 use crate::store::records::{ActionRecord, Class, InputRecord};
 use crate::store::{StoreError, superseded};
@@ -59,6 +60,33 @@ impl Past {
     }
 }
 
+/// The newest result that this checkout had under one of these labels, which are no more.
+///
+/// # Errors
+/// When the store as a whole cannot be read.
+pub(super) fn formerly(shared: &Shared, labels: &[String]) -> Result<Option<Previous>, StoreError> {
+    let store = shared.blobs.store();
+    let mut newest = None;
+    for label in labels {
+        let last = store.history(shared.view, label)?.pop();
+        newest = newest.max(last.map(|last| (last.at, last.key)));
+    }
+    let record = newest.map(|(_, key)| store.action(&key)).transpose()?.flatten();
+    Ok(record.map(|record| before(shared, record)).transpose()?.flatten())
+}
+
+/// The newest answer that another machine filed under this key. What it was made of is not known here, but for its memo.
+pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &ProducerId) -> Option<Previous> {
+    let found = shared.sharing.as_ref()?.find(latest, producer.to_string())?;
+    Some(Previous {
+        output: found.blob,
+        digest: found.record.output,
+        notes: found.record.notes,
+        inputs: Vec::new(),
+        memo: found.record.memo,
+    })
+}
+
 /// What something is made of: role, label and digest.
 pub(super) type Made = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
@@ -93,6 +121,7 @@ fn before(shared: &Shared, record: ActionRecord) -> Result<Option<Previous>, Sto
         output,
         digest: record.output,
         notes: record.notes,
+        memo: record.memo,
         inputs: record.inputs.into_iter().map(input).collect::<Result<_, StoreError>>()?,
     }))
 }

@@ -237,8 +237,12 @@ impl Pools {
 
     /// Whether no job waits and none is out.
     pub fn idle(&self) -> bool {
-        let computed = self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.afield.as_ref().is_none_or(Afield::is_idle);
-        computed && self.slow.is_idle() && self.paid.is_idle()
+        !self.computes() && self.slow.is_idle() && self.paid.is_idle()
+    }
+
+    /// Whether a computing job waits or is out.
+    pub fn computes(&self) -> bool {
+        self.cpu_out > 0 || !self.cpu_waiting.is_empty() || !self.afield.as_ref().is_none_or(Afield::is_idle)
     }
 
     /// How long a build that was told to stop waits for the jobs that are out.

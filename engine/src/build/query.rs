@@ -110,6 +110,7 @@ impl Session {
             view: self.engine.view,
             early_outputs: Default::default(),
             sharing: None,
+            former: Default::default(),
             cancel: cancel.clone(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
@@ -117,6 +118,7 @@ impl Session {
             rules: &self.rules,
             registry: &self.engine.registry,
             priority: &*self.engine.priority,
+            lineage: &*self.engine.lineage,
             graph: &mut self.graph,
             links: &self.links,
             redefined: self.redefined,

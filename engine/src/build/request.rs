@@ -24,7 +24,7 @@ use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer, Phase};
 use crate::values::pattern::PatternSet;
 use rustc_hash::FxHashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 /// What to build.
@@ -151,12 +151,14 @@ impl Session {
             cancel: cancel.clone(),
             early_outputs: Default::default(),
             sharing: self.sharing(request),
+            former: OnceLock::new(),
         });
         let leaves = SessionLeaves::new(&*self.sources, &self.state, &self.refresh.changes);
         let setup = Setup {
             rules: &self.rules,
             registry: &self.engine.registry,
             priority: &*self.engine.priority,
+            lineage: &*self.engine.lineage,
             graph: &mut self.graph,
             links: &self.links,
             leaves: &leaves,

@@ -183,6 +183,20 @@ pub struct Previous {
     pub notes: Notes,
     /// What it was made of, in the order of its key.
     pub inputs: Vec<PreviousInput>,
+    /// What its producer filed with it for this moment, empty if nothing. It may come from another machine.
+    pub memo: Arc<[u8]>,
+}
+
+/// What items of rules (types, say) were called before, by what they are called now. No output may be wrong without it.
+pub type FormerNames = BTreeMap<String, Vec<FormerName>>;
+
+/// A name that an item had before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FormerName {
+    /// The item, as labels name it.
+    pub item: String,
+    /// The identifier that went with the name.
+    pub id: String,
 }
 
 /// What a person wrote in the place of parts of the node's output, wherever that was: the last result need not be the corrected one.

@@ -4,8 +4,8 @@
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
 use super::fold::Fold;
-use super::paid::{Correction, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use crate::values::codes::ErrorCode;
+use super::paid::{Correction, FormerNames, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces;
@@ -161,6 +161,8 @@ pub struct Inputs<'a> {
     pub vars: &'a BTreeMap<Arc<str>, Arc<str>>,
     /// The previous result, if the store still has it and the producer [is paid](Pool::Paid). A hint.
     pub previous: Option<Previous>,
+    /// What was called otherwise before, for paid producers. A hint.
+    pub former: &'a FormerNames,
     /// A person's words that are to stay, if there are any and the producer is paid.
     pub correction: Option<Correction>,
     /// Where answers to parts of a question are filed.
@@ -184,6 +186,7 @@ impl<'a> Inputs<'a> {
     ) -> Self {
         static NO_KEY: ActionKey = ActionKey(Digest([0; 32]));
         static NO_SETTINGS: LazyLock<Params> = LazyLock::new(Params::new);
+        static NO_NAMES: FormerNames = FormerNames::new();
         Self {
             label,
             key: &NO_KEY,
@@ -192,6 +195,7 @@ impl<'a> Inputs<'a> {
             roles,
             vars,
             previous: None,
+            former: &NO_NAMES,
             correction: None,
             parts: &NoParts,
             fresh: false,
@@ -248,6 +252,9 @@ pub struct Output {
     pub parts: BTreeMap<Digest, Arc<[u8]>>,
     /// Further blobs of an output in pieces, which the store has: it shares them with an earlier version.
     pub kept: Vec<Digest>,
+    /// What a [paid](Pool::Paid) producer wants to know of this result when it makes the next one ([`Previous::memo`]). It is kept in the
+    /// record of the result and goes wherever that goes, and only the producer reads it.
+    pub memo: Arc<[u8]>,
 }
 
 impl Output {
@@ -354,6 +361,19 @@ pub trait Producer: Send + Sync {
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         let _ = inputs;
         Ok(Plan::default())
+    }
+
+    /// Whether it makes what costs money from the previous result where there is one: then the newest answer of any machine will do for it.
+    fn builds_on_previous(&self, params: &Params) -> bool {
+        let _ = params;
+        false
+    }
+
+    /// Labels that the node may have had before, by the [names](Inputs::former) that what it is made of had then: the newest result under one
+    /// of them is the previous one of a node that has none of its own.
+    fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
+        let _ = inputs;
+        Vec::new()
     }
 
     /// Called when nothing else can go on: asks for everything that was [deferred](Failure::Deferred).

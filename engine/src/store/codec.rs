@@ -52,7 +52,12 @@ fn encoded(write: impl FnOnce(&mut Out<'_>) -> Done) -> Vec<u8> {
 /// The bytes of an action record.
 pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
     encoded(|out| {
-        let more = [record.spent.is_some(), !record.notes.is_empty(), !record.parts.is_empty()];
+        let more = [
+            record.spent.is_some(),
+            !record.notes.is_empty(),
+            !record.parts.is_empty(),
+            !record.memo.is_empty(),
+        ];
         let more = more.into_iter().filter(|there| *there).count() as u64;
         out.map(9 + more)?
             .u8(0)?
@@ -97,6 +102,9 @@ pub(super) fn encode_action(record: &ActionRecord) -> Vec<u8> {
             for part in &record.parts {
                 out.bytes(&part.0)?;
             }
+        }
+        if !record.memo.is_empty() {
+            out.u8(12)?.bytes(&record.memo)?;
         }
         Ok(())
     })
@@ -231,7 +239,7 @@ fn needed<T>(field: Option<T>) -> Result<T, Error> {
 pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
     let (mut output, mut len, mut label, mut producer, mut made_at, mut took_us) = (None, None, None, None, 0, 0);
     let (mut inputs, mut diagnostics, mut class) = (Vec::new(), Vec::new(), Class::Cheap);
-    let (mut spent, mut notes, mut parts) = (None, Notes::new(), Vec::new());
+    let (mut spent, mut notes, mut parts, mut memo) = (None, Notes::new(), Vec::new(), Arc::default());
     each_field(&mut Decoder::new(bytes), |key, from| {
         match key {
             0 => output = Some(digest(from)?),
@@ -246,6 +254,7 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
             9 => spent = Some(from.decode()?),
             10 => notes = from.decode()?,
             11 => parts = list(from, digest)?,
+            12 => memo = Arc::from(from.bytes()?),
             _ => return Ok(false),
         }
         Ok(true)
@@ -263,6 +272,7 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
         spent,
         notes,
         parts,
+        memo,
     })
 }
 
@@ -432,9 +442,10 @@ pub(super) mod tests {
             proptest::option::of(any_spent()),
             btree_map(".{0,5}", ".{0,9}", 0..3),
             vec(any_digest(), 0..3),
+            vec(any::<u8>(), 0..20),
         );
         (any_digest(), ".{0,30}", ".{0,20}", numbers, lists, class, paid).prop_map(
-            |(output, label, producer, (len, made_at, took_us), (inputs, diagnostics), class, (spent, notes, parts))| ActionRecord {
+            |(output, label, producer, (len, made_at, took_us), (inputs, diagnostics), class, (spent, notes, parts, memo))| ActionRecord {
                 output,
                 len,
                 label,
@@ -447,6 +458,7 @@ pub(super) mod tests {
                 spent,
                 notes,
                 parts,
+                memo: memo.into(),
             },
         )
     }

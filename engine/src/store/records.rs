@@ -52,6 +52,8 @@ pub struct ActionRecord {
     pub notes: Notes,
     /// Of a tree ([`crate::values::tree`]), whose outermost folder the output is: the digests of all other blobs of it, in order, each once.
     pub parts: Vec<Digest>,
+    /// What its producer wants to know of it when it makes the next one; see [`crate::seams::producer::Output::memo`].
+    pub memo: Arc<[u8]>,
 }
 
 impl ActionRecord {

@@ -275,6 +275,7 @@ impl Bench {
             view: ViewId(1),
             finish: self.finish.clone(),
             priority: Arc::new(engine::seams::priority::Unweighted),
+            lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: self.sharing.clone(),
         }

@@ -1,8 +1,9 @@
 //! Which types were renamed or moved between two states of a workspace: the knowledge behind the seed's `aliases.json` (000 §3).
 //!
 //! A type that went away and one that came are the same type if they say the same, their names left aside: structure and implementation
-//! both, else the implementation alone (a new base, a new attribute), else the structure alone (a new body). Each is used only where it
-//! names one old and one new type; what could be two is no alias. A type too small to be recognised by what it says is so by its place as
+//! both under the name that it has in its namespace (another namespace), else both, else the implementation alone (a new base, a new
+//! attribute), else the structure alone (a new body). Each is used only where it names one old and one new type; what could be two is no alias.
+//! A nested type goes with the type around it. A type too small to be recognised by what it says is so by its place as
 //! well: it says the same in the same files, where no other type went away and no other came. Pure: where the two states come from is for the caller to know.
 
 use super::types::{TypeRow, symbol_of};
@@ -22,22 +23,29 @@ pub struct Identity {
     /// Digest of files, kind, structure and implementation, names left aside, of a type that alone went away or came in its files; `None`
     /// for others and for types without members.
     pub place: Option<String>,
+    /// What it is called in its namespace.
+    pub name: String,
+    /// Digest of structure and implementation, names left aside, however little that is.
+    pub text: String,
+    /// Its files, one a line.
+    pub files: String,
 }
 
 /// Fewest bytes of a text behind which a type is recognised.
 const LEAST: usize = 120;
 
 /// The identity of the type `key` from the outputs of `csharp/structure` and `csharp/impl`.
-pub fn identity(key: &str, id: &str, structure: &[u8], implementation: &[u8]) -> Identity {
-    let digest = |text: &[u8]| {
-        let text = nameless(&String::from_utf8_lossy(text), symbol_of(key));
-        (text.len() >= LEAST && text.lines().count() > 1).then(|| Digest::of(text.as_bytes()).to_string())
-    };
+pub fn identity(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) -> Identity {
+    let texts = [structure, implementation].map(|text| nameless(&String::from_utf8_lossy(text), symbol_of(key)));
+    let digest = |text: &str| (text.len() >= LEAST && text.lines().count() > 1).then(|| Digest::of(text.as_bytes()).to_string());
     Identity {
-        id: id.to_owned(),
-        implementation: digest(implementation),
-        structure: digest(structure),
+        id: row.id.clone(),
+        implementation: digest(&texts[1]),
+        structure: digest(&texts[0]),
         place: None,
+        name: symbol_of(key).rsplit('.').next().unwrap_or(key).to_owned(),
+        text: Digest::of(format!("{}\n{}{}", texts[0].len(), texts[0], texts[1]).as_bytes()).to_string(),
+        files: row.files.join("\n"),
     }
 }
 
@@ -103,7 +111,9 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
         .collect();
     let mut found = BTreeMap::new();
     type Print = fn(&Identity) -> Option<(Option<String>, Option<String>)>;
-    let prints: [Print; 4] = [
+    let prints: [Print; 6] = [
+        |identity| Some((Some(format!("{}\n{}", identity.name, identity.files)), Some(identity.text.clone()))),
+        |identity| Some((Some(identity.name.clone()), Some(identity.text.clone()))),
         |identity| {
             let known = identity.structure.is_some() || identity.implementation.is_some();
             known.then(|| (identity.structure.clone(), identity.implementation.clone()))
@@ -134,7 +144,30 @@ pub fn aliases(before: &BTreeMap<String, Identity>, after: &BTreeMap<String, Ide
         gone.retain(|identity| !found.contains_key(&identity.id));
         come.retain(|identity| !found.values().any(|id| *id == identity.id));
     }
+    found.extend(nested(before, after, &found));
     found
+}
+
+/// Types nested in one that has another name now, which say the same.
+fn nested(
+    before: &BTreeMap<String, Identity>,
+    after: &BTreeMap<String, Identity>,
+    found: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let keys: BTreeMap<&str, &str> = after.iter().map(|(key, identity)| (identity.id.as_str(), key.as_str())).collect();
+    let known: BTreeSet<&String> = found.values().collect();
+    let inner = |(key, old): (&String, &Identity)| {
+        let (at, _) = key.char_indices().rfind(|(_, c)| *c == '+')?;
+        let outer = keys.get(found.get(&before.get(&key[..at])?.id)?.as_str())?;
+        let new = after.get(&format!("{outer}{}", &key[at..]))?;
+        let is_open = !found.contains_key(&old.id) && !known.contains(&new.id) && !before.contains_key(&format!("{outer}{}", &key[at..]));
+        (is_open && old.text == new.text).then(|| (old.id.clone(), new.id.clone()))
+    };
+    before
+        .iter()
+        .filter(|(key, _)| !after.contains_key(*key))
+        .filter_map(inner)
+        .collect()
 }
 
 #[cfg(test)]
@@ -147,7 +180,7 @@ mod tests {
         let world = World::new(&[("a.cs", syntax)], &[]);
         let one = |key: String| {
             let [structure, implementation] = ["structure", "impl"].map(|name| world.output(name, &key).bytes);
-            let identity = identity(&key, &world.row(&key).id, &structure, &implementation);
+            let identity = identity(&key, &world.row(&key), &structure, &implementation);
             (key, identity)
         };
         world.keys().into_iter().map(one).collect()
@@ -167,7 +200,7 @@ mod tests {
             let alone = alone(&changed);
             let one = |(key, row): (&&str, &&TypeRow)| {
                 let [structure, implementation] = ["structure", "impl"].map(|name| world.output(name, key).bytes);
-                let mut found = identity(key, &row.id, &structure, &implementation);
+                let mut found = identity(key, row, &structure, &implementation);
                 found.place = alone.contains(key).then(|| place(key, row, &structure, &implementation)).flatten();
                 ((*key).to_owned(), found)
             };
@@ -232,6 +265,18 @@ mod tests {
         assert_eq!(renamed(&shelf.replace(": IStore", ": IStore, IMore")), pair("N.Store", "N.Shelf"));
         assert_eq!(renamed(&shelf.replace("+ Size", "- Size")), pair("N.Store", "N.Shelf"));
         assert_eq!(renamed(&shelf.replace("+ Size", "- Size").replace(": IStore", "")), []);
+    }
+
+    #[test]
+    fn small_types_move_with_their_namespace_and_with_the_type_around_them() {
+        let code = "namespace N; enum A { X } class B { class In { int a; } } delegate void D();";
+        let moved: BTreeSet<(String, String)> = small(code, &code.replace("namespace N", "namespace M.O")).into_iter().collect();
+        let all = ["A", "B", "B+In", "D"].map(|name| (format!("N.{name}"), format!("M.O.{name}")));
+        assert_eq!(moved, all.into_iter().collect());
+        let outer = "namespace N; class B { class In { int a; } int some; int more; string text; int Sum() { return some + more; } void Run() { Sum(); } }";
+        let moved: BTreeSet<(String, String)> = small(outer, &outer.replace("class B", "class Around")).into_iter().collect();
+        let both = ["", "+In"].map(|name| (format!("N.B{name}"), format!("N.Around{name}")));
+        assert_eq!(moved, both.into_iter().collect());
     }
 
     #[test]

@@ -64,6 +64,11 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
                 }
                 continue;
             }
+            if at.is_some() && section_heading(line, wanted).is_none() && is_heading(undecorated(line).0.trim_end_matches(['*', '_', ' ']))
+            {
+                read.faults
+                    .push(format!("there is no section '{}'", super::slots::cut(line.trim(), 80)));
+            }
             if let Some((name, rest)) = section_heading(line, wanted) {
                 close(&mut read, &mut at, &mut body);
                 match own {

@@ -9,6 +9,7 @@ use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
 use super::room::Rooms;
+use super::shown;
 use super::shrink;
 use super::slots::Slot;
 use super::subject::{Subject, Withholding, short, type_key};
@@ -38,21 +39,26 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         heads,
         slots,
     } = &*case;
-    let base = case.base(inputs);
-    let (way, prompt) = case.way(inputs, base.as_ref())?;
+    let mut base = case.base(inputs);
+    let (way, prompt) = case.way(inputs, base.as_mut())?;
     let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
-    let mut made = match way {
-        Way::Unchanged(why) => Made::of(
-            "unchanged",
-            why,
-            base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default(),
-        ),
-        Way::Full(why) => talk.full(heads, slots, why)?,
+    let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
+        Way::Unchanged(why) => Made::free("unchanged", why, base.as_ref()),
+        Way::Carried(why) => Made::free("carried", why, base.as_ref()),
+        Way::Full(why, None) => talk.full(heads, slots, why)?,
+        Way::Full(why, Some(moved)) => {
+            let base = base.as_ref().expect("invariant: what moved is known of an earlier answer");
+            let made = talk.full(heads, slots, why)?;
+            talk.keep_words(&case.material(), base, &moved, made)
+        }
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             match talk.patch(&case.material(), base, &moved, why)? {
                 Ok(made) => made,
-                Err(fallback) => talk.full(heads, slots, fallback)?,
+                Err(fallback) => {
+                    let made = talk.full(heads, slots, fallback)?;
+                    talk.keep_words(&case.material(), base, &moved, made)
+                }
             }
         }
     };
@@ -74,6 +80,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         diagnostics,
         spent: talk.spent,
         notes,
+        memo: shown::write(base.as_ref().and_then(|base| base.shown.as_deref()).unwrap_or(slots)),
         ..Output::new(write(subject, &made.summaries, wishes))
     })
 }
@@ -89,7 +96,7 @@ fn finish(
 ) -> Notes {
     let mut notes = Notes::new();
     let corrected = subject.theirs.places();
-    if wishes.evidence && made.mode != "unchanged" {
+    if wishes.evidence && !made.is_free() {
         let names = Names::of(slots);
         let (mut kept, mut dropped) = (0, 0);
         for (key, sections) in &mut made.summaries {
@@ -119,8 +126,8 @@ fn finish(
         notes.insert("base".to_owned(), base.digest.clone());
     }
     subject.theirs.put_into(&mut made.summaries);
-    subject.theirs.tell(made.mode != "unchanged", &mut notes, diagnostics);
-    if made.mode == "unchanged" {
+    subject.theirs.tell(!made.is_free(), &mut notes, diagnostics);
+    if made.is_free() {
         made.chain = base.map_or(0, |base| base.chain);
         // How the words came about is how they came about before.
         for name in ["evidence", "repaired", "left_out"] {
@@ -178,15 +185,18 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
     let why = subject.withheld.values().next().map(Withholding::reason).unwrap_or_default();
     let mut diagnostics = Vec::new();
     if !subject.theirs.is_empty() {
-        let is_secret = subject.withheld.values().any(|why| matches!(why, Withholding::Secret(_)));
-        let (message, hint) = match is_secret {
-            true => (
+        let (message, hint) = match subject.withheld.values().max() {
+            Some(Withholding::Secret(_)) => (
                 "what a person wrote of it is left out: its source is never sent to a model, nor is anything about it",
                 "it is back when the glob in never_send is gone",
             ),
-            false => (
+            Some(Withholding::Generated) => (
                 "what a person wrote of it is left out: it is generated code",
                 "it is back with params.generated = true",
+            ),
+            Some(Withholding::Declaration) | None => (
+                "what a person wrote of it is left out: it is a declaration without code",
+                "it is back when the member has code",
             ),
         };
         diagnostics.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).hint(hint));

@@ -3,6 +3,7 @@
 use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::prompt::Material;
+use super::renames::Renames;
 use super::slots::Slot;
 use super::subject::{self, Subject};
 use super::template::Template;
@@ -74,16 +75,17 @@ impl Asked {
     /// The earlier answer, if a model or a person gave one.
     pub(super) fn base(&self, inputs: &Inputs<'_>) -> Option<Base> {
         let previous = inputs.previous.as_ref()?;
-        Base::read(previous, &self.subject, &self.material())
+        Base::read(previous, &self.subject, &self.material(), &Renames::of(inputs.former))
     }
 
     /// What is to be done, with the full prompt of now.
     ///
     /// # Errors
     /// When an earlier input is not of our making.
-    pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&Base>) -> Result<(Way, String), Failure> {
+    pub(super) fn way(&self, inputs: &Inputs<'_>, base: Option<&mut Base>) -> Result<(Way, String), Failure> {
         let material = self.material();
         let prompt = decide::full_prompt(&material);
-        Ok((decide::decide(inputs, &self.subject, &material, base, &prompt)?, prompt))
+        let renames = Renames::of(inputs.former);
+        Ok((decide::decide(inputs, &self.subject, &material, base, &prompt, &renames)?, prompt))
     }
 }

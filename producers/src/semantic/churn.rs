@@ -17,8 +17,7 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
         return Some("nothing is different");
     }
     let evidence = |text: &str| evidence::check(text, key, names).kept;
-    let touched = |item: &String| evidence::is_lines(item) || moved.touched.contains(evidence::member(item));
-    let rests = |text: &str| speaks_of(text, moved) || evidence(text).iter().any(touched);
+    let rests = |text: &str| rests_on_moved(text, key, moved, names);
     // What names nothing at all may rest on anything of its own.
     let bare = || evidence(old).is_empty() && evidence(new).is_empty();
     let anything = moved.own && (moved.whole || moved.names.iter().any(|name| is_odd(name)) || bare());
@@ -28,6 +27,12 @@ pub(super) fn needless(old: &str, new: &str, key: &str, moved: &Moved, names: &N
     let (before, after) = (Words::of(old), Words::of(new));
     (evidence(old) == evidence(new) && before.facts == after.facts && before.likeness(&after) >= SAME_WORDS)
         .then_some("it only words the same anew")
+}
+
+/// Whether a text speaks of what moved, or gives as evidence what stands on a line that moved.
+pub(super) fn rests_on_moved(text: &str, key: &str, moved: &Moved, names: &Names) -> bool {
+    let touched = |item: &String| evidence::is_lines(item) || moved.touched.contains(evidence::member(item));
+    speaks_of(text, moved) || evidence::check(text, key, names).kept.iter().any(touched)
 }
 
 /// Whether a member has no name that a text could speak of: a constructor, an operator, an indexer.

@@ -2,17 +2,23 @@
 
 use super::tokens::{TokenKind, tokens};
 
-/// The code with a line end behind every `{`, `}` and `;` that is not inside parentheses, brackets or a literal.
+/// Longest line of a list in braces, in bytes, that is not broken at its commas.
+const LONGEST: usize = 100;
+
+/// The code with a line end behind every `{`, `}` and `;` of a block, also of a block inside of parentheses, and behind commas of long lists in
+/// braces.
 pub(super) fn code_lines(code: &str) -> String {
     let mut out = String::with_capacity(code.len() + 16);
-    let (mut depth, mut done, mut broken) = (0_usize, 0, false);
+    // Of each open bracket, whether what it holds is broken into lines.
+    let mut open: Vec<bool> = Vec::new();
+    let (mut done, mut broken, mut line) = (0, false, 0);
     let tokens = tokens(code);
     for (at, token) in tokens.iter().enumerate() {
-        let gap = &code[done..token.start];
         if broken {
             out.push('\n');
+            line = out.len();
         } else {
-            out.push_str(gap);
+            out.push_str(&code[done..token.start]);
         }
         out.push_str(token.text);
         done = token.end();
@@ -20,13 +26,23 @@ pub(super) fn code_lines(code: &str) -> String {
         if token.kind != TokenKind::Mark {
             continue;
         }
+        let breaks = open.last().copied().unwrap_or(true);
+        let next = tokens.get(at + 1);
         match token.text {
-            "(" | "[" => depth += 1,
-            ")" | "]" => depth = depth.saturating_sub(1),
-            "{" | "}" | ";" if depth == 0 => {
-                let next = tokens.get(at + 1);
-                broken = next.is_some_and(|next| !(token.text == "}" && (next.is(";") || next.is(",") || next.is(")") || next.is("."))));
+            "(" | "[" => open.push(false),
+            ")" | "]" => drop(open.pop()),
+            "{" => {
+                let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+                let is_block = breaks || before.is_some_and(|before| before.is("=>") || before.is(")"));
+                open.push(is_block);
+                broken = is_block && next.is_some();
             }
+            "}" => {
+                let is_block = open.pop().unwrap_or(true);
+                broken = is_block && next.is_some_and(|next| !(next.is(";") || next.is(",") || next.is(")") || next.is(".")));
+            }
+            ";" => broken = breaks && next.is_some(),
+            "," => broken = breaks && !open.is_empty() && out.len() - line > LONGEST,
             _ => {}
         }
     }
@@ -49,6 +65,17 @@ mod tests {
             code_lines("get => x\nset => y = new() { A = 1 };"),
             "get => x\nset => y = new() {\nA = 1 };"
         );
+        assert_eq!(
+            code_lines("{ Run(x => { A(new() { B = 1, C = 2 }); D(); }, 1); }"),
+            "{\nRun(x => {\nA(new() {\nB = 1, C = 2 });\nD();\n}, 1);\n}"
+        );
+        let list = |names: &str| format!("x = {{ {} }}", format!("{names}, ").repeat(3));
+        let broken = code_lines(&list(&"Name, ".repeat(10)));
+        assert!(
+            broken.lines().count() > 2 && broken.lines().all(|line| line.len() < 120),
+            "{broken}"
+        );
+        assert_eq!(code_lines(&list("Name")).lines().count(), 2);
     }
 
     proptest! {

@@ -4,7 +4,9 @@ use super::answer::{self, Summaries};
 use super::document;
 use super::moved::{Moved, moved};
 use super::prompt::Material;
-use super::slots::{Blobs, Slot, past};
+use super::renames::Renames;
+use super::shown;
+use super::slots::{Kind, Slot, past};
 use super::subject::{Subject, short};
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::{Failure, Inputs};
@@ -19,15 +21,18 @@ pub(super) struct Base {
     pub(super) chain: u64,
     /// Sections that a person wrote, by key of the type.
     pub(super) corrected: BTreeSet<(String, String)>,
+    /// What it was given for, in the names of now, where it holds although something of that moved: the next question is asked from there.
+    pub(super) shown: Option<Vec<Slot>>,
 }
 
 impl Base {
     /// Reads an earlier result; `None` when no model and no person wrote it.
-    pub(super) fn read(previous: &Previous, subject: &Subject, material: &Material<'_>) -> Option<Self> {
+    pub(super) fn read(previous: &Previous, subject: &Subject, material: &Material<'_>, renames: &Renames) -> Option<Self> {
         let notes = previous.notes.clone();
         notes.get("mode").filter(|mode| *mode != "withheld")?;
         let text = std::str::from_utf8(&previous.output).ok()?;
-        let mut summaries = document::read(text, &subject.heads, &material.wishes.sections);
+        let heads = document::heads_then(text, &subject.heads, |key| renames.key(key));
+        let mut summaries = document::read(text, &heads, &material.wishes.sections);
         subject.theirs.put_into(&mut summaries);
         Some(Self {
             corrected: subject.theirs.places(),
@@ -35,6 +40,7 @@ impl Base {
             digest: previous.digest.to_string(),
             summaries,
             notes,
+            shown: None,
         })
     }
 }
@@ -43,13 +49,15 @@ impl Base {
 pub(super) enum Way {
     /// The earlier answer holds.
     Unchanged(String),
+    /// The earlier answer holds in the names of now.
+    Carried(String),
     /// The earlier answer is patched.
     Patch(Box<Moved>, String),
-    /// A new answer.
-    Full(String),
+    /// A new answer; with what moved since the earlier one, of which true words stay.
+    Full(String, Option<Box<Moved>>),
 }
 
-/// Decides, with the digest of the full prompt of now.
+/// Decides, with the full prompt of now. The earlier answer is put in the names of now, as far as these are what differs.
 ///
 /// # Errors
 /// When an earlier input is not of our making.
@@ -57,10 +65,11 @@ pub(super) fn decide(
     inputs: &Inputs<'_>,
     subject: &Subject,
     material: &Material<'_>,
-    base: Option<&Base>,
+    base: Option<&mut Base>,
     prompt: &str,
+    renames: &Renames,
 ) -> Result<Way, Failure> {
-    let full = |why: &str| Ok(Way::Full(why.to_owned()));
+    let full = |why: &str| Ok(Way::Full(why.to_owned(), None));
     if inputs.fresh {
         return full("a new answer was asked for");
     }
@@ -85,16 +94,26 @@ pub(super) fn decide(
     if base.notes.get("prompt").is_some_and(|then| *then == short(prompt)) {
         return Ok(Way::Unchanged("nothing that a model is shown moved".to_owned()));
     }
-    let Some(mut blobs) = past(previous) else {
-        return full("the store no longer has what the earlier answer was made of");
+    let Some(then) = shown_then(inputs, subject, previous, renames)? else {
+        return full("what the earlier answer was made of is not in the store");
     };
-    if inputs.unknown > 0 {
-        assume(&mut blobs, &subject.blobs);
-    }
-    let then = subject.slots(&blobs)?;
-    let moved = moved(&then, material.slots);
+    let carried = renames.carry(&then, material.slots, &base.summaries);
+    base.summaries = renames.summaries(&base.summaries, &carried.words, &base.corrected);
+    let moved = moved(&carried.slots, material.slots);
     if moved.is_empty() {
-        return Ok(Way::Unchanged("nothing that a model is shown moved".to_owned()));
+        return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
+            (false, true) => Way::Unchanged("nothing that a model is shown moved".to_owned()),
+            (true, _) => Way::Carried("it was renamed".to_owned()),
+            (false, false) => Way::Carried(format!("renamed: {}", list(carried.words.values().map(String::as_str)))),
+        });
+    }
+    if !moved.own && !moved.used {
+        let why = format!(
+            "nothing that it uses moved, only {}",
+            list(moved.dependencies.iter().map(String::as_str))
+        );
+        base.shown = Some(carried.slots);
+        return Ok(Way::Unchanged(why));
     }
     let wishes = material.wishes;
     if base.chain >= wishes.max_patches {
@@ -106,7 +125,7 @@ pub(super) fn decide(
             moved.share * 100.0,
             wishes.max_diff * 100.0
         );
-        return Ok(Way::Full(why));
+        return Ok(Way::Full(why, Some(Box::new(moved))));
     }
     let why = match (moved.members.as_slice(), moved.own) {
         ([], false) => format!("what it depends on moved: {}", list(moved.dependencies.iter().map(String::as_str))),
@@ -117,13 +136,37 @@ pub(super) fn decide(
     Ok(Way::Patch(Box::new(moved), why))
 }
 
-/// For a plan: roles that are not known yet are taken to stay as they were.
-fn assume(then: &mut Blobs, now: &Blobs) {
-    for role in ["roles", "dependencies"] {
-        if let Some(then) = then.get_mut(role) {
-            then.retain(|key, _| now.get(role).is_some_and(|now| now.contains_key(key)));
-        }
+/// What the earlier answer was given for, under the keys of now: as it was filed with it, else as its inputs say.
+fn shown_then(inputs: &Inputs<'_>, subject: &Subject, previous: &Previous, renames: &Renames) -> Result<Option<Vec<Slot>>, Failure> {
+    let now = |key: &str| renames.key(key);
+    let mut then = match shown::read(&previous.memo, now, &subject.unseen(), &subject.hidden) {
+        Some(then) => then,
+        None => match past(previous, now) {
+            Some(blobs) => subject.slots(&blobs)?,
+            None => return Ok(None),
+        },
+    };
+    if inputs.unknown > 0 {
+        // For a plan: roles that are not known yet are taken to stay as they were.
+        let is_known = |role: &str, key: &str| subject.blobs.get(role).is_some_and(|now| now.contains_key(key));
+        then.retain(|slot| match slot.kind {
+            Kind::Role => is_known("roles", &slot.key),
+            Kind::Signatures => is_known("dependencies", &slot.key),
+            Kind::Structure | Kind::Code | Kind::Docs => true,
+        });
     }
+    Ok(Some(then))
+}
+
+/// Whether an earlier answer is about a type that has another name now.
+fn is_renamed(previous: &Previous, renames: &Renames) -> bool {
+    let text = String::from_utf8_lossy(&previous.output);
+    let headings = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
+    headings
+        .filter_map(|heading| heading.rsplit_once(' '))
+        .any(|(key, _)| renames.is_former(key))
 }
 
 fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
@@ -142,7 +185,6 @@ pub(super) fn full_prompt(material: &Material<'_>) -> String {
 
 /// Texts of other types of a group, for a prompt about some of them: their declarations only.
 pub(super) fn around(slots: &[Slot], about: &BTreeSet<&str>) -> Vec<Slot> {
-    use super::slots::Kind;
     let keep = |slot: &Slot| -> Option<Slot> {
         if !slot.kind.is_own() || about.contains(slot.key.as_str()) {
             return Some(slot.clone());

@@ -5,6 +5,7 @@ use super::answer::{Sections, Summaries, canonical};
 use super::wishes::Section;
 use crate::csharp::ids::short_hash;
 use engine::values::digest::Digest;
+use std::collections::BTreeMap;
 
 /// What stands at the head of a type's summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,20 @@ pub(super) fn part_of(group: &str, id: &str) -> Option<String> {
         }
     }
     part.map(|text| format!("{}\n", text.trim_end()))
+}
+
+/// The same types with the identifiers that they have in an earlier summary, in which they may be called otherwise.
+pub(super) fn heads_then(text: &str, heads: &[Head], now: impl Fn(&str) -> String) -> Vec<Head> {
+    let headings = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# Semantic: ").or_else(|| line.strip_prefix("## ")));
+    let named = headings.filter_map(|heading| heading.rsplit_once(' '));
+    let ids: BTreeMap<String, &str> = named.map(|(key, id)| (now(key), id)).collect();
+    let then = |head: &Head| Head {
+        id: ids.get(&head.key).map_or_else(|| head.id.clone(), |id| (*id).to_owned()),
+        ..head.clone()
+    };
+    heads.iter().map(then).collect()
 }
 
 /// The sections of a summary, or of every type of a group's, by key; what is not there is left out.

@@ -21,8 +21,10 @@ mod lifecycle;
 mod moved;
 mod plan;
 mod prompt;
+mod renames;
 mod room;
 mod secrets;
+mod shown;
 mod shrink;
 mod slots;
 mod splice;
@@ -92,6 +94,14 @@ impl Producer for Semantic {
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         plan::plan(inputs, &*self.ask, &self.rooms)
+    }
+
+    fn builds_on_previous(&self, params: &Params) -> bool {
+        wishes::asks(params)
+    }
+
+    fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
+        subject::former_labels(inputs)
     }
 
     fn flush(&self) -> Result<(), Failure> {

@@ -27,8 +27,12 @@ pub(super) struct Moved {
     pub(super) dependencies: BTreeSet<String>,
     /// Types of which the code, declarations or documentation moved.
     pub(super) types: BTreeSet<String>,
+    /// Types of which the declarations moved.
+    pub(super) declared: BTreeSet<String>,
     /// Whether the code, declarations or documentation of what is summarised moved.
     pub(super) own: bool,
+    /// Whether a declaration of a dependency that is used changed or went.
+    pub(super) used: bool,
     /// Whether code moved that belongs to no member of it: that of a member alone, a body without members.
     pub(super) code: bool,
     /// Whether something moved that no member is named for: a head, documentation of the whole, or everything.
@@ -70,8 +74,10 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
                 .push((format!("{} of {key}", kind.title()), "everything is different".to_owned()));
             moved.own |= kind.is_own();
             moved.whole |= kind.is_own();
+            moved.used |= !kind.is_own();
             if kind.is_own() {
                 moved.types.insert(key.to_owned());
+                moved.declared.insert(key.to_owned());
             }
             continue;
         }
@@ -86,6 +92,9 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
             let words = lines.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_')));
             moved.touched.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
             moved.types.insert(key.to_owned());
+            if kind == Kind::Structure {
+                moved.declared.insert(key.to_owned());
+            }
             if unnamed(old) != unnamed(new) {
                 moved.whole = true;
                 moved.code |= kind == Kind::Code;
@@ -96,6 +105,8 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
             }
         } else {
             moved.dependencies.insert(key.to_owned());
+            let is_there = |piece: &(String, String)| new.is_some_and(|new| new.pieces.contains(piece));
+            moved.used |= kind == Kind::Signatures && old.is_some_and(|old| !old.pieces.iter().all(is_there));
         }
     }
     moved.members = members.into_iter().map(|(name, what)| format!("{name} ({what})")).collect();

@@ -6,7 +6,7 @@ use super::moved::Moved;
 use super::prompt;
 use super::room::Rooms;
 use super::subject::Withholding;
-use super::talk::{Talk, names_of};
+use super::talk::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
 use super::wishes::Wishes;
 use crate::llm::Ask;
 use engine::seams::paid::{Plan, Spent};
@@ -14,9 +14,6 @@ use engine::seams::producer::{Failure, Inputs};
 
 /// Tokens that a ROLE which is not known yet may have.
 const GUESSED_ROLE: u64 = 60;
-
-/// Tokens that a whole answer about one type is guessed to have, and one of a patch.
-const GUESSED_ANSWERS: (u64, u64) = (400, 120);
 
 /// What would be asked.
 ///
@@ -39,28 +36,32 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
         ..
     } = &*case;
     let material = case.material();
-    let base = case.base(inputs);
-    let (way, _) = case.way(inputs, base.as_ref())?;
+    let mut base = case.base(inputs);
+    let (way, _) = case.way(inputs, base.as_mut())?;
     let talk = Talk::new(inputs, ask, rooms, wishes, template);
+    let way = talk.by_price(&material, base.as_ref(), way);
     let (mode, why, questions, guess) = match way {
         // An earlier answer may hold or not when what it reads is to be asked for first; the dearer guess is told.
-        Way::Unchanged(_) if inputs.unknown > 0 => {
+        Way::Unchanged(_) | Way::Carried(_) if inputs.unknown > 0 => {
             let why = format!("{} of its inputs have to be made first", inputs.unknown);
             let old = base.as_ref().map(|base| base.summaries.clone()).unwrap_or_default();
-            ("patch", why, vec![material.patch(&old, &Moved::default(), &[])], GUESSED_ANSWERS.1)
+            ("patch", why, vec![material.patch(&old, &Moved::default(), &[])], GUESSED_PATCH)
         }
         Way::Unchanged(why) => {
             return Ok(free(wishes, inputs, ask, "unchanged", &why));
         }
+        Way::Carried(why) => {
+            return Ok(free(wishes, inputs, ask, "carried", &why));
+        }
         Way::Patch(moved, why) => {
             let base = base.as_ref().expect("invariant: a patch has a base");
             let turns = material.patch(&base.summaries, &moved, &names_of(&base.corrected));
-            ("patch", why, vec![turns], GUESSED_ANSWERS.1)
+            ("patch", why, vec![turns], GUESSED_PATCH)
         }
-        Way::Full(why) => {
+        Way::Full(why, _) => {
             let parts = talk.parts(heads, slots, 0)?;
             let questions = parts.iter().map(|part| talk.material(&part.heads, &part.slots).full()).collect();
-            ("full", why, questions, GUESSED_ANSWERS.0)
+            ("full", why, questions, GUESSED_ANSWER)
         }
     };
     let mut cost = Spent {

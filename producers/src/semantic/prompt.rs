@@ -170,11 +170,18 @@ impl Material<'_> {
 
 /// The conversation with a further question: what is wrong with the answer.
 pub(super) fn repair(turns: &[Turn], answer: &str, faults: &[String]) -> Vec<Turn> {
+    asked_again(turns, answer, faults, "Answer again, whole, in the form described above.")
+}
+
+/// The same of a patch.
+pub(super) fn repair_patch(turns: &[Turn], answer: &str, faults: &[String]) -> Vec<Turn> {
+    let form = "Answer again in the form described above: only the sections that change, each whole, or NO CHANGE.";
+    asked_again(turns, answer, faults, form)
+}
+
+fn asked_again(turns: &[Turn], answer: &str, faults: &[String], form: &str) -> Vec<Turn> {
     let faults: Vec<String> = faults.iter().take(40).map(|fault| format!("- {fault}")).collect();
-    let question = format!(
-        "This answer cannot be used:\n{}\n\nAnswer again, whole, in the form described above.",
-        faults.join("\n")
-    );
+    let question = format!("This answer cannot be used:\n{}\n\n{form}", faults.join("\n"));
     let turn = |role, text| Turn {
         role,
         parts: vec![llm::Part { text, stable: false }],

@@ -6,6 +6,7 @@
 use super::clean::clean;
 use super::code_lines::code_lines;
 use super::secrets::redact;
+use super::tokens::tokens;
 use crate::csharp::implementation::{self, ImplHeader, ImplMember};
 use crate::csharp::render::doc;
 use crate::csharp::structure::{self, ApiMember, TypeStructure};
@@ -13,6 +14,7 @@ use crate::csharp::xmldoc;
 use engine::seams::paid::Previous;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::label::unescape;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest text of one dependency's declarations.
@@ -25,7 +27,7 @@ const LONGEST_ROLE: usize = 1200;
 pub(super) const WITHHELD: &str = "Withheld: its source is never sent to a model.";
 
 /// What a text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Kind {
     Structure,
     Code,
@@ -63,7 +65,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    fn new(kind: Kind, key: &str, pieces: Vec<(String, String)>) -> Self {
+    pub(super) fn new(kind: Kind, key: &str, pieces: Vec<(String, String)>) -> Self {
         let pieces = pieces.into_iter().map(|(name, text)| (name, redact(&clean(&text)).0));
         Self {
             kind,
@@ -76,6 +78,35 @@ impl Slot {
     pub(super) fn text(&self) -> String {
         self.pieces.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect()
     }
+}
+
+/// Whether a member's declaration holds code: fields, accessors that the compiler writes and members without a body hold none.
+pub(super) fn holds_code(declaration: &str) -> bool {
+    const ACCESSORS: [&str; 11] = [
+        "get",
+        "set",
+        "init",
+        "add",
+        "remove",
+        "private",
+        "protected",
+        "internal",
+        "public",
+        "readonly",
+        ";",
+    ];
+    let tokens = tokens(declaration);
+    let mut depth = 0_usize;
+    tokens.iter().any(|token| {
+        if token.is("{") {
+            depth += 1;
+        } else if token.is("}") {
+            depth = depth.saturating_sub(1);
+        } else if depth > 0 {
+            return !ACCESSORS.iter().any(|word| token.is(word));
+        }
+        token.is("=>")
+    })
 }
 
 /// Blobs by role and by the type that they are of.
@@ -93,14 +124,14 @@ pub(super) fn present(inputs: &Inputs<'_>, own: &str) -> Blobs {
         .collect()
 }
 
-/// The inputs of an earlier answer; `None` when the store no longer has one that was shown.
-pub(super) fn past(previous: &Previous) -> Option<Blobs> {
+/// The inputs of an earlier answer, under the names that their types have now; `None` when the store does not have one that was shown.
+pub(super) fn past(previous: &Previous, now: impl Fn(&str) -> String) -> Option<Blobs> {
     let mut blobs = Blobs::new();
     for input in &previous.inputs {
         if !["structure", "impl", "code", "xmldoc", "roles", "dependencies"].contains(&&*input.role) {
             continue;
         }
-        let key = key_of(&input.label);
+        let key = now(&key_of(&input.label));
         let blob = Input {
             item: key.as_str().into(),
             digest: input.digest,
@@ -110,7 +141,7 @@ pub(super) fn past(previous: &Previous) -> Option<Blobs> {
         };
         blobs.entry(input.role.to_string()).or_default().insert(key, blob);
     }
-    Some(blobs)
+    blobs.contains_key("structure").then_some(blobs)
 }
 
 /// The type that a label is of.
@@ -132,15 +163,17 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
     for key in about {
         let Some(input) = role("structure").get(*key) else { continue };
         let whole = structure::read(input)?;
-        let own = Slot::new(Kind::Structure, key, declarations(&whole));
-        collect_words(&own.text(), &mut words);
-        slots.push(own);
         if let Some(input) = role("code").get(*key) {
             let text = text_of(input)?;
             let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
             collect_words(&code.text(), &mut words);
+            slots.push(Slot::new(Kind::Structure, key, named(&whole, &words)));
             slots.push(code);
+            continue;
         }
+        let own = Slot::new(Kind::Structure, key, declarations(&whole));
+        collect_words(&own.text(), &mut words);
+        slots.push(own);
         if let Some(input) = role("impl").get(*key) {
             let (header, members) = implementation::read(input)?;
             let code = Slot::new(Kind::Code, key, code_of(&whole, &header, &members));
@@ -284,6 +317,13 @@ fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -
     own.chain(members).collect()
 }
 
+/// Of the type around a member: its head, and the members that the member's code names.
+fn named(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
+    let named = whole.members.iter().filter(|member| words.contains(&member.name));
+    let members = named.map(|member| (member.key.clone(), declaration(member)));
+    std::iter::once((String::new(), head(whole))).chain(members).collect()
+}
+
 /// Of a dependency: its head, and the members whose names the words hold, as far as they fit.
 fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let mut pieces = vec![(String::new(), head(whole))];
@@ -298,4 +338,28 @@ fn used(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)
         pieces.push((member.key.clone(), text));
     }
     pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_holds_code_is_worth_a_question() {
+        for (declaration, holds) in [
+            ("private readonly int _size = 16", false),
+            ("public int Size { get; private set; } = Of(\"{ x }\")", false),
+            ("event Action Moved", false),
+            ("event Action Moved { add; remove; }", false),
+            ("abstract void Run(int x)", false),
+            ("public int Size => 2", true),
+            ("public int Size { get { return 2; } }", true),
+            ("public int Size { get => 2; }", true),
+            ("void Run() { }", false),
+            ("void Run() { Go(); }", true),
+            ("Func<int> f = () => 1", true),
+        ] {
+            assert_eq!(holds_code(declaration), holds, "{declaration}");
+        }
+    }
 }

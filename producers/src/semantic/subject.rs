@@ -11,16 +11,19 @@ use crate::csharp::ids::group_id;
 use crate::csharp::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs};
 use engine::values::digest::Digest;
+use engine::values::label::escape;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Why no model is asked about a type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why no model is asked about something.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Withholding {
-    /// Its source matches this glob and is never sent.
-    Secret(String),
+    /// It is a member without code: its declaration says all there is.
+    Declaration,
     /// All of it is generated code.
     Generated,
+    /// Its source matches this glob and is never sent.
+    Secret(String),
 }
 
 impl Withholding {
@@ -29,6 +32,7 @@ impl Withholding {
         match self {
             Self::Secret(glob) => format!("its source matches '{glob}' and is never sent"),
             Self::Generated => "it is generated code".to_owned(),
+            Self::Declaration => "it has no code".to_owned(),
         }
     }
 
@@ -37,6 +41,7 @@ impl Withholding {
         match self {
             Self::Secret(_) => WITHHELD,
             Self::Generated => "Generated code: no model was asked.",
+            Self::Declaration => "A declaration without code: no model was asked.",
         }
     }
 }
@@ -81,6 +86,10 @@ impl Subject {
                 never.insert(key.clone(), Withholding::Generated);
             }
             let member = inputs.var("member").filter(|_| inputs.roles.contains_key("code"));
+            let declaration = blobs.get("code").and_then(|code| code.get(key));
+            if declaration.is_some_and(|code| !slots::holds_code(&String::from_utf8_lossy(&code.bytes))) {
+                never.entry(key.clone()).or_insert(Withholding::Declaration);
+            }
             heads.push(Head {
                 key: member.map_or_else(|| key.clone(), |member| format!("{key}#{member}")),
                 id: row.id.clone(),
@@ -126,11 +135,50 @@ impl Subject {
             .collect();
         slots::slots(blobs, &about, &self.hidden)
     }
+
+    /// Types of which nothing but what they are for may be shown.
+    pub(super) fn unseen(&self) -> BTreeSet<&str> {
+        self.withheld.keys().map(String::as_str).collect()
+    }
 }
 
 /// The key of the type of a head, without its member.
 pub(super) fn type_key(key: &str) -> &str {
     key.split('#').next().unwrap_or(key)
+}
+
+/// Labels that a summary may have had before, when its types were called otherwise.
+pub(super) fn former_labels(inputs: &Inputs<'_>) -> Vec<String> {
+    let Ok(rows) = rows(inputs) else { return Vec::new() };
+    if !inputs.label.starts_with("//groups/") {
+        let former = rows.first().and_then(|(key, _)| inputs.former.get(key)).into_iter().flatten();
+        return former.filter_map(|name| label_of(inputs.label, &name.item)).collect();
+    }
+    // A group goes by the identifiers of its types.
+    let most = rows
+        .iter()
+        .filter_map(|(key, _)| Some(inputs.former.get(key)?.len()))
+        .max()
+        .unwrap_or(0);
+    let group = |at: usize| {
+        let id = |(key, row): &(String, TypeRow)| {
+            let names = inputs.former.get(key);
+            let name = names.and_then(|names| names.get(at).or_else(|| names.last()));
+            name.map_or_else(|| row.id.clone(), |name| name.id.clone())
+        };
+        let mut ids: Vec<String> = rows.iter().map(id).collect();
+        ids.sort_unstable();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        format!("//groups/{}:semantic", escape(&group_id(&ids)))
+    };
+    (0..most).map(group).collect()
+}
+
+/// The label of a target of a type, or of a member of it, if the type had another key.
+fn label_of(label: &str, key: &str) -> Option<String> {
+    let (package, target) = label.rsplit_once(':')?;
+    let member = package.split_once('#').map(|(_, member)| format!("#{member}"));
+    Some(format!("//types/{}{}:{target}", escape(key), member.unwrap_or_default()))
 }
 
 /// The template: the user's, or the built-in one.

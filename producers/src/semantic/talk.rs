@@ -1,8 +1,8 @@
 //! The conversation of one node with its model: a question at a time, within the model's room, and nothing spent is lost sight of.
 
-use super::answer::{self, Sections, Summaries};
+use super::answer::{self, Read, Sections, Summaries};
 use super::churn;
-use super::decide::{self, Base};
+use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::evidence::Names;
 use super::moved::Moved;
@@ -10,10 +10,10 @@ use super::prompt::{self, Material};
 use super::room::{Room, Rooms};
 use super::shrink;
 use super::slots::Slot;
-use super::splice;
+use super::splice::{self, Spliced};
 use super::subject::type_key;
 use super::template::Template;
-use super::wishes::Wishes;
+use super::wishes::{ROLE, Section, Wishes};
 use crate::llm::{About, Answer, Ask, Question, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
@@ -21,6 +21,12 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::collections::BTreeSet;
+
+/// Tokens that a whole answer about one type is guessed to have.
+pub(super) const GUESSED_ANSWER: u64 = 400;
+
+/// Tokens that the answer of a patch is guessed to have.
+pub(super) const GUESSED_PATCH: u64 = 120;
 
 /// An answer on its way to an output.
 pub(super) struct Made {
@@ -36,6 +42,16 @@ pub(super) struct Made {
 }
 
 impl Made {
+    /// The earlier answer, for which nothing was asked.
+    pub(super) fn free(mode: &'static str, why: String, base: Option<&Base>) -> Self {
+        Self::of(mode, why, base.map(|base| base.summaries.clone()).unwrap_or_default())
+    }
+
+    /// Whether no model was asked.
+    pub(super) fn is_free(&self) -> bool {
+        matches!(self.mode, "unchanged" | "carried")
+    }
+
     pub(super) fn of(mode: &'static str, why: String, summaries: Summaries) -> Self {
         Self {
             mode,
@@ -305,6 +321,96 @@ impl<'a> Talk<'a> {
         if faults.is_empty() { Ok(read.summaries) } else { Err(faults) }
     }
 
+    /// A new answer with those sections of the earlier one that need no other words.
+    pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: Made) -> Made {
+        let spliced = self.spliced(material, base, moved, &made.summaries);
+        let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
+        let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
+            let written = sections.iter().filter(|(name, text)| same(key, name) == Some(*text));
+            written.map(|(name, _)| (key.clone(), name.clone())).collect()
+        };
+        let answered = made.summaries.iter().flat_map(written).collect();
+        let mut summaries = made.summaries;
+        for (key, sections) in spliced.summaries {
+            if let Some(place) = summaries.get_mut(&key) {
+                place.extend(sections);
+            }
+        }
+        Made {
+            summaries,
+            kept: spliced.kept,
+            answered: Some(answered),
+            ..made
+        }
+    }
+
+    /// An earlier answer with new sections in it, where they say more than the old ones.
+    fn spliced(&self, material: &Material<'_>, base: &Base, moved: &Moved, answered: &Summaries) -> Spliced {
+        let names = Names::of(material.slots);
+        splice::splice(&base.summaries, answered, |key, name, old, new| {
+            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
+                return Some("a person wrote it");
+            }
+            // What a type is for follows from what it declares; its readers stand on these words.
+            let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
+            let stays = || is_for && !churn::rests_on_moved(old, type_key(key), moved, &names);
+            churn::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
+        })
+    }
+
+    /// The way that costs less.
+    pub(super) fn by_price(&self, material: &Material<'_>, base: Option<&Base>, way: Way) -> Way {
+        match (way, base) {
+            (Way::Patch(moved, _), Some(base)) if self.is_dearer(material, base, &moved) => {
+                Way::Full("a patch would be dearer than a new answer".to_owned(), Some(moved))
+            }
+            (way, _) => way,
+        }
+    }
+
+    /// Whether a patch would be dearer than a new answer.
+    fn is_dearer(&self, material: &Material<'_>, base: &Base, moved: &Moved) -> bool {
+        let cost = |turns: &[Turn], output: u64| {
+            let input = self.ask.count(&self.wishes.model, &prompt::text(turns)).tokens;
+            let price = self.ask.price(self.inputs.settings, input, 0, output);
+            // Of a model without a price nothing is known but that answers are dearer than questions.
+            price.unwrap_or(input + 4 * output)
+        };
+        let types = material.heads.len() as u64;
+        let patch = cost(&material.patch(&base.summaries, moved, &names_of(&base.corrected)), GUESSED_PATCH);
+        let full = cost(
+            &material.full(),
+            (GUESSED_ANSWER * types).min(self.wishes.answer_tokens(material.heads.len())),
+        );
+        patch > full
+    }
+
+    /// Asks for a patch, and once more when what comes is none; the inner error says what is wrong with it then.
+    fn read_patch(&mut self, material: &Material<'_>, turns: &[Turn]) -> Result<Result<Option<Read>, String>, Failure> {
+        let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
+        let most = self.wishes.answer_tokens(about.len());
+        let does_not_fit = || Ok(Err("the patch does not fit into the model's context".to_owned()));
+        let first = match self.question(turns, about.len(), &[]) {
+            Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => return does_not_fit(),
+            answer => answer?,
+        };
+        let faults = match patch_of(&first, &about, &self.wishes.sections, most) {
+            Ok(read) => return Ok(Ok(read)),
+            Err(faults) => faults,
+        };
+        self.repaired = true;
+        let turns = prompt::repair_patch(turns, &super::slots::cut(&first.text, 10_000), &faults);
+        if self.fits(&turns, about.len()).is_err() {
+            return does_not_fit();
+        }
+        let again = match self.question(&turns, about.len(), &faults) {
+            Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => return does_not_fit(),
+            answer => answer?,
+        };
+        let read = patch_of(&again, &about, &self.wishes.sections, most);
+        Ok(read.map_err(|faults| format!("the patch could not be put in: {}", faults.first().map_or("", String::as_str))))
+    }
+
     /// Asks for a patch; the inner error says why a whole answer is needed instead.
     pub(super) fn patch(
         &mut self,
@@ -318,39 +424,19 @@ impl<'a> Talk<'a> {
             return Ok(Err("the patch does not fit into the model's context".to_owned()));
         }
         (self.why, self.patch) = (why.clone(), true);
-        let answer = match self.question(&turns, material.heads.len(), &[]) {
-            Err(Failure::Permanent(told)) if told.code == ErrorCode::E_CONTEXT => {
-                return Ok(Err("the patch does not fit into the model's context".to_owned()));
-            }
-            answer => answer?,
-        };
         let made = |why, summaries| Made {
             chain: base.chain,
             answered: Some(BTreeSet::new()),
             ..Made::of("patch", why, summaries)
         };
-        if answer.cut {
-            return Ok(Err("the patch was cut off".to_owned()));
-        }
-        if answer::is_no_change(&answer.text) {
+        let read = match self.read_patch(material, &turns)? {
+            Ok(read) => read,
+            Err(why) => return Ok(Err(why)),
+        };
+        let Some(read) = read else {
             return Ok(Ok(made(format!("{why}; the model changes nothing"), base.summaries.clone())));
-        }
-        let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
-        let read = answer::read(&answer.text, &about, &self.wishes.sections);
-        let empty = read.summaries.values().flat_map(Sections::values).any(String::is_empty);
-        if let Some(fault) = read.faults.first() {
-            return Ok(Err(format!("the patch could not be put in: {fault}")));
-        }
-        if empty || read.summaries.values().all(Sections::is_empty) {
-            return Ok(Err("the patch could not be put in: it has no section, or an empty one".to_owned()));
-        }
-        let names = Names::of(material.slots);
-        let spliced = splice::splice(&base.summaries, &read.summaries, |key, name, old, new| {
-            if base.corrected.contains(&(key.to_owned(), name.to_owned())) {
-                return Some("a person wrote it");
-            }
-            churn::needless(old, new, type_key(key), moved, &names)
-        });
+        };
+        let spliced = self.spliced(material, base, moved, &read.summaries);
         let changed = !spliced.changed.is_empty();
         let written = read
             .summaries
@@ -363,6 +449,25 @@ impl<'a> Talk<'a> {
             ..made(why, spliced.summaries)
         }))
     }
+}
+
+/// The sections of a patch, `None` when nothing changes, or what is wrong with it in sentences for its author.
+fn patch_of(answer: &Answer, about: &[(&str, &str)], wanted: &[Section], most: u64) -> Result<Option<Read>, Vec<String>> {
+    if answer.cut {
+        return Err(vec![format!("it was cut off at {most} tokens; be briefer")]);
+    }
+    if answer::is_no_change(&answer.text) {
+        return Ok(None);
+    }
+    let read = answer::read(&answer.text, about, wanted);
+    if !read.faults.is_empty() {
+        return Err(read.faults);
+    }
+    let mut sections = read.summaries.values().flat_map(Sections::values).peekable();
+    if sections.peek().is_none() || sections.any(String::is_empty) {
+        return Err(vec!["it has no section, or an empty one".to_owned()]);
+    }
+    Ok(Some(read))
 }
 
 /// Sections that a person wrote, as prompts name them.

@@ -3,6 +3,7 @@
 
 use super::answer::{Summaries, canonical};
 use super::document::{self, Head};
+use super::renames::Renames;
 use super::wishes::Section;
 use engine::seams::paid::Notes;
 use engine::seams::producer::Inputs;
@@ -32,10 +33,12 @@ impl Theirs {
         let mut theirs = Self::default();
         if let Some(previous) = &inputs.previous {
             let text = String::from_utf8_lossy(&previous.output);
-            let then = document::read(&text, heads, wanted);
+            let renames = Renames::of(inputs.former);
+            let heads_then = document::heads_then(&text, heads, |key| renames.key(key));
+            let then = document::read(&text, &heads_then, wanted);
             for name in names(&previous.notes) {
-                let text = place(name, heads).and_then(|(key, section)| then.get(key)?.get(section).cloned());
-                theirs.put(name, text, heads, wanted);
+                let text = place(name, &heads_then).and_then(|(key, section)| then.get(key)?.get(section).cloned());
+                theirs.put(&name_now(name, &heads_then, heads), text, heads, wanted);
             }
         }
         if let Some(correction) = &inputs.correction {
@@ -117,6 +120,15 @@ impl Theirs {
 fn names(notes: &Notes) -> impl Iterator<Item = &str> {
     let names = notes.get(NOTE).into_iter().flat_map(|names| names.split(','));
     names.filter(|name| !name.is_empty())
+}
+
+/// A name of a section with the identifier that its type has now.
+fn name_now(name: &str, then: &[Head], now: &[Head]) -> String {
+    let same = |(id, section): (&str, &str)| {
+        let at = then.iter().position(|head| head.id == id)?;
+        Some(format!("{}/{section}", now[at].id))
+    };
+    name.rsplit_once('/').and_then(same).unwrap_or_else(|| name.to_owned())
 }
 
 /// The type and the section that a name means.

@@ -8,6 +8,9 @@ use engine::seams::producer::{Bound, ParamError, Params};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// The section that says what a type is for; others read it in its place.
+pub(super) const ROLE: &str = "ROLE";
+
 /// The sections of the seed (000 §3.5) with what the model is told about each.
 pub(super) const SECTIONS: [(&str, &str); 5] = [
     (
@@ -100,8 +103,8 @@ impl Wishes {
             docs: params.get("docs").and_then(Value::as_bool).unwrap_or(false),
             generated: params.get("generated").and_then(Value::as_bool).unwrap_or(false),
             max_tokens: params.get("max_tokens").and_then(Value::as_u64).unwrap_or(1200),
-            max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(8),
-            max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(0.5),
+            max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(32),
+            max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(1.0),
             never_send: texts("never_send"),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
         }
@@ -188,7 +191,7 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
             "max_patches" if value.as_u64().is_some_and(|number| number <= 1000) => continue,
             "max_patches" => (
                 "'max_patches' is a whole number from 0 to 1000",
-                "write max_patches = 8; 0 asks anew every time",
+                "write max_patches = 32; 0 asks anew every time",
             ),
             "max_diff" if value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)) => continue,
             "max_diff" => (
@@ -341,7 +344,7 @@ mod tests {
         let wishes = Wishes::read(&bound.params, &bound.settings);
         assert_eq!(
             (wishes.max_diff, wishes.max_patches, wishes.model_name(), wishes.answer_tokens(3)),
-            (0.1, 8, "m", 270)
+            (0.1, 32, "m", 270)
         );
     }
 }

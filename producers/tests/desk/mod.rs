@@ -11,11 +11,13 @@ use engine::build::session::Session;
 use engine::files::memory::MemoryWorld;
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
-use engine::seams::paid::Spent;
+use engine::seams::lineage::{Lineage, Present};
+use engine::seams::paid::{FormerName, FormerNames, Spent};
 use engine::seams::producer::{Cancel, Failure, Params, Registry};
 use engine::store::ledger::LedgerEntry;
 use engine::store::memory::MemoryStore;
-use engine::store::{Part, ViewId};
+use engine::store::records::{ActionRecord, NewResult};
+use engine::store::{Commit, Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
@@ -57,7 +59,7 @@ impl Asked {
 
     /// Whether it asks for a patch.
     pub fn is_patch(&self) -> bool {
-        self.user.contains("You summarised these types before")
+        self.whole.contains("You summarised these types before")
     }
 }
 
@@ -148,6 +150,19 @@ impl Observer for Ran {
     }
 }
 
+/// Former names as a test tells them.
+struct Told(FormerNames);
+
+impl Lineage for Told {
+    fn source(&self) -> &str {
+        "//index:types"
+    }
+
+    fn former(&self, _: &Present<'_>) -> FormerNames {
+        self.0.clone()
+    }
+}
+
 /// The workspace.
 pub struct Desk {
     world: MemoryWorld,
@@ -156,6 +171,7 @@ pub struct Desk {
     manifest: Arc<Manifest>,
     digest: Digest,
     view: u64,
+    former: Mutex<FormerNames>,
     /// The model.
     pub model: Arc<Model>,
 }
@@ -205,6 +221,7 @@ impl Desk {
             manifest: Arc::default(),
             digest: Digest([0; 32]),
             view: 1,
+            former: Mutex::default(),
             model,
         };
         desk.redefine(manifest);
@@ -221,9 +238,36 @@ impl Desk {
             manifest: self.manifest.clone(),
             digest: self.digest,
             view,
+            former: Mutex::default(),
             model: self.model.clone(),
         };
         files.iter().for_each(|(path, text)| other.put(path, text));
+        other
+    }
+
+    /// Another machine, which has the last answers of these labels from a cache and nothing that they were made of.
+    pub fn machine(&self, labels: &[&str], files: &[(&str, &str)]) -> Self {
+        let other = Self {
+            store: Arc::new(MemoryStore::new()),
+            ..self.checkout(self.view, files)
+        };
+        let result = |label: &&str| {
+            let last = self.last(label);
+            NewResult {
+                key: last.filed.key,
+                blob: self.store.blob(&last.filed.output).expect("a store"),
+                record: ActionRecord {
+                    inputs: Vec::new(),
+                    ..last.record
+                },
+                parts: Vec::new(),
+            }
+        };
+        let commit = Commit {
+            results: labels.iter().map(result).collect(),
+            ..Commit::default()
+        };
+        other.store.commit(ViewId(self.view), commit).expect("a store");
         other
     }
 
@@ -243,6 +287,23 @@ impl Desk {
         self.world.put(path, text);
     }
 
+    /// Says that a type, which has a summary, is called otherwise from now on.
+    pub fn rename(&self, old: &str, new: &str) {
+        let last = self.last(&format!("//types/{old}:semantic"));
+        let bytes = self.store.output(&last.filed.output).expect("a store").expect("an output");
+        let text = String::from_utf8(bytes.to_vec()).expect("text");
+        let name = FormerName {
+            item: old.to_owned(),
+            id: text
+                .lines()
+                .next()
+                .and_then(|line| line.rsplit(' ').next())
+                .expect("an id")
+                .to_owned(),
+        };
+        self.former.lock().expect("whole").entry(new.to_owned()).or_default().push(name);
+    }
+
     /// The model answers like this from now on.
     pub fn answers(&self, answerer: impl FnMut(&Asked) -> Result<String, Failure> + Send + 'static) {
         *self.model.answerer.lock().expect("whole") = Box::new(answerer);
@@ -257,6 +318,7 @@ impl Desk {
             view: ViewId(self.view),
             finish: Arc::new(Plain),
             priority: Arc::new(engine::seams::priority::Unweighted),
+            lineage: Arc::new(Told(self.former.lock().expect("whole").clone())),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };

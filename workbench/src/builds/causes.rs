@@ -298,6 +298,7 @@ mod tests {
             spent: None,
             notes: Default::default(),
             parts: Vec::new(),
+            memo: Default::default(),
         }
     }
 

@@ -114,6 +114,7 @@ impl Sample {
             view: ViewId(0),
             finish: Arc::new(Plain),
             priority: Arc::new(engine::seams::priority::Unweighted),
+            lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
         };

@@ -333,6 +333,11 @@ impl Run<'_> {
     /// Hands slow jobs over once no step is due, when everyone who waits for them is known.
     pub(super) fn hand_over_slow(&mut self) {
         let mut ready = std::mem::take(&mut self.slow_ready);
+        if ready.iter().any(|(_, pool)| *pool != Pool::Slow) && !self.know_former_names() {
+            let waits;
+            (ready, waits) = ready.into_iter().partition(|(_, pool)| *pool == Pool::Slow);
+            self.slow_ready = waits;
+        }
         // Who became ready in between may have been decided first; equals go in the order in which they were first asked for.
         ready.sort_by_key(|(job, _)| job.id);
         if ready.iter().any(|(_, pool)| *pool == Pool::Paid) {
@@ -347,7 +352,9 @@ impl Run<'_> {
             let priority = references as f64 / f64::from(1 + depth);
             match pool {
                 Pool::Paid => self.pools.paid(job, weight.unwrap_or(priority)),
-                Pool::Cpu | Pool::Slow => self.pools.slow(job, priority),
+                Pool::Slow => self.pools.slow(job, priority),
+                // What it would ask for costs nothing to find out.
+                Pool::Cpu => self.pools.cpu(job),
             }
         }
     }

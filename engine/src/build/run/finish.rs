@@ -194,6 +194,7 @@ impl Run<'_> {
             spent: output.spent,
             notes: output.notes,
             parts: pieces,
+            memo: output.memo,
         };
         if work.force && before.is_some_and(|before| before != digest) {
             self.mark_readers(id);

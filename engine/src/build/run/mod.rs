@@ -38,6 +38,7 @@ use crate::graph::{Edges, Graph, NodeId, PlanDigest};
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
 use crate::planning::rules::RuleIndex;
+use crate::seams::lineage::Lineage;
 use crate::seams::paid::Spent;
 use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
@@ -137,6 +138,7 @@ pub struct Run<'a> {
     pub(super) rules: &'a RuleIndex,
     pub(super) registry: &'a Registry,
     pub(super) priority: &'a dyn Priority,
+    lineage: &'a dyn Lineage,
     /// The output that the weights were read from, and these.
     pub(super) weights: (Option<Digest>, HashMap<String, f64>),
     pub(super) graph: &'a mut Graph,
@@ -223,6 +225,8 @@ pub struct Setup<'a> {
     pub registry: &'a Registry,
     /// What comes first of what costs money.
     pub priority: &'a dyn Priority,
+    /// What was called otherwise before.
+    pub lineage: &'a dyn Lineage,
     /// The graph.
     pub graph: &'a mut Graph,
     /// Its edges before the run.
@@ -296,6 +300,7 @@ impl<'a> Run<'a> {
             rules: setup.rules,
             registry: setup.registry,
             priority: setup.priority,
+            lineage: setup.lineage,
             weights: Default::default(),
             graph: setup.graph,
             links: setup.links,

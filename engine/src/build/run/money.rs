@@ -6,7 +6,8 @@ use crate::build::past::Past;
 use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
 use crate::graph::NodeId;
-use crate::seams::paid::{Plan, Spent};
+use crate::seams::lineage::Present;
+use crate::seams::paid::{FormerNames, Plan, Spent};
 use crate::seams::producer::{Failure, Pool};
 use crate::store::Part;
 use crate::store::ledger::{LedgerEntry, Outcome};
@@ -101,8 +102,34 @@ impl Run<'_> {
                 ask: false,
             },
         );
-        self.pools.cpu(job);
+        self.slow_ready.push((job, Pool::Cpu));
         *self.slot(id) = Slot::Running { work };
+    }
+
+    /// Finds out what was called otherwise before, once, as soon as everything free is made. Whether it is known.
+    pub(super) fn know_former_names(&mut self) -> bool {
+        if self.shared.former.get().is_some() {
+            return true;
+        }
+        let source = self.lineage.source();
+        let history = |label: &str| self.store.history(self.view, label);
+        // A hint: a store that cannot be read says so to others.
+        let has_past = !source.is_empty() && history(source).is_ok_and(|versions| !versions.is_empty());
+        if has_past && self.pools.computes() {
+            return false;
+        }
+        let former = match has_past {
+            true => self.lineage.former(&Present {
+                store: &*self.store,
+                view: self.view,
+                now: self.now,
+                output: &|label| self.output(self.graph.find(label)?),
+                bytes: &|digest| self.readable(digest).ok().flatten(),
+            }),
+            false => FormerNames::new(),
+        };
+        self.shared.former.get_or_init(|| former);
+        true
     }
 
     /// Running → Unknown: what it would ask for is told.
@@ -249,7 +276,7 @@ impl Run<'_> {
 pub fn outcome(mode: Option<&str>) -> Outcome {
     match mode {
         Some("patch") => Outcome::Patch,
-        Some("unchanged") => Outcome::Unchanged,
+        Some("unchanged" | "carried") => Outcome::Unchanged,
         _ => Outcome::Full,
     }
 }

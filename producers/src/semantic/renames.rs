@@ -1,0 +1,552 @@
+//! Renames: an earlier answer, and the texts that it was given for, in the names of now. What differs in nothing but names asks no model.
+//!
+//! Which types were renamed is a hint of the workspace ([`engine::seams::paid::FormerNames`]); a text counts as the same only where every word
+//! is the same or an old name in whose place its new one stands. A member was renamed where one went, one came, and their code is the same.
+
+use super::answer::Summaries;
+use super::slots::{Kind, Slot, simple};
+use super::subject::type_key;
+use engine::seams::paid::FormerNames;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Fewest words in the code of a member by which it is recognised under another name.
+const FEWEST_WORDS: usize = 6;
+
+/// Words that say that a sentence is about a name.
+const NAMING: [&str; 6] = ["name", "names", "named", "naming", "called", "suggests"];
+
+/// Verbs that types are named by as well, and verbs that sentences about a type begin with.
+const VERBS: [&str; 62] = [
+    "accept",
+    "add",
+    "allow",
+    "build",
+    "cache",
+    "call",
+    "check",
+    "close",
+    "contain",
+    "copy",
+    "create",
+    "dispose",
+    "document",
+    "expose",
+    "filter",
+    "format",
+    "get",
+    "give",
+    "group",
+    "handle",
+    "hold",
+    "index",
+    "keep",
+    "link",
+    "load",
+    "lock",
+    "log",
+    "make",
+    "map",
+    "match",
+    "monitor",
+    "move",
+    "need",
+    "open",
+    "order",
+    "own",
+    "parse",
+    "process",
+    "provide",
+    "query",
+    "read",
+    "register",
+    "remove",
+    "report",
+    "represent",
+    "request",
+    "return",
+    "run",
+    "send",
+    "set",
+    "signal",
+    "sort",
+    "start",
+    "stop",
+    "store",
+    "take",
+    "test",
+    "throw",
+    "trace",
+    "use",
+    "watch",
+    "write",
+];
+
+/// Words behind which a word that begins a sentence is a name and no verb.
+const AUXILIARIES: [&str; 12] = [
+    "is", "was", "has", "does", "can", "cannot", "may", "must", "will", "itself", "and", "or",
+];
+
+/// New words that may stand in the place of an old one, and whether the old one is a name by itself (a part of a namespace is none).
+type Words = BTreeMap<String, BTreeMap<String, bool>>;
+
+/// Names that types had before.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Renames {
+    /// Former key to present key.
+    keys: BTreeMap<String, String>,
+    words: Words,
+    /// Whole names with dots: former to present.
+    dotted: BTreeMap<String, String>,
+}
+
+/// Texts of before in the names of now.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Carried {
+    /// The texts; where one differs in names only it is that of now.
+    pub(super) slots: Vec<Slot>,
+    /// Old words in whose place new ones stand throughout.
+    pub(super) words: BTreeMap<String, String>,
+}
+
+impl Renames {
+    /// Reads the hint.
+    pub(super) fn of(former: &FormerNames) -> Self {
+        let mut renames = Self::default();
+        for (new, names) in former {
+            for old in names {
+                renames.add(&old.item, new);
+            }
+        }
+        renames
+    }
+
+    fn add(&mut self, old: &str, new: &str) {
+        self.keys.insert(old.to_owned(), new.to_owned());
+        let [from, to] = [old, new].map(|key| type_key(key).split('@').next().unwrap_or(key).replace('+', "."));
+        let [from_bare, to_bare] = [&from, &to].map(|key| without_arities(key));
+        let (from_parts, to_parts): (Vec<&str>, Vec<&str>) = (from_bare.split('.').collect(), to_bare.split('.').collect());
+        if from_parts.len() == to_parts.len() {
+            from_parts
+                .iter()
+                .zip(&to_parts)
+                .for_each(|(old, new)| self.add_word(old, new, false));
+        }
+        self.add_word(simple(old), simple(new), true);
+        if let (Some(old), Some(new)) = (simple(old).strip_suffix("Attribute"), simple(new).strip_suffix("Attribute")) {
+            self.add_word(old, new, true);
+        }
+        let dotted = [(from_bare, &to_bare), (from, &to_bare), (old.to_owned(), &to_bare)];
+        let whole = dotted.into_iter().filter(|(old, new)| old.contains(['.', '+']) && old != *new);
+        self.dotted.extend(whole.map(|(old, new)| (old, new.clone())));
+    }
+
+    fn add_word(&mut self, old: &str, new: &str, is_name: bool) {
+        if old != new && !old.is_empty() && !new.is_empty() {
+            let known = self.words.entry(old.to_owned()).or_default().entry(new.to_owned()).or_default();
+            *known |= is_name;
+        }
+    }
+
+    /// What a type, or a member of one, is called now.
+    pub(super) fn key(&self, key: &str) -> String {
+        let of = type_key(key);
+        match self.keys.get(of) {
+            Some(now) => format!("{now}{}", &key[of.len()..]),
+            None => key.to_owned(),
+        }
+    }
+
+    /// Whether a key is a former one.
+    pub(super) fn is_former(&self, key: &str) -> bool {
+        self.keys.contains_key(type_key(key))
+    }
+
+    /// The texts `then`, whose keys are those of now already, in the names of now. A name that the earlier answer explains stays, and so
+    /// remains a difference.
+    pub(super) fn carry(&self, then: &[Slot], now: &[Slot], said: &Summaries) -> Carried {
+        let mut words = self.words.clone();
+        for (old, new) in self.members(then, now, &words) {
+            words.entry(old).or_default().insert(new, true);
+        }
+        let mut carried = self.with(&words, then, now);
+        let explained: Vec<String> = carried.words.keys().filter(|old| explains(said, old)).cloned().collect();
+        if !explained.is_empty() {
+            words.retain(|old, _| !explained.contains(old));
+            carried = self.with(&words, then, now);
+        }
+        carried
+    }
+
+    fn with(&self, words: &Words, then: &[Slot], now: &[Slot]) -> Carried {
+        if words.is_empty() && self.dotted.is_empty() {
+            return Carried {
+                slots: then.to_vec(),
+                words: BTreeMap::new(),
+            };
+        }
+        let mut seen = Seen::default();
+        let mut slots: Vec<Slot> = then.iter().map(|slot| self.slot(slot, now, words, &mut seen)).collect();
+        let carried = seen.words(words);
+        for slot in &mut slots {
+            let is_now = |name: &str, text: &str| {
+                let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
+                same.is_some_and(|same| same.pieces.iter().any(|piece| piece.0 == name && piece.1 == text))
+            };
+            for (name, text) in &mut slot.pieces {
+                if !is_now(name, text) {
+                    (*name, *text) = (self.text(name, &carried), self.text(text, &carried));
+                }
+            }
+        }
+        Carried { slots, words: carried }
+    }
+
+    /// A text with those of its pieces that differ in names only as they are now, in the order of now if these are all.
+    fn slot(&self, then: &Slot, now: &[Slot], words: &Words, seen: &mut Seen) -> Slot {
+        let mut slot = then.clone();
+        let Some(same) = now.iter().find(|other| (other.kind, &other.key) == (then.kind, &then.key)) else {
+            return slot;
+        };
+        let mut open: Vec<&(String, String)> = same.pieces.iter().collect();
+        for piece in &mut slot.pieces {
+            let fits = |other: &&(String, String)| {
+                let mut found = Seen::default();
+                let fits = found.same(&piece.0, &other.0, words, self) && found.same(&piece.1, &other.1, words, self);
+                fits.then_some(found)
+            };
+            // Nearly always it is the one of the same name.
+            let named = open.iter().position(|other| other.0 == piece.0 && fits(other).is_some());
+            if let Some(at) = named.or_else(|| open.iter().position(|other| fits(other).is_some())) {
+                let other = open.remove(at);
+                seen.extend(fits(&other).unwrap_or_default());
+                piece.clone_from(other);
+            }
+        }
+        if open.is_empty() && slot.pieces.len() == same.pieces.len() {
+            slot.pieces.clone_from(&same.pieces);
+        }
+        slot
+    }
+
+    /// Members that have another name now: one of that code went, and one came.
+    fn members(&self, then: &[Slot], now: &[Slot], words: &Words) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for old in then.iter().filter(|slot| slot.kind == Kind::Code) {
+            let Some(new) = now.iter().find(|slot| (slot.kind, &slot.key) == (old.kind, &old.key)) else {
+                continue;
+            };
+            let missing = |these: &Slot, others: &Slot| -> Vec<(String, String)> {
+                let is_there = |name: &String| others.pieces.iter().any(|(other, _)| other == name);
+                let missing = these.pieces.iter().filter(|(name, _)| !name.is_empty() && !is_there(name));
+                missing.cloned().collect()
+            };
+            let (gone, come) = (missing(old, new), missing(new, old));
+            let same = |(gone, old): &(String, String), (come, new): &(String, String)| {
+                let pair = [gone, come].map(|name| member_name(name).to_owned());
+                let mut words = words.clone();
+                words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
+                let known = |name: &str| !name.is_empty() && name.chars().all(is_word);
+                let recognised = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
+                let is_pair = pair[0] != pair[1] && known(&pair[0]) && known(&pair[1]) && recognised;
+                (is_pair && Seen::default().same(gone, come, &words, self) && Seen::default().same(old, new, &words, self)).then_some(pair)
+            };
+            let pairs: Vec<[String; 2]> = gone
+                .iter()
+                .flat_map(|gone| come.iter().filter_map(move |come| same(gone, come)))
+                .collect();
+            let only = |pair: &&[String; 2]| pairs.iter().filter(|other| other[0] == pair[0] || other[1] == pair[1]).count() == 1;
+            found.extend(pairs.iter().filter(only).map(|[old, new]| (old.clone(), new.clone())));
+        }
+        found
+    }
+
+    /// An earlier answer in the names of now. A person's sections stay word for word.
+    pub(super) fn summaries(&self, said: &Summaries, words: &BTreeMap<String, String>, theirs: &BTreeSet<(String, String)>) -> Summaries {
+        let mut said = said.clone();
+        for (key, sections) in &mut said {
+            for (name, text) in sections {
+                if !theirs.contains(&(key.clone(), name.clone())) {
+                    *text = self.text(text, words);
+                }
+            }
+        }
+        said
+    }
+
+    fn text(&self, text: &str, words: &BTreeMap<String, String>) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(token) = token(rest) {
+            if let Some((len, now)) = self.whole_name(&out, rest) {
+                out.push_str(now);
+                rest = &rest[len..];
+                continue;
+            }
+            rest = &rest[token.len()..];
+            match words.get(token) {
+                Some(new) if !is_verb(&out, token, rest) => out.push_str(new),
+                _ => out.push_str(token),
+            }
+        }
+        out
+    }
+
+    /// A former name with its namespace that `rest` begins with, behind `before`: its length, and the name of now.
+    fn whole_name(&self, before: &str, rest: &str) -> Option<(usize, &str)> {
+        let is_part = |c: char| is_word(c) || matches!(c, '.' | '+' | '`');
+        if self.dotted.is_empty() || !rest.starts_with(is_word) || before.ends_with(is_part) {
+            return None;
+        }
+        let chain = &rest[..rest.find(|c| !is_part(c)).unwrap_or(rest.len())];
+        let ends = chain.char_indices().filter(|(_, c)| !is_word(*c)).map(|(at, _)| at);
+        let mut ends: Vec<usize> = ends.chain([chain.len()]).collect();
+        ends.reverse();
+        ends.into_iter()
+            .find_map(|end| Some((end, self.dotted.get(&chain[..end])?.as_str())))
+    }
+}
+
+/// Which words stand in the place of old ones, and which old ones stayed.
+#[derive(Default)]
+struct Seen {
+    replaced: BTreeSet<(String, String)>,
+    kept: BTreeSet<String>,
+}
+
+impl Seen {
+    /// Whether two texts differ in nothing but names in whose place others may stand.
+    fn same(&mut self, then: &str, now: &str, words: &Words, renames: &Renames) -> bool {
+        let (mut at, mut rest) = (0, now);
+        loop {
+            let (before, left) = then.split_at(at);
+            if let Some((len, new)) = renames.whole_name(before, left)
+                && let Some(behind) = rest.strip_prefix(new)
+                && !(behind.starts_with(is_word) && new.ends_with(is_word))
+            {
+                (at, rest) = (at + len, behind);
+                continue;
+            }
+            let (old, new) = match (token(left), token(rest)) {
+                (None, None) => return true,
+                (Some(old), Some(new)) => (old, new),
+                _ => return false,
+            };
+            (at, rest) = (at + old.len(), &rest[new.len()..]);
+            match words.get(old) {
+                Some(_) if old == new => {
+                    self.kept.insert(old.to_owned());
+                }
+                Some(others) if others.contains_key(new) => {
+                    self.replaced.insert((old.to_owned(), new.to_owned()));
+                }
+                _ if old == new => {}
+                _ => return false,
+            }
+        }
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.replaced.extend(other.replaced);
+        self.kept.extend(other.kept);
+    }
+
+    /// Names in whose place one other name stands wherever they stood.
+    fn words(&self, words: &Words) -> BTreeMap<String, String> {
+        let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
+        for (old, new) in &self.replaced {
+            let only = found.entry(old.clone()).or_insert_with(|| Some(new.clone()));
+            if only.as_ref() != Some(new) {
+                *only = None;
+            }
+        }
+        let is_name = |old: &str, new: &str| words.get(old).and_then(|others| others.get(new)).copied().unwrap_or_default();
+        found
+            .into_iter()
+            .filter_map(|(old, new)| Some((new?, old)))
+            .filter(|(new, old)| is_name(old, new) && !self.kept.contains(old))
+            .map(|(new, old)| (old, new))
+            .collect()
+    }
+}
+
+/// The name in the key of a member.
+fn member_name(key: &str) -> &str {
+    key.split(['(', '<', '`']).next().unwrap_or(key)
+}
+
+/// Whether a sentence of an answer is about why something is called as it is.
+fn explains(said: &Summaries, name: &str) -> bool {
+    let lines = said.values().flat_map(|sections| sections.values()).flat_map(|text| text.lines());
+    lines.into_iter().any(|line| {
+        let words: BTreeSet<&str> = line.split(|c| !is_word(c)).collect();
+        words.contains(name) && NAMING.iter().any(|naming| words.contains(naming))
+    })
+}
+
+/// Whether a word that begins a sentence is more likely the verb of it than a name: `Store nodes …`, not `Store keeps …`.
+fn is_verb(before: &str, word: &str, behind: &str) -> bool {
+    let is_verb = |word: &str| VERBS.binary_search(&word).is_ok();
+    let begins = before
+        .trim_end_matches([' ', '*', '"'])
+        .chars()
+        .next_back()
+        .is_none_or(|c| matches!(c, '-' | '.' | ':' | '\n' | '!' | '?'));
+    if !begins || !is_verb(&word.to_lowercase()) {
+        return false;
+    }
+    let next = behind.strip_prefix(' ').unwrap_or_default();
+    let next = next.split(|c| !is_word(c)).next().unwrap_or_default();
+    let third_person = ["s", "es"].iter().filter_map(|end| next.strip_suffix(end)).any(is_verb);
+    !(next.is_empty() || third_person || AUXILIARIES.contains(&next))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The word, or the one other character, that a text begins with.
+fn token(text: &str) -> Option<&str> {
+    let first = text.chars().next()?;
+    let len = if is_word(first) {
+        text.find(|c| !is_word(c)).unwrap_or(text.len())
+    } else {
+        first.len_utf8()
+    };
+    Some(&text[..len])
+}
+
+/// A name without the numbers of its type parameters.
+fn without_arities(name: &str) -> String {
+    let mut parts = name.split('`');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| before + part.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::seams::paid::FormerName;
+    use proptest::prelude::*;
+
+    fn renames(pairs: &[(&str, &str)]) -> Renames {
+        let mut former = FormerNames::new();
+        for (old, new) in pairs {
+            let name = FormerName {
+                item: (*old).to_owned(),
+                id: "T_1".to_owned(),
+            };
+            former.entry((*new).to_owned()).or_default().push(name);
+        }
+        Renames::of(&former)
+    }
+
+    fn code(pieces: &[(&str, &str)]) -> Slot {
+        Slot {
+            kind: Kind::Code,
+            key: "N.User".into(),
+            pieces: pieces.iter().map(|(name, text)| ((*name).into(), (*text).into())).collect(),
+        }
+    }
+
+    fn said(text: &str) -> Summaries {
+        Summaries::from([("N.User".to_owned(), BTreeMap::from([("ROLE".to_owned(), text.to_owned())]))])
+    }
+
+    /// What is left of the difference, and what an answer says now.
+    fn carried(pairs: &[(&str, &str)], then: &[(&str, &str)], now: &[(&str, &str)], text: &str) -> (bool, String) {
+        let (renames, now) = (renames(pairs), [code(now)]);
+        let carried = renames.carry(&[code(then)], &now, &said(text));
+        let said = renames.summaries(&said(text), &carried.words, &BTreeSet::new());
+        (carried.slots == now, said["N.User"]["ROLE"].clone())
+    }
+
+    #[test]
+    fn verbs_are_sorted() {
+        assert!(VERBS.is_sorted());
+    }
+
+    #[test]
+    fn only_names_may_differ() {
+        let pairs = [("A.Store", "B.Vault"), ("A.Node", "A.Leaf")];
+        for (then, now, same) in [
+            ("Store s = new Store();", "Vault s = new Vault();", true),
+            // A property may keep the name of its type.
+            ("Store Store; Node n;", "Vault Store; Leaf n;", true),
+            ("A.Store s;", "B.Vault s;", true),
+            ("Store s = 1;", "Vault s = 2;", false),
+            ("Store s;", "Vault t;", false),
+            ("Store s;", "Shelf s;", false),
+            ("Vault s;", "Store s;", false),
+            ("Store s;", "Vault s; ", false),
+            ("Stores s;", "Vaults s;", false),
+            ("Store s;", "Store s;", true),
+        ] {
+            assert_eq!(carried(&pairs, &[("M", then)], &[("M", now)], "").0, same, "{then} | {now}");
+        }
+    }
+
+    #[test]
+    fn words_of_an_answer_follow_what_the_code_shows() {
+        let pairs = [("A.Store", "B.Vault"), ("A.Node", "A.Leaf")];
+        let text = "- Store nodes in a Store. Store keeps `Node`, Stores and A.Store.Get [Store.Get].";
+        let shown = |then: &str, now: &str| carried(&pairs, &[("M", then)], &[("M", now)], text).1;
+        assert_eq!(
+            shown("Store Node", "Vault Leaf"),
+            "- Store nodes in a Vault. Vault keeps `Leaf`, Stores and B.Vault.Get [Vault.Get]."
+        );
+        // A word that stays somewhere still means something; one that the code does not show may mean anything.
+        assert_eq!(
+            shown("Store Node Node", "Vault Node Leaf"),
+            "- Store nodes in a Vault. Vault keeps `Node`, Stores and B.Vault.Get [Vault.Get]."
+        );
+        assert_eq!(
+            shown("x", "x"),
+            "- Store nodes in a Store. Store keeps `Node`, Stores and B.Vault.Get [Store.Get]."
+        );
+    }
+
+    #[test]
+    fn names_may_change_places() {
+        let pairs = [("N.A", "N.B"), ("N.B", "N.A")];
+        let (same, text) = carried(
+            &pairs,
+            &[("M", "A a; B b;")],
+            &[("M", "B a; A b;")],
+            "- The A and the B [N.A, N.B].",
+        );
+        assert_eq!((same, text.as_str()), (true, "- The B and the A [N.B, N.A]."));
+    }
+
+    #[test]
+    fn a_member_is_recognised_by_its_code_alone() {
+        let body = "(int n) { for (;;) { total += n; } return total; }";
+        let (old, new) = (format!("Sum{body}"), format!("Total{body}"));
+        let calls = ("Use()", "Use() { Sum(1); }");
+        let then = [("Sum(int)", old.as_str()), calls];
+        let now = [("Total(int)", new.as_str()), ("Use()", "Use() { Total(1); }")];
+        assert_eq!(carried(&[], &then, &now, "- Adds [Sum]."), (true, "- Adds [Total].".to_owned()));
+        // Two of the same code, or too little of it.
+        let twin = format!("Other{body}");
+        let two = [("Sum(int)", old.as_str()), ("Other(int)", twin.as_str())];
+        assert!(!carried(&[], &two, &now[..1], "").0);
+        assert!(!carried(&[], &[("A", "int A")], &[("B", "int B")], "").0);
+        assert!(!carried(&[], &then, &now, "- Sum does what its name says [Sum].").0);
+    }
+
+    proptest! {
+        /// What differs by a rename in both directions is the same text again.
+        #[test]
+        fn a_rename_and_its_reverse_are_nothing(text in "(Store|Node|A\\.Store|x|A|\\.| |;|\n|é){0,30}") {
+            let there = renames(&[("A.Store", "B.Depot")]);
+            let back = renames(&[("B.Depot", "A.Store")]);
+            let words = |old: &str, new: &str| BTreeMap::from([(old.to_owned(), new.to_owned())]);
+            let once = there.text(&text, &words("Store", "Depot"));
+            prop_assert_eq!(back.text(&once, &words("Depot", "Store")), text);
+        }
+
+        #[test]
+        fn any_texts_are_compared(then in any::<String>(), now in any::<String>()) {
+            carried(&[("A.Store", "B.Vault")], &[("M", &then)], &[("M", &now)], &then);
+        }
+    }
+}

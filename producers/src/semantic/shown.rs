@@ -1,0 +1,85 @@
+//! What a model was shown, as it is filed with its answer: the next question is asked as a difference from it, on whatever machine.
+
+use super::slots::{Kind, Slot};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Longest record of it in bytes; what is longer is not filed, and compared by what the store has of the inputs.
+const LONGEST: usize = 512 * 1024;
+
+/// Texts by kind, type and member.
+type Stored = Vec<(Kind, String, Vec<(String, String)>)>;
+
+/// The texts as bytes; none when there are too many of them.
+pub(super) fn write(slots: &[Slot]) -> Arc<[u8]> {
+    let all: Stored = slots
+        .iter()
+        .map(|slot| (slot.kind, slot.key.clone(), slot.pieces.clone()))
+        .collect();
+    let bytes = serde_json::to_vec(&all).expect("invariant: texts can be written");
+    if bytes.len() > LONGEST { Arc::default() } else { bytes.into() }
+}
+
+/// The texts in these bytes, those of the types `withheld` and the declarations of `hidden` ones left out. They may come from another machine,
+/// and from a time in which less was taken for a secret: they are cleaned anew. `None` when there are none.
+pub(super) fn read(bytes: &[u8], key: impl Fn(&str) -> String, withheld: &BTreeSet<&str>, hidden: &BTreeSet<String>) -> Option<Vec<Slot>> {
+    let stored: Stored = serde_json::from_slice(bytes).ok()?;
+    let slots = stored.into_iter().map(|(kind, old, pieces)| Slot::new(kind, &key(&old), pieces));
+    let may_be_shown = |slot: &Slot| match slot.kind {
+        Kind::Role => true,
+        Kind::Signatures => !hidden.contains(&slot.key) && !withheld.contains(slot.key.as_str()),
+        Kind::Structure | Kind::Code | Kind::Docs => !withheld.contains(slot.key.as_str()),
+    };
+    Some(slots.filter(|slot| !slot.pieces.is_empty() && may_be_shown(slot)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn slot(kind: Kind, key: &str, text: &str) -> Slot {
+        Slot::new(kind, key, vec![("M()".to_owned(), text.to_owned())])
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(texts in proptest::collection::vec("[a-z {};\n]{1,40}", 1..5)) {
+            let slots: Vec<Slot> = texts.iter().enumerate().map(|(at, text)| slot(Kind::Code, &format!("N.T{at}"), text)).collect();
+            let read = read(&write(&slots), str::to_owned, &BTreeSet::new(), &BTreeSet::new());
+            prop_assert_eq!(read, Some(slots));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_not(bytes: Vec<u8>) {
+            read(&bytes, str::to_owned, &BTreeSet::new(), &BTreeSet::new());
+        }
+    }
+
+    #[test]
+    fn what_is_a_secret_now_is_not_shown() {
+        let slots = [
+            slot(Kind::Signatures, "N.Old", "int Size"),
+            slot(Kind::Role, "N.Old", "Keeps."),
+            slot(Kind::Code, "N.Mine", "int x"),
+        ];
+        let key = |key: &str| key.replace("Old", "New");
+        let read = |withheld: &[&str], hidden: &[&str]| {
+            let hidden = hidden.iter().map(|key| (*key).to_owned()).collect();
+            let slots = read(&write(&slots), key, &withheld.iter().copied().collect(), &hidden).expect("ours");
+            slots.into_iter().map(|slot| (slot.kind, slot.key)).collect::<Vec<_>>()
+        };
+        let role = (Kind::Role, "N.New".to_owned());
+        assert_eq!(read(&["N.Mine"], &["N.New"]), [role.clone()]);
+        assert_eq!(read(&[], &["N.New"]), [role, (Kind::Code, "N.Mine".to_owned())]);
+        let text = "password = \"hunter2hunter2\"";
+        let leaked = serde_json::to_vec(&vec![(Kind::Code, "N.A", vec![("", text)])]).expect("json");
+        let read = super::read(&leaked, str::to_owned, &BTreeSet::new(), &BTreeSet::new()).expect("ours");
+        assert!(!read[0].text().contains("hunter2"), "{}", read[0].text());
+    }
+
+    #[test]
+    fn too_much_is_not_filed() {
+        assert!(write(&[slot(Kind::Code, "N.A", &"x ".repeat(LONGEST))]).is_empty());
+    }
+}
