@@ -14,6 +14,7 @@ use remote::{Client, Deadlines, Surroundings, Use};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use workbench::nearby::GitTrees;
 use workbench::workspace::{Connect, WorkbenchError, Workspace};
 
 /// How long a build waits at its end for what is still to be sent.
@@ -52,6 +53,11 @@ pub fn connect() -> Connect {
         Some(Sharing {
             cache: Arc::new(client),
             farm: workers,
+            nearby: Some(Arc::new(GitTrees {
+                root: root.to_path_buf(),
+                variables: Arc::new(|name| std::env::var(name).ok()),
+            })),
+            prefer: def.prefer,
         })
     })
 }

@@ -4,6 +4,7 @@
 mod toys;
 
 use engine::build::sharing::Sharing;
+use engine::manifest::remote::Prefer;
 use engine::store::unconfirmed::{OLD, SETTLED};
 use engine::store::{Store, shared};
 use engine::values::digest::Digest;
@@ -43,6 +44,8 @@ fn machine(board: &Board, pen: &Pen) -> Bench {
     bench.sharing = Some(Sharing {
         cache: Arc::new(board.clone()),
         farm: None,
+        nearby: None,
+        prefer: Prefer::Auto,
     });
     bench.put("a.txt", "text");
     set_time(&bench, BEGINNING);

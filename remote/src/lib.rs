@@ -14,6 +14,7 @@ mod bundling;
 mod client;
 mod credentials;
 mod farm;
+mod folder;
 mod healing;
 mod line;
 mod moments;
@@ -28,6 +29,8 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod uploads;
+mod volume;
+mod volumes_made;
 
 pub use client::{Client, Ping, Use};
 pub use credentials::Variables;

@@ -3,13 +3,16 @@
 use crate::account::Account;
 use crate::along::Waiting;
 use crate::credentials::{Credentials, Variables, address, tls};
+use crate::folder::Folder;
 use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
 use crate::signature::{self, Signer};
 use crate::terms::Terms;
+use crate::volume::Address;
 use bazel_remote_apis::build::bazel::remote::execution::v2::capabilities_client::CapabilitiesClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{GetCapabilitiesRequest, RequestMetadata, ToolDetails};
 use engine::manifest::remote::RemoteDef;
 use prost::Message;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tonic::metadata::MetadataValue;
@@ -41,9 +44,12 @@ pub(crate) enum Refusal {
     No(String),
 }
 
-/// A server and how to ask it.
+/// A server, or a folder in its place, and how to ask it.
 pub(crate) struct Server {
+    /// Never connected where there is a folder.
     pub channel: Channel,
+    /// The folder that is the cache, if it is one.
+    pub folder: Option<Folder>,
     pub instance: String,
     pub terms: Terms,
     pub line: Arc<Line>,
@@ -59,8 +65,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Connects and agrees on terms.
-    pub(crate) async fn connect(def: &RemoteDef, around: &Surroundings, line: Arc<Line>, account: Arc<Account>) -> Result<Self, Refusal> {
+    /// Connects and agrees on terms, as one who `writes` or does not.
+    pub(crate) async fn connect(
+        def: &RemoteDef,
+        around: &Surroundings,
+        writes: bool,
+        line: Arc<Line>,
+        account: Arc<Account>,
+    ) -> Result<Self, Refusal> {
         let credentials = Credentials::read(def, &around.folder, &around.variables)
             .await
             .map_err(Refusal::No)?;
@@ -79,6 +91,7 @@ impl Server {
         trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
+            folder: None,
             instance: def.instance.clone(),
             terms: Terms::default(),
             line,
@@ -89,8 +102,26 @@ impl Server {
             credentials,
             metadata: metadata.encode_to_vec(),
         };
-        server.terms = server.agree().await?;
+        match def.endpoint.strip_prefix("dir:") {
+            Some(path) => {
+                let (path, instance) = (around.folder.join(path), def.instance.clone());
+                let open = move || Ok(Folder::open(&path, &instance, writes));
+                let opened = server.line.ask("opening the folder", Kind::Lookup, || blocking(open.clone())).await;
+                server.folder = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
+                server.terms = Terms::of_folder();
+            }
+            None => server.terms = server.agree().await?,
+        }
         Ok(server)
+    }
+
+    /// Asks the folder, if the cache is one.
+    pub(crate) fn in_folder<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Folder) -> Result<T, Status> + Send + 'static,
+    ) -> Option<impl Future<Output = Result<T, Status>> + Send + 'static> {
+        let folder = self.folder.clone()?;
+        Some(blocking(move || ask(&folder)))
     }
 
     async fn agree(&self) -> Result<Terms, Refusal> {
@@ -127,10 +158,21 @@ impl Server {
         self.credentials.clean(&sentence(status))
     }
 
+    /// Where a volume is, if it was told by a server that names pieces as this one does.
+    pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
+        Address::read(address).filter(|address| address.function == self.terms.function.number())
+    }
+
     /// A name for something that is sent, used once.
     pub(crate) fn fresh_name(&self) -> String {
         uuid(self.line.random(), self.line.random())
     }
+}
+
+/// Runs what may wait for a disk, or for a network behind one.
+async fn blocking<T: Send + 'static>(ask: impl FnOnce() -> Result<T, Status> + Send + 'static) -> Result<T, Status> {
+    let asked = tokio::task::spawn_blocking(ask).await;
+    asked.unwrap_or_else(|_| Err(Status::unknown("it could not be read")))
 }
 
 /// Whether a server says that one may not do this at all.
@@ -143,6 +185,9 @@ pub(crate) fn is_refusal(status: &Status) -> bool {
 
 fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> {
     let wrong = |_| "its address cannot be used".to_owned();
+    if def.endpoint.starts_with("dir:") {
+        return Ok(Endpoint::from_static("http://[::1]"));
+    }
     let address = match def.endpoint.strip_prefix("unix:") {
         Some(path) => format!("unix:{}", around.folder.join(path.strip_prefix("//").unwrap_or(path)).display()),
         None => address(&def.endpoint),

@@ -10,6 +10,7 @@ use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
+use engine::seams::remote::BundleOffer;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::io::Write;
@@ -47,11 +48,17 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     }
     let mut filed = None;
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
-        let store = &*workspace.engine.store;
+        let store = &*session.engine.store;
         let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
         let results = everything(&session.graph, &roots, store)?;
-        let load = |digest: &Digest| store.blob(digest).ok().flatten();
-        filed = Some((results.len(), cache.offer_bundle(&session.tree(), &results, &load)));
+        let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
+        let is_whole = cache.offer_bundle(&BundleOffer {
+            names: &names,
+            near: &session.near(),
+            results: &results,
+            load: &|digest| store.blob(digest).ok().flatten(),
+        });
+        filed = Some((results.len(), is_whole));
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
         return Err(remote_cache::none());

@@ -7,6 +7,7 @@ mod afield;
 mod answers;
 mod asked;
 pub mod blobs;
+pub mod bringing;
 pub mod chain;
 mod confirm;
 pub mod correct;

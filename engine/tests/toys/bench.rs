@@ -268,7 +268,7 @@ impl Bench {
             ),
             None => (world, self.store.clone()),
         };
-        Engine {
+        let engine = Engine {
             world,
             store,
             registry: Arc::new(self.registry.clone()),
@@ -276,7 +276,11 @@ impl Bench {
             finish: self.finish.clone(),
             priority: Arc::new(engine::seams::priority::Unweighted),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
-            sharing: self.sharing.clone(),
+            sharing: None,
+        };
+        match &self.sharing {
+            Some(sharing) => sharing.clone().of(&engine),
+            None => engine,
         }
     }
 
