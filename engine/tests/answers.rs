@@ -81,7 +81,7 @@ fn pinned(board: &Board) -> String {
     else {
         panic!("one answer");
     };
-    let (record, _) = shared::record(result).expect("a record");
+    let record = shared::record(result).expect("a record");
     String::from_utf8(pinned.blobs[&record.output].to_vec()).expect("text")
 }
 
@@ -221,7 +221,7 @@ fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
     assert_eq!(answer(&two), "answer 1");
     // Where what it holds is of no use, it is given what this machine has.
     let second = board.pinned().results.insert(key, first.clone()).expect("an answer");
-    let (lost, _) = shared::record(&first).expect("a record");
+    let lost = shared::record(&first).expect("a record");
     board.pinned().blobs.remove(&lost.output);
     assert_eq!((answer(&two), pinned(&board)), ("answer 1".to_owned(), "answer 1".to_owned()));
     board.pinned().results.insert(key, second);

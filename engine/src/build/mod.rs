@@ -10,6 +10,7 @@ pub mod blobs;
 pub mod bringing;
 pub mod chain;
 mod confirm;
+pub mod contending;
 pub mod correct;
 pub mod engine;
 pub mod explain;

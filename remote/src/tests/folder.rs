@@ -44,6 +44,7 @@ fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
             .cloned()
     };
     assert!(offer_after(client, &["tree"], &[], &results, &load));
+    client.finish(None);
 }
 
 /// Whether all of it is found, every byte; nothing else ever is.
