@@ -210,6 +210,14 @@ impl Used {
         if summary.hits > 0 || summary.blobs_down > 0 {
             parts.push(format!("{} found, {}", count(summary.hits), size(summary.bytes_down)));
         }
+        if summary.volumes_left > 0 {
+            let volumes = summary.volumes + summary.volumes_left;
+            parts.push(format!(
+                "{} of {} volumes sooner made than fetched",
+                count(summary.volumes_left),
+                count(volumes)
+            ));
+        }
         if summary.executed > 0 {
             parts.push(format!(
                 "{} made by workers, in {} shards",

@@ -422,6 +422,7 @@ impl RemoteCache for Client {
             let piece = piece.as_ref()?;
             self.inner.decoded(piece, volume::decode_outputs(found.get(piece)?))
         };
+        self.inner.account.count(|summary| summary.volumes += found.len() as u64);
         pieces.iter().map(|piece| outputs(piece).unwrap_or_default()).collect()
     }
 
@@ -449,6 +450,10 @@ impl RemoteCache for Client {
             None => {}
         });
         filed.and_then(Result::err).into_iter().for_each(|trouble| inner.not_taken(trouble));
+    }
+
+    fn leave_volume(&self) {
+        self.inner.account.count(|summary| summary.volumes_left += 1);
     }
 
     fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {

@@ -27,7 +27,13 @@ impl<'a> Answer<'a> {
     /// When the store cannot be read.
     pub(super) fn of(key: &'a ActionKey, record: &'a ActionRecord, store: &dyn Store) -> Result<Option<Self>, StoreError> {
         let part = |digest: &Digest| Ok(store.blob(digest)?.map(|part| (*digest, part)));
-        let parts: Result<Option<Vec<_>>, StoreError> = record.parts.iter().map(part).map(Result::transpose).collect::<Option<_>>().transpose();
+        let parts: Result<Option<Vec<_>>, StoreError> = record
+            .parts
+            .iter()
+            .map(part)
+            .map(Result::transpose)
+            .collect::<Option<_>>()
+            .transpose();
         let (blob, parts) = (store.blob(&record.output)?, parts?);
         Ok(blob.zip(parts).map(|(blob, parts)| Self { key, record, blob, parts }))
     }

@@ -92,7 +92,11 @@ impl Session {
             self.forget_graph()?;
         }
         self.tell(observer);
+        let bringing = Instant::now();
         let brought = self.bring(request)?;
+        if brought != Brought::default() {
+            observer.phase(&Phase::since("bring", bringing));
+        }
         let adopted = match Self::makes(request) {
             true => self.confirm(self.engine.sharing.clone().as_ref())?,
             false => 0,

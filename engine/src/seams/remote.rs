@@ -126,6 +126,10 @@ pub struct RemoteSummary {
     pub blobs_down: u64,
     /// Their bytes as they were sent.
     pub bytes_down: u64,
+    /// Volumes whose outputs were fetched.
+    pub volumes: u64,
+    /// Volumes whose outputs were made where they were read, because that takes less time.
+    pub volumes_left: u64,
     /// Questions that were sent, each time that they were.
     pub requests: u64,
     /// Results that the cache took.
@@ -264,6 +268,9 @@ pub trait RemoteCache: Send + Sync {
     /// Files a result now. Its blobs are sent first; then it is looked up what is there under its key, `goes` is told, and only if it says so
     /// the result is filed, at most [`WINDOW`] later. Where nobody answers nothing is filed, and `goes` is not asked.
     fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
+
+    /// Counts a volume whose outputs are made, because that takes less time than fetching them.
+    fn leave_volume(&self) {}
 
     /// Files a bundle under all of its names. Volumes of an earlier bundle that mostly hold what is offered are kept; the rest goes into new
     /// ones. Waits until all of it is there, and reads back what is new. Whether it is there, every byte.

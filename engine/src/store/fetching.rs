@@ -25,12 +25,23 @@ pub struct Fetching {
     elsewhere: Mutex<Option<Elsewhere>>,
 }
 
+/// What became of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing of it was read.
+    Unread,
+    /// It was fetched, whatever came.
+    Fetched,
+    /// Its outputs are sooner made.
+    Left,
+}
+
 /// Where outputs lie.
 #[derive(Default)]
 struct Elsewhere {
     volumes: Vec<KnownVolume>,
-    /// Whether each volume was fetched in this run.
-    is_fetched: Vec<bool>,
+    /// What became of each volume in this run.
+    state: Vec<State>,
     by_prefix: FxHashMap<[u8; 8], usize>,
     /// How many volumes are fetched at the next miss: twice as many each time, because what reads one output often reads its neighbours.
     ahead: usize,
@@ -45,7 +56,7 @@ impl Elsewhere {
         });
         Ok(Self {
             by_prefix: prefixes.collect(),
-            is_fetched: vec![false; volumes.len()],
+            state: vec![State::Unread; volumes.len()],
             volumes,
             ahead: 1,
         })
@@ -53,9 +64,9 @@ impl Elsewhere {
 
     /// A volume that is to be fetched and some that follow it.
     fn next(&mut self, first: usize) -> Vec<usize> {
-        let wanted = (first..self.volumes.len()).filter(|at| !self.is_fetched[*at]);
+        let wanted = (first..self.volumes.len()).filter(|at| self.state[*at] == State::Unread);
         let wanted: Vec<usize> = wanted.take(self.ahead).collect();
-        wanted.iter().for_each(|at| self.is_fetched[*at] = true);
+        wanted.iter().for_each(|at| self.state[*at] = State::Fetched);
         self.ahead = (self.ahead * 2).min(AT_ONCE);
         wanted
     }
@@ -102,11 +113,15 @@ impl Fetching {
         let Some(at) = elsewhere.by_prefix.get(&volumes::prefix(digest)).copied() else {
             return Ok(None);
         };
-        if elsewhere.is_fetched[at] {
+        match elsewhere.state[at] {
             // Another thread fetched it meanwhile, or it is not as it should be.
-            return self.store.blob(digest);
+            State::Fetched => return self.store.blob(digest),
+            State::Left => return Ok(None),
+            State::Unread => {}
         }
         if !self.is_worth_fetching(&elsewhere.volumes[at]) {
+            elsewhere.state[at] = State::Left;
+            self.cache.leave_volume();
             return Ok(None);
         }
         let wanted = elsewhere.next(at);
