@@ -56,7 +56,7 @@ impl Server {
         for names in names.chunks(NAMES) {
             let attempt = || async {
                 let asked = names.to_vec();
-                if let Some(missing) = self.in_folder(move |folder| Ok(folder.missing(&asked))) {
+                if let Some(missing) = self.in_objects(move |objects| objects.missing(&asked)) {
                     return missing.await;
                 }
                 let question = FindMissingBlobsRequest {
@@ -81,7 +81,7 @@ impl Server {
         {
             return self.send_large(name, blob).await;
         }
-        if self.folder.is_some() {
+        if self.objects.is_some() {
             for (name, blob) in &blobs {
                 self.send_large(name, blob).await?;
             }
@@ -141,7 +141,7 @@ impl Server {
     pub(crate) async fn read(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
         // Every server knows the empty blob.
         let (empty, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.len == 0);
-        let alone = |name: &Name| self.folder.is_some() || !self.terms.is_small(name.len);
+        let alone = |name: &Name| self.objects.is_some() || !self.terms.is_small(name.len);
         let (large, small): (Vec<Name>, Vec<Name>) = names.into_iter().partition(alone);
         let batches = self.terms.batches(small.into_iter().map(|name| (name.len, name)));
         let batches = batches.into_iter().map(|batch| {
@@ -158,7 +158,7 @@ impl Server {
             async move { Some((name, server.read_large(&name).await?)) }
         });
         // Without a batch's bound, only files are read side by side.
-        let mut answers = futures_util::stream::iter(large).buffer_unordered(if self.folder.is_some() { AT_ONCE } else { 1 });
+        let mut answers = futures_util::stream::iter(large).buffer_unordered(if self.objects.is_some() { AT_ONCE } else { 1 });
         while let Some(blob) = answers.next().await {
             found.extend(blob);
         }

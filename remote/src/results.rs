@@ -88,7 +88,7 @@ impl Server {
 
     async fn look_up(&self, name: Name) -> Result<Option<ActionResult>, Unlooked> {
         let attempt = || async {
-            if let Some(found) = self.in_folder(move |folder| folder.result(&name)) {
+            if let Some(found) = self.in_objects(move |objects| objects.result(&name)) {
                 return found.await;
             }
             let question = GetActionResultRequest {
@@ -209,7 +209,7 @@ impl Server {
         };
         let attempt = || async {
             let (filed, temporary) = (result.clone(), self.fresh_name());
-            if let Some(filed) = self.in_folder(move |folder| folder.file(&action, &filed, &temporary)) {
+            if let Some(filed) = self.in_objects(move |objects| objects.file(&action, &filed, &temporary)) {
                 return filed.await;
             }
             let question = UpdateActionResultRequest {

@@ -2,9 +2,11 @@
 
 use crate::account::Account;
 use crate::along::Waiting;
+use crate::bucket::Bucket;
 use crate::credentials::{Credentials, Variables, address, tls};
 use crate::folder::Folder;
 use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
+use crate::objects::{ObjectCache, Objects};
 use crate::signature::{self, Signer};
 use crate::terms::Terms;
 use crate::volume::Address;
@@ -44,12 +46,12 @@ pub(crate) enum Refusal {
     No(String),
 }
 
-/// A server, or a folder in its place, and how to ask it.
+/// A server, or a folder or bucket in its place, and how to ask it.
 pub(crate) struct Server {
-    /// Never connected where there is a folder.
+    /// Never connected where there are objects.
     pub channel: Channel,
-    /// The folder that is the cache, if it is one.
-    pub folder: Option<Folder>,
+    /// The folder or bucket that is the cache, if it is one.
+    pub objects: Option<ObjectCache>,
     pub instance: String,
     pub terms: Terms,
     pub line: Arc<Line>,
@@ -91,7 +93,7 @@ impl Server {
         trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
-            folder: None,
+            objects: None,
             instance: def.instance.clone(),
             terms: Terms::default(),
             line,
@@ -102,26 +104,25 @@ impl Server {
             credentials,
             metadata: metadata.encode_to_vec(),
         };
-        match def.endpoint.strip_prefix("dir:") {
-            Some(path) => {
-                let (path, instance) = (around.folder.join(path), def.instance.clone());
-                let open = move || Ok(Folder::open(&path, &instance, writes));
-                let opened = server.line.ask("opening the folder", Kind::Lookup, || blocking(open.clone())).await;
-                server.folder = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
-                server.terms = Terms::of_folder();
-            }
-            None => server.terms = server.agree().await?,
+        if is_serverless(&def.endpoint) {
+            let (def, around) = (def.clone(), around.clone());
+            let open = move || open_objects(&def, &around, writes);
+            let opened = server.line.ask("opening the cache", Kind::Lookup, || blocking(open.clone())).await;
+            server.objects = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
+            server.terms = Terms::of_objects();
+        } else {
+            server.terms = server.agree().await?;
         }
         Ok(server)
     }
 
-    /// Asks the folder, if the cache is one.
-    pub(crate) fn in_folder<T: Send + 'static>(
+    /// Asks the folder or bucket, if the cache is one.
+    pub(crate) fn in_objects<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Folder) -> Result<T, Status> + Send + 'static,
+        ask: impl FnOnce(&ObjectCache) -> Result<T, Status> + Send + 'static,
     ) -> Option<impl Future<Output = Result<T, Status>> + Send + 'static> {
-        let folder = self.folder.clone()?;
-        Some(blocking(move || ask(&folder)))
+        let objects = self.objects.clone()?;
+        Some(blocking(move || ask(&objects)))
     }
 
     async fn agree(&self) -> Result<Terms, Refusal> {
@@ -183,9 +184,23 @@ pub(crate) fn is_refusal(status: &Status) -> bool {
     )
 }
 
+/// Whether an endpoint names a folder or a bucket.
+fn is_serverless(endpoint: &str) -> bool {
+    endpoint.starts_with("dir:") || endpoint.starts_with("s3://")
+}
+
+/// The folder or bucket of an endpoint, or why it cannot be used.
+fn open_objects(def: &RemoteDef, around: &Surroundings, writes: bool) -> Result<Result<ObjectCache, String>, Status> {
+    let opened: Result<Arc<dyn Objects>, String> = match def.endpoint.strip_prefix("dir:") {
+        Some(path) => Folder::open(&around.folder.join(path), writes).map(|folder| Arc::new(folder) as _),
+        None => Bucket::open(&def.endpoint, &around.variables, &around.deadlines)?.map(|bucket| Arc::new(bucket) as _),
+    };
+    Ok(opened.and_then(|objects| ObjectCache::of_instance(objects, &def.instance)))
+}
+
 fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> {
     let wrong = |_| "its address cannot be used".to_owned();
-    if def.endpoint.starts_with("dir:") {
+    if is_serverless(&def.endpoint) {
         return Ok(Endpoint::from_static("http://[::1]"));
     }
     let address = match def.endpoint.strip_prefix("unix:") {

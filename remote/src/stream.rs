@@ -44,7 +44,7 @@ impl Server {
         let sent: Arc<[u8]> = if self.terms.zstd { compress(blob).into() } else { blob.clone() };
         let attempt = || async {
             let (name_of, blob, temporary) = (*name, sent.clone(), self.fresh_name());
-            if let Some(written) = self.in_folder(move |folder| folder.write(&name_of, &blob, &temporary)) {
+            if let Some(written) = self.in_objects(move |objects| objects.write(&name_of, &blob, &temporary)) {
                 return written.await;
             }
             let path = self.path(&format!("uploads/{}/", self.fresh_name()), name);
@@ -77,7 +77,7 @@ impl Server {
         let most = name.len + name.len / 128 + 1024;
         let attempt = || async {
             let name_of = *name;
-            if let Some(bytes) = self.in_folder(move |folder| folder.read(&name_of)) {
+            if let Some(bytes) = self.in_objects(move |objects| objects.read(&name_of)) {
                 return bytes.await;
             }
             let question = ReadRequest {

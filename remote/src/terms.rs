@@ -54,8 +54,8 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Those of a folder.
-    pub(crate) fn of_folder() -> Self {
+    /// Those of a folder or a bucket.
+    pub(crate) fn of_objects() -> Self {
         Self {
             function: Function::Blake3,
             ..Self::default()

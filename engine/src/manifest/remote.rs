@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RemoteDef {
-    /// `grpc://HOST:PORT`, `grpcs://HOST:PORT`, `unix:PATH`, or `dir:PATH` for a folder that machines share.
+    /// `grpc://HOST:PORT`, `grpcs://HOST:PORT`, `unix:PATH`, `dir:PATH` for a folder that machines share, or `s3://BUCKET/PREFIX`.
     pub endpoint: String,
     /// The server's name for a set of results that trust each other; often empty.
     pub instance: String,

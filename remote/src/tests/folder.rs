@@ -25,14 +25,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
+pub(super) fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
     let large = noise(5 << 20);
     let mut made: Vec<_> = (0..50).map(|number| result(&format!("{number}"), &[&noise(number * 11)])).collect();
     made.push(result("large", &[&large, &[b'x'; 100_000], b""]));
     made
 }
 
-fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
+pub(super) fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
     for (result, blobs) in made {
         client.offer(result.clone(), blobs.clone());
     }
@@ -48,7 +48,7 @@ fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
 }
 
 /// Whether all of it is found, every byte; nothing else ever is.
-fn is_found(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) -> bool {
+pub(super) fn is_found(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) -> bool {
     let asked: Vec<_> = made.iter().map(|(result, _)| wanted(result)).collect();
     let mut all = true;
     for (found, (result, blobs)) in client.find(&asked).into_iter().zip(made) {

@@ -1,5 +1,6 @@
 //! Tests against servers in this process that keep their word, and against some that do not.
 
+mod bucket;
 mod farm;
 mod folder;
 mod healing;

@@ -48,8 +48,7 @@ const RESERVED: [&str; 8] = [
 /// Headers that the protocol sets itself.
 const OWN_HEADERS: [&str; 6] = ["host", "content-type", "te", "user-agent", "grpc-timeout", "connection"];
 const LONGEST: usize = 200;
-const ENDPOINT: &str =
-    "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, unix:PATH, or dir:PATH for a shared folder";
+const ENDPOINT: &str = "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, unix:PATH, dir:PATH for a shared folder, or s3://BUCKET/PREFIX";
 
 /// Hides tokens that stand in the table, before anything is reported.
 pub(super) fn hide_secrets(report: &mut Report<'_>, remote: Fields<'_, '_>) {
@@ -123,6 +122,12 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
 fn is_endpoint(text: &str) -> bool {
     if let Some(path) = text.strip_prefix("unix:").or_else(|| text.strip_prefix("dir:")) {
         return !path.trim_start_matches('/').is_empty() && !path.contains(char::is_control);
+    }
+    if let Some(place) = text.strip_prefix("s3://") {
+        let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+        let is_part = |part: &str| !matches!(part, "." | "..") && !part.contains(char::is_control);
+        return (3..=63).contains(&bucket.len()) && bucket.chars().all(is_plain) && prefix.split('/').all(is_part);
     }
     let Some(host) = text.strip_prefix("grpc://").or_else(|| text.strip_prefix("grpcs://")) else {
         return false;
