@@ -28,6 +28,8 @@ pub(crate) struct Bucket {
     credentials: Option<Credentials>,
     /// What the names begin with: empty, or ending with `/`.
     prefix: String,
+    /// Whether the keys may not list the bucket: a store then says of objects that are not there that they are forbidden.
+    hides_missing: bool,
     agent: Agent,
 }
 
@@ -37,7 +39,7 @@ impl Bucket {
     /// # Errors
     /// One sentence: there is no such bucket, or it may not be used.
     pub(crate) fn open(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Result<Self, String>, Status> {
-        let bucket = match Self::of(endpoint, variables, deadlines) {
+        let mut bucket = match Self::of(endpoint, variables, deadlines) {
             Ok(bucket) => bucket,
             Err(why) => return Ok(Err(why)),
         };
@@ -46,7 +48,10 @@ impl Bucket {
         Ok(match answer.status() {
             StatusCode::NOT_FOUND => Err("there is no such bucket".to_owned()),
             // Keys that may use objects need not be allowed to look at their bucket.
-            StatusCode::FORBIDDEN if bucket.credentials.is_some() => Ok(bucket),
+            StatusCode::FORBIDDEN if bucket.credentials.is_some() => {
+                bucket.hides_missing = true;
+                Ok(bucket)
+            }
             StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
                 Err("its bucket is not open to all, and AWS_ACCESS_KEY_ID is not set".to_owned())
             }
@@ -76,12 +81,17 @@ impl Bucket {
             bucket: bucket.map_err(|_| "AWS_ENDPOINT_URL is no address of an object store".to_owned())?,
             credentials: credentials(&variable)?,
             prefix,
+            hides_missing: false,
             agent: agent(deadlines),
         })
     }
 
     fn key(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
+    }
+
+    fn is_missing(&self, code: StatusCode) -> bool {
+        code == StatusCode::NOT_FOUND || (code == StatusCode::FORBIDDEN && self.hides_missing)
     }
 }
 
@@ -90,7 +100,7 @@ impl Objects for Bucket {
         let key = self.key(name);
         let question = self.bucket.head_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
         let answer = self.agent.head(question.as_str()).call().map_err(|error| lost(&error))?;
-        if answer.status() == StatusCode::NOT_FOUND {
+        if self.is_missing(answer.status()) {
             return Ok(None);
         }
         refuse(answer.status())?;
@@ -102,6 +112,9 @@ impl Objects for Bucket {
         let key = self.key(name);
         let question = self.bucket.get_object(self.credentials.as_ref(), &key).sign(SIGNED_FOR);
         let mut answer = self.agent.get(question.as_str()).call().map_err(|error| lost(&error))?;
+        if self.is_missing(answer.status()) {
+            return Err(Status::not_found("there is no such object"));
+        }
         refuse(answer.status())?;
         let mut bytes = Vec::new();
         let read = answer.body_mut().as_reader().take(most).read_to_end(&mut bytes);

@@ -24,6 +24,8 @@ enum Habit {
     Failing,
     /// Allows nothing.
     Forbidding,
+    /// Says of what is not there that it is forbidden, as to those who may not list a bucket.
+    Hiding,
 }
 
 #[derive(Clone)]
@@ -78,13 +80,13 @@ impl ObjectStore {
         let (code, mut bytes) = match (method, key) {
             _ if habit == Habit::Failing => (503, Vec::new()),
             _ if habit == Habit::Forbidding || !query.contains("X-Amz-Signature=") => (403, Vec::new()),
-            ("HEAD", Some("")) => (200, Vec::new()),
+            ("HEAD", Some("")) => (if habit == Habit::Hiding { 403 } else { 200 }, Vec::new()),
             ("PUT", Some(key)) => {
                 objects.insert(key.to_owned(), body);
                 (200, Vec::new())
             }
             (_, Some(key)) if objects.contains_key(key) => (200, objects[key].clone()),
-            _ => (404, Vec::new()),
+            _ => (if habit == Habit::Hiding { 403 } else { 404 }, Vec::new()),
         };
         if habit == Habit::Changed {
             bytes.iter_mut().for_each(|byte| *byte ^= 1);
@@ -132,6 +134,11 @@ fn what_one_machine_files_in_a_bucket_another_finds() {
         assert_eq!(again.finish(None).blobs_up, 0);
     }
     assert!(!is_found(&store.client(def("s3://team-cache/of/two")), &made));
+    *store.habit.lock().unwrap() = Habit::Hiding;
+    let one = store.client(def("s3://team-cache/of/three"));
+    fill(&one, &made);
+    assert_eq!(one.finish(None).writes_off, None);
+    assert!(is_found(&store.client(def("s3://team-cache/of/three")), &made));
     let names = store.objects.lock().unwrap();
     assert!(names.keys().any(|name| name.starts_with("blobs/")) && names.keys().any(|name| name.starts_with("of/one/results/")));
 }
