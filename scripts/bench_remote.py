@@ -102,22 +102,24 @@ inputs = {{ text = "{before}" }}
     return text
 
 
-def far(port: int) -> int:
-    """A port behind which that one seems to be further away."""
+def far(port: int, one_way: float = ONE_WAY, rate: float = 0) -> int:
+    """A port behind which that one seems to be further away; `rate` bytes a second pass in each direction, 0: all that come."""
     ready = queue.Queue()
 
     async def carry(reader, writer):
         late = asyncio.Queue()
 
         async def deliver():
+            free = 0.0
             while (entry := await late.get())[1]:
-                await asyncio.sleep(entry[0] - time.monotonic())
+                free = max(free, entry[0]) + (len(entry[1]) / rate if rate else 0)
+                await asyncio.sleep(free - time.monotonic())
                 writer.write(entry[1])
             writer.close()
 
         delivery = asyncio.create_task(deliver())
         while data := await reader.read(65536):
-            late.put_nowait((time.monotonic() + ONE_WAY, data))
+            late.put_nowait((time.monotonic() + one_way, data))
         late.put_nowait((0, b""))
         await delivery
 

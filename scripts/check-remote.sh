@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Shares results through real servers of the Remote Execution API: buildbox-casd, and BuildGrid, whose action cache files a result once.
+# Shares results through real servers of the Remote Execution API: buildbox-casd, and BuildGrid, whose action cache files a result once; and through
+# a bucket of moto, a server of S3.
 # Then, with CORTEX naming a program, fills the first from one checkout and builds another beside it: nothing may run there. With
 # CORTEX_WORKER, too (what scripts/static.sh builds), its workers compute, in sandboxes of bubblewrap, and it is killed in the middle.
 # Needs python3 with venv and pip, openssl, and for workers bubblewrap; what it installs goes into a folder that is removed again. Two minutes.
@@ -35,6 +36,16 @@ port=$(free_port)
 servers+=($!)
 await "$port"
 "$exchange" "{\"endpoint\": \"grpc://127.0.0.1:$port\"}" 1000 || failed "casd"
+
+echo "== a bucket of S3 (moto)"
+"${pip[@]}" install 'moto[server]>=5,<6'
+bucket=$(free_port)
+"$scratch/python/bin/moto_server" -H 127.0.0.1 -p "$bucket" >"$scratch/moto.log" 2>&1 &
+servers+=($!)
+await "$bucket"
+python3 -c 'import sys, urllib.request as web; web.urlopen(web.Request(sys.argv[1], method="PUT"))' "http://127.0.0.1:$bucket/team-cache"
+AWS_ENDPOINT_URL=http://127.0.0.1:$bucket AWS_ACCESS_KEY_ID=key AWS_SECRET_ACCESS_KEY=secret \
+    "$exchange" '{"endpoint": "s3://team-cache/main"}' 200 || failed "moto"
 
 echo "== BuildGrid"
 "${pip[@]}" install buildgrid==0.4.4

@@ -15,6 +15,7 @@ use remote::{Client, Deadlines, Surroundings, Use};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use workbench::nearby::GitTrees;
 use workbench::workspace::{Connect, WorkbenchError, Workspace};
 
 /// How long a build waits at its end for what is still to be sent.
@@ -53,6 +54,11 @@ pub fn connect() -> Connect {
         Some(Sharing {
             cache: Arc::new(client),
             farm: workers,
+            nearby: Some(Arc::new(GitTrees {
+                root: root.to_path_buf(),
+                variables: Arc::new(|name| std::env::var(name).ok()),
+            })),
+            prefer: def.prefer,
         })
     })
 }
@@ -210,6 +216,14 @@ impl Used {
         let mut parts = Vec::new();
         if summary.hits > 0 || summary.blobs_down > 0 {
             parts.push(format!("{} found, {}", count(summary.hits), size(summary.bytes_down)));
+        }
+        if summary.volumes_left > 0 {
+            let volumes = summary.volumes + summary.volumes_left;
+            parts.push(format!(
+                "{} of {} volumes sooner made than fetched",
+                count(summary.volumes_left),
+                count(volumes)
+            ));
         }
         if summary.executed > 0 {
             parts.push(format!(

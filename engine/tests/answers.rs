@@ -4,6 +4,7 @@
 mod toys;
 
 use engine::build::sharing::Sharing;
+use engine::manifest::remote::Prefer;
 use engine::store::unconfirmed::{OLD, SETTLED};
 use engine::store::{Store, shared};
 use engine::values::digest::Digest;
@@ -43,6 +44,8 @@ fn machine(board: &Board, pen: &Pen) -> Bench {
     bench.sharing = Some(Sharing {
         cache: Arc::new(board.clone()),
         farm: None,
+        nearby: None,
+        prefer: Prefer::Auto,
     });
     bench.put("a.txt", "text");
     set_time(&bench, BEGINNING);
@@ -78,7 +81,7 @@ fn pinned(board: &Board) -> String {
     else {
         panic!("one answer");
     };
-    let (record, _) = shared::record(result).expect("a record");
+    let record = shared::record(result).expect("a record");
     String::from_utf8(pinned.blobs[&record.output].to_vec()).expect("text")
 }
 
@@ -218,7 +221,7 @@ fn an_answer_that_another_wrote_over_is_taken_over_with_what_is_made_of_it() {
     assert_eq!(answer(&two), "answer 1");
     // Where what it holds is of no use, it is given what this machine has.
     let second = board.pinned().results.insert(key, first.clone()).expect("an answer");
-    let (lost, _) = shared::record(&first).expect("a record");
+    let lost = shared::record(&first).expect("a record");
     board.pinned().blobs.remove(&lost.output);
     assert_eq!((answer(&two), pinned(&board)), ("answer 1".to_owned(), "answer 1".to_owned()));
     board.pinned().results.insert(key, second);

@@ -5,9 +5,10 @@ mod toys;
 
 use engine::build::shard;
 use engine::build::sharing::Sharing;
+use engine::manifest::remote::Prefer;
 use engine::seams::farm::{Farm, Harvest, Terms};
 use engine::seams::producer::{Cancel, Failure, Inputs, Output, Producer, ProducerId, Registry};
-use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
+use engine::seams::remote::{BlobRef, Bundle, BundleOffer, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,8 +72,20 @@ impl RemoteCache for NoCache {
         false
     }
 
-    fn find_bundle(&self, _: &Digest) -> Option<Vec<SharedResult>> {
+    fn speed(&self) -> Option<u64> {
         None
+    }
+
+    fn find_bundle(&self, _: &[Digest]) -> Option<Bundle> {
+        None
+    }
+
+    fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>> {
+        vec![None; addresses.len()]
+    }
+
+    fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>> {
+        vec![Vec::new(); addresses.len()]
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
@@ -85,7 +98,7 @@ impl RemoteCache for NoCache {
 
     fn file(&self, _: SharedResult, _: Vec<Arc<[u8]>>, _: &mut dyn FnMut(Option<SharedResult>) -> bool) {}
 
-    fn offer_bundle(&self, _: &Digest, _: &[SharedResult], _: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
+    fn offer_bundle(&self, _: &BundleOffer<'_>) -> bool {
         false
     }
 
@@ -268,6 +281,8 @@ fn machine(farm: Option<&Arc<Hands>>) -> Bench {
     bench.sharing = farm.map(|farm| Sharing {
         cache: Arc::new(NoCache),
         farm: Some(farm.clone()),
+        nearby: None,
+        prefer: Prefer::Auto,
     });
     // More than this machine takes at once.
     for number in 0..100 {

@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, clippy::disallowed_methods, reason = "it is a program")]
 
 use engine::manifest::remote::RemoteDef;
-use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedOutput, SharedResult, Wanted};
+use engine::seams::remote::{BlobRef, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedOutput, SharedResult, Wanted};
 use engine::values::digest::{ActionKey, Digest};
 use remote::{Client, Deadlines, Surroundings, Use};
 use std::process::ExitCode;
@@ -107,24 +107,39 @@ fn exchange(def: &RemoteDef, count: usize) -> Result<(), String> {
     let name = Digest::of(format!("{run} bundle").as_bytes());
     let began = Instant::now();
     let three = client(def)?;
-    let results: Vec<SharedResult> = made.iter().map(|(result, _)| result.clone()).collect();
+    let bundled = |(result, _): &(SharedResult, Arc<[u8]>)| Bundled {
+        result: result.clone(),
+        outputs: vec![result.outputs[0].blob.digest],
+        is_eager: false,
+    };
+    let results: Vec<Bundled> = made.iter().map(bundled).collect();
     let by_digest: std::collections::HashMap<Digest, Arc<[u8]>> = made
         .iter()
         .map(|(result, blob)| (result.outputs[0].blob.digest, blob.clone()))
         .collect();
-    if !three.offer_bundle(&name, &results, &|digest| by_digest.get(digest).cloned()) {
+    let is_whole = three.offer_bundle(&BundleOffer {
+        names: &[name],
+        near: &[],
+        results: &results,
+        load: &|digest| by_digest.get(digest).cloned(),
+    });
+    if !is_whole {
         return Err(format!("the bundle was not stored: {:?}", three.finish(None)));
     }
     told("offer bundle", began, &three.finish(None));
     let began = Instant::now();
     let four = client(def)?;
-    if four.find_bundle(&name).as_ref() != Some(&results) {
+    let bundle = four.find_bundle(&[name]).ok_or("the bundle is not there")?;
+    let addresses: Vec<&[u8]> = bundle.volumes.iter().map(|volume| &volume.address[..]).collect();
+    let volumes = four.read_volumes(&addresses).into_iter().flatten();
+    let found: Vec<SharedResult> = volumes.flat_map(|volume| volume.results).collect();
+    if !found.iter().eq(made.iter().map(|(result, _)| result)) {
         return Err("the bundle did not come back as it went".to_owned());
     }
-    let fetched = four.fetch(&blobs);
-    told("find bundle, fetch", began, &four.finish(None));
-    if fetched.iter().zip(&made).any(|(blob, (_, made))| blob.as_ref() != Some(made)) {
-        return Err("a blob of the bundle did not come back as it went".to_owned());
+    let outputs: std::collections::HashMap<Digest, Arc<[u8]>> = four.read_outputs(&addresses).into_iter().flatten().collect();
+    told("find bundle, read it", began, &four.finish(None));
+    if outputs != by_digest {
+        return Err("an output of the bundle did not come back as it went".to_owned());
     }
     Ok(())
 }

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Of what the cache keeps wrong, so much is told.
 const TOLD: usize = 100;
 
+/// Fewer bytes say nothing of how fast they come.
+const TELLING: u64 = 64 << 10;
+
 /// Something that the server has and that was found to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Doubt {
@@ -29,6 +32,8 @@ pub(crate) struct Account {
 struct State {
     summary: RemoteSummary,
     round_trip: Option<Duration>,
+    /// Bytes that came or went in questions that tell of the speed, and how long these took.
+    moved: (u64, Duration),
     doubted: HashSet<Doubt>,
     /// Keys of the results that were counted as found.
     found: HashSet<ActionKey>,
@@ -117,6 +122,21 @@ impl Account {
     pub(crate) fn timed(&self, took: Duration) {
         let mut state = self.state();
         state.round_trip = Some(state.round_trip.map_or(took, |before| before.min(took)));
+    }
+
+    /// A question that moved so many bytes was answered within this time.
+    pub(crate) fn moved(&self, bytes: u64, took: Duration) {
+        if bytes >= TELLING {
+            let moved = &mut self.state().moved;
+            *moved = (moved.0 + bytes, moved.1 + took);
+        }
+    }
+
+    /// Bytes a second, if enough came to tell.
+    pub(crate) fn speed(&self) -> Option<u64> {
+        let (bytes, took) = self.state().moved;
+        let speed = u128::from(bytes) * 1_000_000 / took.as_micros().max(1);
+        (bytes > 0).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
     }
 
     /// How long a small question takes.

@@ -55,17 +55,21 @@ impl Server {
         let mut missing = HashSet::new();
         for names in names.chunks(NAMES) {
             let attempt = || async {
+                let asked = names.to_vec();
+                if let Some(missing) = self.in_objects(move |objects| objects.missing(&asked)) {
+                    return missing.await;
+                }
                 let question = FindMissingBlobsRequest {
                     instance_name: self.instance.clone(),
                     blob_digests: names.iter().map(Name::named).collect(),
                     digest_function: self.terms.function.number(),
                 };
-                self.storage().find_missing_blobs(self.request(question)).await
+                let answer = self.storage().find_missing_blobs(self.request(question)).await?;
+                Ok(answer.get_ref().missing_blob_digests.iter().filter_map(Name::of).collect())
             };
             let kind = if names.len() == 1 { Kind::Lookup } else { Kind::Blobs(0) };
-            let answer = self.line.ask("asking for missing blobs", kind, attempt).await;
-            let answer = answer.map_err(|unanswered| self.not_taken(&unanswered))?;
-            missing.extend(answer.get_ref().missing_blob_digests.iter().filter_map(Name::of));
+            let answer: Result<HashSet<Name>, Unanswered> = self.line.ask("asking for missing blobs", kind, attempt).await;
+            missing.extend(answer.map_err(|unanswered| self.not_taken(&unanswered))?);
         }
         Ok(missing)
     }
@@ -76,6 +80,12 @@ impl Server {
             && !self.terms.is_small(name.len)
         {
             return self.send_large(name, blob).await;
+        }
+        if self.objects.is_some() {
+            for (name, blob) in &blobs {
+                self.send_large(name, blob).await?;
+            }
+            return Ok(());
         }
         let requests: Vec<_> = blobs.iter().map(|(name, blob)| self.packed(name, blob)).collect();
         let bytes: u64 = requests.iter().map(|request| request.data.len() as u64).sum();
@@ -129,9 +139,10 @@ impl Server {
     /// Reads blobs. What does not come, or not with the length that its name says, is not among them; digests are left to the caller, who
     /// knows a better one.
     pub(crate) async fn read(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
-        let (small, large): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| self.terms.is_small(name.len));
         // Every server knows the empty blob.
-        let (empty, small): (Vec<Name>, Vec<Name>) = small.into_iter().partition(|name| name.len == 0);
+        let (empty, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.len == 0);
+        let alone = |name: &Name| self.objects.is_some() || !self.terms.is_small(name.len);
+        let (large, small): (Vec<Name>, Vec<Name>) = names.into_iter().partition(alone);
         let batches = self.terms.batches(small.into_iter().map(|name| (name.len, name)));
         let batches = batches.into_iter().map(|batch| {
             let server = self.clone();
@@ -142,10 +153,14 @@ impl Server {
         while let Some(blobs) = answers.next().await {
             found.extend(blobs);
         }
-        for name in large {
-            if let Some(blob) = self.read_large(&name).await {
-                found.insert(name, blob);
-            }
+        let large = large.into_iter().map(|name| {
+            let server = self.clone();
+            async move { Some((name, server.read_large(&name).await?)) }
+        });
+        // Without a batch's bound, only files are read side by side.
+        let mut answers = futures_util::stream::iter(large).buffer_unordered(if self.objects.is_some() { AT_ONCE } else { 1 });
+        while let Some(blob) = answers.next().await {
+            found.extend(blob);
         }
         found
     }

@@ -1,34 +1,26 @@
-//! A bundle: the records of many results in one blob, with the server's names of their outputs. One question and one blob then answer for a
-//! whole tree, where a question for each result would cost as many round trips.
+//! A bundle: where the volumes of a tree's results are, in one small blob. It is filed under several names: that of its tree, and names by
+//! which trees near to it find it.
 
-use crate::names::Name;
-use crate::record;
-use engine::seams::remote::{SharedResult, Wanted};
+use crate::volume::{self, Address, SCHEMA};
+use engine::seams::remote::Wanted;
 use engine::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
-use std::io::Read;
 
 /// The one output of a bundle.
 pub(crate) const OUTPUT: &str = "bundle";
 /// Who makes bundles.
-const PRODUCER: &str = "cortex/bundle@1";
-/// Longer bundles are not ours.
-const LONGEST: u64 = 1 << 30;
-const LEVEL: i32 = 3;
+const PRODUCER: &str = "cortex/bundle@2";
 
 #[derive(Encode, Decode)]
 #[cbor(map)]
-struct Entry {
+struct Written {
     #[n(0)]
-    #[cbor(with = "minicbor::bytes")]
-    record: Vec<u8>,
-    /// What the server calls the outputs, in their order; empty for one whose blob is not there.
+    schema: u32,
     #[n(1)]
-    names: Vec<minicbor::bytes::ByteVec>,
+    number: u32,
+    #[n(2)]
+    volumes: Vec<Address>,
 }
-
-/// A result of a bundle, and what the server calls its outputs.
-pub(crate) type Bundled = (SharedResult, Vec<Option<[u8; 32]>>);
 
 /// What a bundle of this name is filed under.
 pub(crate) fn wanted(name: &Digest) -> Wanted {
@@ -39,69 +31,63 @@ pub(crate) fn wanted(name: &Digest) -> Wanted {
 }
 
 /// The bytes of a bundle.
-pub(crate) fn encode(results: &[Bundled]) -> Vec<u8> {
-    let entry = |(result, names): &Bundled| Entry {
-        record: record::encode(result),
-        names: names
-            .iter()
-            .map(|name| name.map(|name| name.to_vec()).unwrap_or_default().into())
-            .collect(),
+pub(crate) fn encode(volumes: &[Address], number: u32) -> Vec<u8> {
+    let written = Written {
+        schema: SCHEMA,
+        number,
+        volumes: volumes.to_vec(),
     };
-    let entries: Vec<Entry> = results.iter().map(entry).collect();
-    let bytes = minicbor::to_vec(&entries).expect("invariant: memory takes every byte");
-    zstd::bulk::compress(&bytes, LEVEL).expect("invariant: memory takes every byte")
+    volume::compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
 }
 
-/// The results of a bundle; `None` when it cannot be read to its last byte. One whose record cannot be read is left out.
-pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Bundled>> {
-    let mut whole = Vec::new();
-    let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(LONGEST + 1);
-    reader.read_to_end(&mut whole).ok().filter(|len| *len as u64 <= LONGEST)?;
-    let mut decoder = minicbor::Decoder::new(&whole);
-    let entries: Vec<Entry> = decoder.decode().ok()?;
-    if decoder.position() != whole.len() {
-        return None;
-    }
-    let bundled = |entry: Entry| {
-        let result = record::decode(&entry.record).ok()?;
-        let names: Vec<_> = entry.names.iter().map(|name| <[u8; 32]>::try_from(name.as_slice()).ok()).collect();
-        (names.len() == result.outputs.len()).then_some((result, names))
-    };
-    Some(entries.into_iter().filter_map(bundled).collect())
-}
-
-/// What the server calls the outputs; nothing for those whose blobs are not there.
-pub(crate) fn names((result, names): &Bundled) -> impl Iterator<Item = (Digest, Option<Name>)> {
-    let named = result.outputs.iter().zip(names);
-    named.map(|(output, name)| {
-        let len = output.blob.len;
-        (output.blob.digest, name.map(|hash| Name { hash, len }))
-    })
+/// The volumes of a bundle; `None` when it cannot be read to its last byte, or is of another form.
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Address>> {
+    let written: Written = volume::decode(bytes)?;
+    (written.schema == SCHEMA).then_some(written.volumes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::tests::any_result;
+    use crate::names::Function;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    fn address(number: u8) -> Address {
+        let piece = |bytes: &[u8]| Function::Sha256.name(bytes).into();
+        Address {
+            function: Function::Sha256.number(),
+            records: piece(&[number]),
+            outputs: number.is_multiple_of(2).then(|| piece(&[number, number])),
+            is_eager: number.is_multiple_of(3),
+        }
+    }
+
     proptest! {
         #[test]
-        fn bundles_round_trip_and_damage_is_refused(results in vec((any_result(), any::<Option<[u8; 32]>>()), 0..5), at in any::<prop::sample::Index>()) {
-            let bundled: Vec<Bundled> = results
-                .into_iter()
-                .map(|(result, name)| { let names = vec![name; result.outputs.len()]; (result, names) })
-                .collect();
-            let bytes = encode(&bundled);
-            prop_assert_eq!(decode(&bytes), Some(bundled));
-            prop_assert_eq!(decode(&bytes[..at.index(bytes.len())]), None);
+        fn bundles_round_trip(volumes in vec(any::<u8>(), 0..8), number: u32, at: usize) {
+            let volumes: Vec<Address> = volumes.into_iter().map(address).collect();
+            let bytes = encode(&volumes, number);
+            prop_assert_eq!(decode(&bytes), Some(volumes.clone()));
+            prop_assert_eq!(decode(&bytes[..at % bytes.len()]), None);
+            for volume in volumes {
+                prop_assert_eq!(Address::read(&volume.volume().address), Some(volume));
+            }
         }
 
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
-            let _ = decode(&bytes);
-            let _ = decode(&zstd::bulk::compress(&bytes, 1).unwrap());
+            let _ = (decode(&bytes), decode(&volume::compress(&bytes)));
         }
+    }
+
+    #[test]
+    fn another_form_is_not_read() {
+        let newer = Written {
+            schema: SCHEMA + 1,
+            number: 0,
+            volumes: Vec::new(),
+        };
+        assert_eq!(decode(&volume::compress(&minicbor::to_vec(&newer).unwrap())), None);
     }
 }

@@ -1,111 +1,179 @@
-//! Bundling: results that are filed together, and read back, so that nobody is told that they are there while the server has them wrong.
+//! Bundling: results that are filed together, in volumes. Those of an earlier bundle are kept where most of them is still of use, so that what
+//! is sent is what is new. What is sent is read back, and of what is kept some: no machine is told that something is there while the server
+//! has it wrong.
 
 use crate::account::Doubt;
 use crate::blobs::NotTaken;
-use crate::bundle::{self, Bundled};
+use crate::bundle;
 use crate::client::Inner;
 use crate::names::Name;
 use crate::server::Server;
-use engine::seams::remote::{BlobRef, SharedOutput, SharedResult, Wanted};
+use crate::volume::{self, Address};
+use crate::volumes_made::{Fresh, each_fresh};
+use engine::seams::remote::{BlobRef, BundleOffer, SharedOutput, SharedResult, Volume};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Gives a blob by its digest.
-type Load<'a> = dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync + 'a;
+/// A volume with fewer results and outputs is small.
+const FEW: usize = 512;
+/// When there are more small volumes, they are put together.
+const SMALL: usize = 16;
+/// New volumes whose pieces are sent together.
+const AT_ONCE: usize = 8;
+/// Bytes of what is kept that are read back, at most; another part of it for every tree.
+const READ_BACK: u64 = 32 << 20;
+/// So often a piece is sent, each time under another name, while the server keeps it wrong.
+const NUMBERS: u32 = 3;
+
+/// What earlier volumes hold of an offer.
+#[derive(Default)]
+pub(crate) struct Earlier {
+    /// Whether they are those of the very tree.
+    is_own: bool,
+    /// Every key in them.
+    keys: HashSet<ActionKey>,
+    kept: Vec<Address>,
+    /// The keys in those that are kept.
+    pub kept_keys: HashSet<ActionKey>,
+    /// And the outputs.
+    pub kept_outputs: HashSet<Digest>,
+}
 
 impl Inner {
-    /// Files results together, with those of their blobs that the server lacks. Whether all of it is there, every byte.
-    pub(crate) fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &Load<'_>) -> bool {
+    /// Files a bundle under its names. Whether all of it is there, every byte.
+    pub(crate) fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
         let Some(server) = self.server().filter(|_| self.writes()) else {
             return false;
         };
-        let mut digests: HashMap<Name, Digest> = HashMap::new();
-        let mut bundled: Vec<Bundled> = Vec::with_capacity(results.len());
-        for result in results {
-            let named = result.outputs.iter().map(|output| {
-                let name = self.name_of(&server, &output.blob, load)?;
-                digests.insert(name, output.blob.digest);
-                Some(name.hash)
-            });
-            let named = named.collect();
-            bundled.push((result.clone(), named));
-        }
-        let names: Vec<Name> = digests.keys().copied().collect();
-        let are_sound = self.send_sound(&server, names, &|name| load(digests.get(name)?));
-        let are_sound = match are_sound {
-            Ok(are_sound) => are_sound,
-            Err(not_taken) => {
-                self.not_taken(not_taken);
-                return false;
+        self.file_bundle(&server, offer).unwrap_or_else(|not_taken| {
+            self.not_taken(not_taken);
+            false
+        })
+    }
+
+    fn file_bundle(&self, server: &Arc<Server>, offer: &BundleOffer<'_>) -> Result<bool, NotTaken> {
+        let Some((own, pointers)) = offer.names.split_first() else {
+            return Ok(false);
+        };
+        let earlier = self.earlier(server, offer)?;
+        let mut addresses = earlier.kept.clone();
+        let mut waiting: Vec<Fresh> = Vec::new();
+        let mut is_sound = true;
+        each_fresh(offer, &earlier, |fresh| {
+            waiting.push(fresh);
+            if waiting.len() >= AT_ONCE {
+                is_sound &= self.send_volumes(server, &std::mem::take(&mut waiting), &mut addresses)?;
             }
+            Ok(())
+        })?;
+        is_sound &= self.send_volumes(server, &waiting, &mut addresses)?;
+        let sent = self.send_pieces(server, 1, &|_, number| bundle::encode(&addresses, number))?;
+        let [Some((_, bytes))] = &sent[..] else { return Ok(false) };
+        let file = |names: &[Digest]| {
+            let parcels = names
+                .iter()
+                .map(|name| self.pack(server, &filed_as(name, bytes), vec![bytes.clone()]));
+            self.ship(server, parcels.collect())
         };
-        self.unname_missing(&mut bundled);
-        let bytes: Arc<[u8]> = bundle::encode(&bundled).into();
-        let wanted = bundle::wanted(name);
-        let result = SharedResult {
-            key: wanted.key,
-            producer: wanted.producer,
-            outputs: vec![SharedOutput {
-                name: bundle::OUTPUT.to_owned(),
-                blob: BlobRef::of(&bytes),
-            }],
-            provenance: Vec::new(),
-        };
-        let parcel = self.pack(&server, &result, vec![bytes.clone()]);
-        let (stored, trouble) = self.ship(&server, vec![parcel]);
+        let (stored, trouble) = file(std::slice::from_ref(own));
         self.account.count(|summary| summary.stored += stored);
-        if stored == 0 {
-            // Where a name is filed once, somebody else may have filed it.
-            let stands = matches!(trouble, Some(NotTaken::This(_))) && self.stands(&result.wanted(), results);
-            if !stands {
-                trouble.into_iter().for_each(|trouble| self.not_taken(trouble));
-            }
-            return are_sound && stands;
+        let stands = stored == 0 && matches!(trouble, Some(NotTaken::This(_))) && earlier.lists(offer);
+        if stored == 0 && !stands {
+            trouble.into_iter().for_each(|trouble| self.not_taken(trouble));
+            return Ok(false);
         }
-        let blob = server.terms.function.name(&bytes);
-        let is_sound = self.send_sound(&server, vec![blob], &|_| Some(bytes.clone()));
-        are_sound && is_sound.unwrap_or(false) && self.holds(&server, &result)
+        // Where a name is filed once, pointers stay where they were: then older trees serve.
+        file(pointers);
+        Ok(is_sound && (stands || self.holds(server, &filed_as(own, bytes))))
     }
 
-    /// Sends what the server lacks of these, reads back what it has then, and sends what was wrong once more. Whether it has all of them as
-    /// they are to be; what nobody has is no fault of the server's.
-    fn send_sound(&self, server: &Arc<Server>, names: Vec<Name>, load: &dyn Fn(&Name) -> Option<Arc<[u8]>>) -> Result<bool, NotTaken> {
-        self.send_missing(server, names.clone(), load)?;
-        let there: Vec<Name> = {
-            let present = self.present();
-            names
-                .into_iter()
-                .filter(|name| present.contains(name) || self.is_wrong(name))
-                .collect()
+    /// The volumes of an earlier bundle that are kept: they are there, and mostly hold what is offered.
+    fn earlier(&self, server: &Arc<Server>, offer: &BundleOffer<'_>) -> Result<Earlier, NotTaken> {
+        let near: Vec<Digest> = offer.names.iter().take(1).chain(offer.near).copied().collect();
+        let Some((at, mut addresses)) = self.find_addresses(server, &near) else {
+            return Ok(Earlier::default());
         };
-        if self.read_back(server, there.iter().copied()) {
-            return Ok(true);
-        }
-        let wrong = there.iter().copied().filter(|name| self.is_wrong(name)).collect();
-        self.send_missing(server, wrong, load)?;
-        Ok(there.iter().all(|name| name.len == 0 || self.is_sound(name)))
+        let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
+        let missing = server.clone().missing(addresses.iter().flat_map(pieces).collect());
+        let missing = self.wait(missing).unwrap_or(Err(NotTaken::Down))?;
+        addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
+        self.read_back(server, sample(&addresses, near.first()));
+        let volumes = self.volumes(server, &addresses);
+        let sound = addresses.into_iter().zip(volumes);
+        let sound = sound.filter(|(address, _)| !address.pieces().any(|piece| self.is_wrong(&piece)));
+        let mut earlier = Earlier {
+            is_own: at == 0,
+            ..Earlier::default()
+        };
+        earlier.keep(sound.filter_map(|(address, volume)| Some((address, volume?))).collect(), offer);
+        Ok(earlier)
     }
 
-    /// Leaves out names of blobs that are not there, or wrong there: nobody is to look for them.
-    fn unname_missing(&self, bundled: &mut [Bundled]) {
-        let present = self.present();
-        let is_there = |name: Name| name.len == 0 || present.contains(&name) && !self.is_wrong(&name);
-        for (result, names) in bundled {
-            for (output, name) in result.outputs.iter().zip(names) {
-                let len = output.blob.len;
-                *name = name.filter(|hash| is_there(Name { hash: *hash, len }));
+    /// Sends volumes, and adds where they are. Whether all of them are there.
+    fn send_volumes(&self, server: &Arc<Server>, fresh: &[Fresh], addresses: &mut Vec<Address>) -> Result<bool, NotTaken> {
+        let write = |at: usize, number: u32| match (&fresh[at / 2], at % 2) {
+            (fresh, 0) => volume::encode_records(&fresh.volume, number),
+            (fresh, _) => volume::encode_outputs(&fresh.blobs, number),
+        };
+        let sent = self.send_pieces(server, fresh.len() * 2, &write)?;
+        for (fresh, sent) in fresh.iter().zip(sent.as_chunks::<2>().0) {
+            if let [Some((records, _)), outputs] = sent {
+                let outputs = outputs.as_ref().filter(|_| !fresh.blobs.is_empty());
+                addresses.push(Address {
+                    function: server.terms.function.number(),
+                    records: (*records).into(),
+                    outputs: outputs.map(|(name, _)| (*name).into()),
+                    is_eager: fresh.is_eager,
+                });
             }
         }
+        Ok(sent.iter().all(Option::is_some))
     }
 
-    /// Whether a bundle is there that lists all of these results.
-    fn stands(&self, wanted: &Wanted, results: &[SharedResult]) -> bool {
-        let found = self.look(std::slice::from_ref(wanted)).and_then(|mut found| found.pop()).flatten();
-        let blob = found.and_then(|found| self.fetch(&[found.outputs.first()?.blob]).pop()?);
-        let listed = blob.and_then(|blob| bundle::decode(&blob)).unwrap_or_default();
-        let listed: HashSet<&ActionKey> = listed.iter().map(|(result, _)| &result.key).collect();
-        results.iter().all(|result| listed.contains(&result.key))
+    /// Sends so many pieces, of which `write` gives the bytes. One that the server keeps wrong is sent again under another number, and so
+    /// under another name. The name and the bytes of each that is there as it should be.
+    fn send_pieces(
+        &self,
+        server: &Arc<Server>,
+        count: usize,
+        write: &dyn Fn(usize, u32) -> Vec<u8>,
+    ) -> Result<Vec<Option<(Name, Arc<[u8]>)>>, NotTaken> {
+        let mut sent: Vec<Option<(Name, Arc<[u8]>)>> = vec![None; count];
+        let mut open: Vec<usize> = (0..count).collect();
+        for number in 0..NUMBERS {
+            let pieces: Vec<(usize, Name, Arc<[u8]>)> = open.iter().map(|at| self.piece(server, *at, write(*at, number))).collect();
+            let bytes: HashMap<Name, &Arc<[u8]>> = pieces.iter().map(|(_, name, bytes)| (*name, bytes)).collect();
+            self.send_sound(server, bytes.keys().copied().collect(), &|name| {
+                bytes.get(name).map(|bytes| (*bytes).clone())
+            })?;
+            open = pieces
+                .iter()
+                .filter(|(_, name, _)| self.is_wrong(name))
+                .map(|(at, ..)| *at)
+                .collect();
+            for (at, name, bytes) in pieces {
+                sent[at] = self.is_sound(&name).then_some((name, bytes));
+            }
+            if open.is_empty() {
+                break;
+            }
+        }
+        Ok(sent)
+    }
+
+    fn piece(&self, server: &Server, at: usize, bytes: Vec<u8>) -> (usize, Name, Arc<[u8]>) {
+        (at, server.terms.function.name(&bytes), bytes.into())
+    }
+
+    /// Sends what the server lacks of these, reads back what it has then, and sends what was wrong once more.
+    fn send_sound(&self, server: &Arc<Server>, names: Vec<Name>, load: &dyn Fn(&Name) -> Option<Arc<[u8]>>) -> Result<(), NotTaken> {
+        self.send_missing(server, names.clone(), load)?;
+        if !self.read_back(server, names.iter().copied()) {
+            let wrong = names.into_iter().filter(|name| self.is_wrong(name)).collect();
+            self.send_missing(server, wrong, load)?;
+        }
+        Ok(())
     }
 
     /// Whether what was just filed is found.
@@ -121,5 +189,65 @@ impl Inner {
             }
             Some(Err(_)) | None => false,
         }
+    }
+}
+
+impl Earlier {
+    /// Keeps the volumes of which most is offered. Many small ones are not kept, so that they are put together.
+    fn keep(&mut self, volumes: Vec<(Address, Volume)>, offer: &BundleOffer<'_>) {
+        let keys: HashSet<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
+        let outputs: HashSet<Digest> = offer.results.iter().flat_map(|bundled| bundled.outputs.iter().copied()).collect();
+        let len = |volume: &Volume| volume.results.len() + volume.outputs.len();
+        let live = |volume: &Volume| {
+            let results = volume.results.iter().filter(|result| keys.contains(&result.key)).count();
+            results + volume.outputs.iter().filter(|digest| outputs.contains(digest)).count()
+        };
+        self.keys = volumes
+            .iter()
+            .flat_map(|(_, volume)| &volume.results)
+            .map(|result| result.key)
+            .collect();
+        let mut kept: Vec<(Address, Volume)> = volumes;
+        kept.retain(|(_, volume)| live(volume) * 4 >= len(volume) * 3);
+        if kept.iter().filter(|(_, volume)| len(volume) < FEW).count() > SMALL {
+            kept.retain(|(_, volume)| len(volume) >= FEW);
+        }
+        for (address, volume) in kept {
+            self.kept.push(address);
+            self.kept_keys.extend(volume.results.iter().map(|result| result.key));
+            self.kept_outputs.extend(volume.outputs);
+        }
+    }
+
+    /// Whether the very tree's bundle lists all that is offered.
+    fn lists(&self, offer: &BundleOffer<'_>) -> bool {
+        self.is_own && offer.results.iter().all(|bundled| self.keys.contains(&bundled.result.key))
+    }
+}
+
+/// Some of the pieces, others for every name.
+fn sample(addresses: &[Address], name: Option<&Digest>) -> Vec<Name> {
+    let lot = |piece: &Name| Digest::of(&[&name.unwrap_or(&Digest([0; 32])).0[..], &piece.hash].concat());
+    let mut pieces: Vec<Name> = addresses.iter().flat_map(Address::pieces).collect();
+    pieces.sort_by_cached_key(lot);
+    let mut bytes = 0;
+    let fits = |piece: &Name| {
+        bytes += piece.len;
+        bytes <= READ_BACK
+    };
+    pieces.into_iter().take_while(fits).collect()
+}
+
+/// The result that leads from a name to a bundle.
+pub(crate) fn filed_as(name: &Digest, bytes: &[u8]) -> SharedResult {
+    let wanted = bundle::wanted(name);
+    SharedResult {
+        key: wanted.key,
+        producer: wanted.producer,
+        outputs: vec![SharedOutput {
+            name: bundle::OUTPUT.to_owned(),
+            blob: BlobRef::of(bytes),
+        }],
+        provenance: Vec::new(),
     }
 }

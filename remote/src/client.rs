@@ -11,8 +11,11 @@ use crate::server::{Refusal, Server, Surroundings};
 use crate::signature::Signer;
 use crate::terms::Terms;
 use crate::uploads::Uploads;
+use crate::volume::{self, Address};
 use engine::manifest::remote::RemoteDef;
-use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted, genuine};
+use engine::seams::remote::{
+    BlobRef, Bundle, BundleOffer, Lie, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, Wanted, genuine,
+};
 use engine::values::digest::{ActionKey, Digest};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -45,7 +48,7 @@ pub struct Use {
 }
 
 /// Where the server is, once it has answered; or why there is none.
-type Place = tokio::sync::Mutex<Option<Result<Arc<Server>, String>>>;
+type Connection = tokio::sync::Mutex<Option<Result<Arc<Server>, String>>>;
 
 /// A remote cache behind the engine's seam. Connects when it is first asked something.
 pub struct Client {
@@ -61,7 +64,7 @@ pub(crate) struct Inner {
     pub account: Arc<Account>,
     pub around: Surroundings,
     pub line: Arc<Line>,
-    server: Arc<Place>,
+    server: Arc<Connection>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
     /// Blobs that came from it as they are named.
@@ -155,14 +158,14 @@ impl Inner {
         if !self.line.is_up() {
             return None;
         }
-        let (place, def, around) = (self.server.clone(), self.def.clone(), self.around.clone());
-        let (line, account) = (self.line.clone(), self.account.clone());
+        let (connection, def, around) = (self.server.clone(), self.def.clone(), self.around.clone());
+        let (line, account, writes) = (self.line.clone(), self.account.clone(), self.usage.write);
         let connecting = async move {
-            let mut place = place.lock().await;
-            if let Some(known) = &*place {
+            let mut connection = connection.lock().await;
+            if let Some(known) = &*connection {
                 return known.clone().ok();
             }
-            let found = match Server::connect(&def, &around, line, account.clone()).await {
+            let found = match Server::connect(&def, &around, writes, line, account.clone()).await {
                 Ok(server) => Ok(Arc::new(server)),
                 Err(Refusal::Down) => return None,
                 Err(Refusal::No(why)) => Err(why),
@@ -183,7 +186,7 @@ impl Inner {
                     }
                 }
             }
-            *place = Some(found.clone());
+            *connection = Some(found.clone());
             found.ok()
         };
         self.wait(connecting).flatten()
@@ -249,6 +252,59 @@ impl Inner {
         Some(found.into_iter().map(|found| found.ok().flatten()).collect())
     }
 
+    /// The first of these names under which a bundle is filed that can be read, and where its volumes are.
+    pub(crate) fn find_addresses(&self, server: &Arc<Server>, names: &[Digest]) -> Option<(usize, Vec<Address>)> {
+        let wanted: Vec<Wanted> = names.iter().map(bundle::wanted).collect();
+        let found = self.look(&wanted)?;
+        let mut there = found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref()?)));
+        there.find_map(|(at, found)| {
+            let blob = match &found.outputs[..] {
+                [output] => self.fetch(&[output.blob]).pop().flatten(),
+                _ => None,
+            };
+            let addresses = blob.as_ref().and_then(|blob| bundle::decode(blob));
+            if addresses.is_none() {
+                self.account.refused(&found.key);
+                blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
+            }
+            let mut addresses = addresses?;
+            addresses.retain(|address| address.function == server.terms.function.number());
+            Some((at, addresses))
+        })
+    }
+
+    /// What volumes hold, in their order.
+    pub(crate) fn volumes(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Volume>> {
+        let found = self.pieces(server, addresses.iter().map(|address| address.records.name()));
+        let volume = |address: &Address| {
+            let piece = address.records.name();
+            self.decoded(&piece, volume::decode_records(found.get(&piece)?))
+        };
+        addresses.iter().map(volume).collect()
+    }
+
+    /// Those of the pieces that come as they are named.
+    fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = Name>) -> HashMap<Name, Vec<u8>> {
+        let mut found = self.wait(server.clone().read(names.collect())).unwrap_or_default();
+        found.retain(|name, bytes| {
+            let is_sound = server.terms.function.name(bytes) == *name;
+            match is_sound {
+                true => self.is_sound_now(*name),
+                false => self.account.lied_about(Lie::WrongBytes, Doubt::Blob(*name)),
+            }
+            is_sound
+        });
+        found
+    }
+
+    /// What was read of a piece; it is told when nothing can be.
+    fn decoded<T>(&self, piece: &Name, read: Option<T>) -> Option<T> {
+        if read.is_none() {
+            self.account.lied_about(Lie::Undecodable, Doubt::Blob(*piece));
+        }
+        read
+    }
+
     pub(crate) fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
         let Some(server) = self.server() else {
             return vec![None; wanted.len()];
@@ -304,6 +360,10 @@ impl RemoteCache for Client {
         self.inner.account.round_trip()
     }
 
+    fn speed(&self) -> Option<u64> {
+        self.inner.account.speed()
+    }
+
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
         self.inner.find(wanted)
     }
@@ -326,28 +386,44 @@ impl RemoteCache for Client {
         name.is_some_and(|name| self.inner.is_wrong(&name))
     }
 
-    fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>> {
-        let wanted = bundle::wanted(name);
-        let found = self.inner.find(std::slice::from_ref(&wanted)).pop()??;
-        let blob = match &found.outputs[..] {
-            [output] => self.inner.fetch(&[output.blob]).pop().flatten(),
-            _ => None,
-        };
-        let results = blob.as_ref().map(|blob| bundle::decode(blob));
-        let Some(Some(results)) = results else {
-            self.inner.account.refused(&wanted.key);
-            if results.is_some() {
-                self.inner.account.lied(Lie::Undecodable);
-            }
-            return None;
-        };
-        for (digest, name) in results.iter().flat_map(bundle::names) {
-            match name {
-                Some(name) => self.inner.names.learn(digest, &name),
-                None => self.inner.names.lack(digest),
-            }
+    fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
+        let found = self.inner.server().and_then(|server| self.inner.find_addresses(&server, names));
+        let asked = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
+        if let Some(name) = asked {
+            self.inner.account.asked(&ActionKey(*name), found.is_some());
         }
-        Some(results.into_iter().map(|(result, _)| result).collect())
+        let (at, addresses) = found?;
+        Some(Bundle {
+            at,
+            volumes: addresses.iter().map(Address::volume).collect(),
+        })
+    }
+
+    fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>> {
+        let Some(server) = self.inner.server() else {
+            return vec![None; addresses.len()];
+        };
+        let known: Vec<Option<Address>> = addresses.iter().map(|address| server.address(address)).collect();
+        let read = self.inner.volumes(&server, &known.iter().flatten().copied().collect::<Vec<_>>());
+        let mut read = read.into_iter();
+        known.iter().map(|address| address.and_then(|_| read.next()?)).collect()
+    }
+
+    fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>> {
+        let Some(server) = self.inner.server() else {
+            return vec![Vec::new(); addresses.len()];
+        };
+        let pieces: Vec<Option<Name>> = addresses
+            .iter()
+            .map(|address| Some(server.address(address)?.outputs?.name()))
+            .collect();
+        let found = self.inner.pieces(&server, pieces.iter().flatten().copied());
+        let outputs = |piece: &Option<Name>| {
+            let piece = piece.as_ref()?;
+            self.inner.decoded(piece, volume::decode_outputs(found.get(piece)?))
+        };
+        self.inner.account.count(|summary| summary.volumes += found.len() as u64);
+        pieces.iter().map(|piece| outputs(piece).unwrap_or_default()).collect()
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
@@ -376,8 +452,12 @@ impl RemoteCache for Client {
         filed.and_then(Result::err).into_iter().for_each(|trouble| inner.not_taken(trouble));
     }
 
-    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
-        self.inner.offer_bundle(name, results, load)
+    fn leave_volume(&self) {
+        self.inner.account.count(|summary| summary.volumes_left += 1);
+    }
+
+    fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
+        self.inner.offer_bundle(offer)
     }
 
     fn finish(&self, wait: Option<Duration>) -> RemoteSummary {

@@ -9,15 +9,18 @@ mod action;
 mod along;
 mod blobs;
 mod breaker;
+mod bucket;
 mod bundle;
 mod bundling;
 mod client;
 mod credentials;
 mod farm;
+mod folder;
 mod healing;
 mod line;
 mod moments;
 mod names;
+mod objects;
 mod record;
 mod results;
 mod server;
@@ -28,6 +31,8 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod uploads;
+mod volume;
+mod volumes_made;
 
 pub use client::{Client, Ping, Use};
 pub use credentials::Variables;

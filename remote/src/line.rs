@@ -109,6 +109,7 @@ impl Line {
                 return Err(Unanswered::Down);
             }
             let began = self.moments.now();
+            self.account.count(|summary| summary.requests += 1);
             let answer = match tokio::time::timeout(self.deadline(kind), attempt()).await {
                 Ok(answer) => answer,
                 Err(_) => Err(Status::deadline_exceeded("there was no answer in time")),
@@ -116,8 +117,10 @@ impl Line {
             match answer {
                 Ok(answer) => {
                     self.breaker().answered();
-                    if kind == Kind::Lookup {
-                        self.account.timed(self.moments.now().saturating_sub(began));
+                    let took = self.moments.now().saturating_sub(began);
+                    match kind {
+                        Kind::Lookup => self.account.timed(took),
+                        Kind::Blobs(bytes) => self.account.moved(bytes, took),
                     }
                     return Ok(answer);
                 }

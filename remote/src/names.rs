@@ -79,18 +79,16 @@ impl Name {
 /// The server's names of blobs that we know by blake3.
 #[derive(Default)]
 pub(crate) struct Names {
-    /// Nothing for a blob that is said not to be there.
-    known: Mutex<HashMap<Digest, Option<[u8; 32]>>>,
+    known: Mutex<HashMap<Digest, [u8; 32]>>,
 }
 
 impl Names {
-    /// The server's name of a blob; `None` when only its bytes could tell, or when it is said not to be there.
+    /// The server's name of a blob; `None` when only its bytes could tell.
     pub(crate) fn get(&self, function: Function, blob: &BlobRef) -> Option<Name> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&blob.digest).copied();
         let hash = match (function, known) {
-            (_, Some(None)) => None,
             (Function::Blake3, _) => Some(blob.digest.0),
-            (Function::Sha256, known) => known.flatten(),
+            (Function::Sha256, known) => known,
         };
         hash.map(|hash| Name { hash, len: blob.len })
     }
@@ -102,19 +100,7 @@ impl Names {
 
     /// Remembers a name. Somebody may lie about it: then the bytes that come under it are found to be wrong.
     pub(crate) fn learn(&self, digest: Digest, name: &Name) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(digest, Some(name.hash));
-    }
-
-    /// Remembers that a blob is not there, unless it is known by name.
-    pub(crate) fn lack(&self, digest: Digest) {
-        self.known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .entry(digest)
-            .or_insert(None);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, name.hash);
     }
 }
 
@@ -150,8 +136,6 @@ mod tests {
         let blob = BlobRef::of(b"abc");
         assert_eq!(names.get(Function::Blake3, &blob), Some(Function::Blake3.name(b"abc")));
         assert_eq!(names.get(Function::Sha256, &blob), None);
-        names.lack(blob.digest);
-        assert_eq!(names.get(Function::Blake3, &blob), None, "it is said not to be there");
         names.learn(blob.digest, &Function::Sha256.name(b"abc"));
         assert_eq!(names.get(Function::Sha256, &blob), Some(Function::Sha256.name(b"abc")));
     }

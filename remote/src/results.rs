@@ -88,6 +88,9 @@ impl Server {
 
     async fn look_up(&self, name: Name) -> Result<Option<ActionResult>, Unlooked> {
         let attempt = || async {
+            if let Some(found) = self.in_objects(move |objects| objects.result(&name)) {
+                return found.await;
+            }
             let question = GetActionResultRequest {
                 instance_name: self.instance.clone(),
                 action_digest: Some(name.named()),
@@ -95,10 +98,11 @@ impl Server {
                 digest_function: self.terms.function.number(),
                 ..GetActionResultRequest::default()
             };
-            self.cache().get_action_result(self.request(question)).await
+            let answer = self.cache().get_action_result(self.request(question)).await?;
+            Ok(answer.into_inner())
         };
         match self.line.ask("looking up a result", Kind::Lookup, attempt).await {
-            Ok(found) => Ok(Some(found.into_inner())),
+            Ok(found) => Ok(Some(found)),
             Err(Unanswered::Down) => Err(Unlooked),
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
             Err(Unanswered::Said(status)) => {
@@ -204,6 +208,10 @@ impl Server {
             ..ActionResult::default()
         };
         let attempt = || async {
+            let (filed, temporary) = (result.clone(), self.fresh_name());
+            if let Some(filed) = self.in_objects(move |objects| objects.file(&action, &filed, &temporary)) {
+                return filed.await;
+            }
             let question = UpdateActionResultRequest {
                 instance_name: self.instance.clone(),
                 action_digest: Some(action.named()),
@@ -211,9 +219,10 @@ impl Server {
                 digest_function: self.terms.function.number(),
                 ..UpdateActionResultRequest::default()
             };
-            self.cache().update_action_result(self.request(question)).await
+            let answer = self.cache().update_action_result(self.request(question)).await;
+            answer.map(drop)
         };
         let answer = self.line.ask("filing a result", Kind::Blobs(0), attempt).await;
-        answer.map(drop).map_err(|unanswered| self.not_taken(&unanswered))
+        answer.map_err(|unanswered| self.not_taken(&unanswered))
     }
 }

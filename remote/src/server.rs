@@ -2,14 +2,19 @@
 
 use crate::account::Account;
 use crate::along::Waiting;
+use crate::bucket::Bucket;
 use crate::credentials::{Credentials, Variables, address, tls};
+use crate::folder::Folder;
 use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
+use crate::objects::{ObjectCache, Objects};
 use crate::signature::{self, Signer};
 use crate::terms::Terms;
+use crate::volume::Address;
 use bazel_remote_apis::build::bazel::remote::execution::v2::capabilities_client::CapabilitiesClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{GetCapabilitiesRequest, RequestMetadata, ToolDetails};
 use engine::manifest::remote::RemoteDef;
 use prost::Message;
+use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tonic::metadata::MetadataValue;
@@ -41,9 +46,12 @@ pub(crate) enum Refusal {
     No(String),
 }
 
-/// A server and how to ask it.
+/// A server, or a folder or bucket in its place, and how to ask it.
 pub(crate) struct Server {
+    /// Never connected where there are objects.
     pub channel: Channel,
+    /// The folder or bucket that is the cache, if it is one.
+    pub objects: Option<ObjectCache>,
     pub instance: String,
     pub terms: Terms,
     pub line: Arc<Line>,
@@ -59,8 +67,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Connects and agrees on terms.
-    pub(crate) async fn connect(def: &RemoteDef, around: &Surroundings, line: Arc<Line>, account: Arc<Account>) -> Result<Self, Refusal> {
+    /// Connects and agrees on terms, as one who `writes` or does not.
+    pub(crate) async fn connect(
+        def: &RemoteDef,
+        around: &Surroundings,
+        writes: bool,
+        line: Arc<Line>,
+        account: Arc<Account>,
+    ) -> Result<Self, Refusal> {
         let credentials = Credentials::read(def, &around.folder, &around.variables)
             .await
             .map_err(Refusal::No)?;
@@ -79,6 +93,7 @@ impl Server {
         trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
+            objects: None,
             instance: def.instance.clone(),
             terms: Terms::default(),
             line,
@@ -89,8 +104,25 @@ impl Server {
             credentials,
             metadata: metadata.encode_to_vec(),
         };
-        server.terms = server.agree().await?;
+        if is_serverless(&def.endpoint) {
+            let (def, around) = (def.clone(), around.clone());
+            let open = move || open_objects(&def, &around, writes);
+            let opened = server.line.ask("opening the cache", Kind::Lookup, || blocking(open.clone())).await;
+            server.objects = Some(opened.map_err(|_| Refusal::Down)?.map_err(Refusal::No)?);
+            server.terms = Terms::of_objects();
+        } else {
+            server.terms = server.agree().await?;
+        }
         Ok(server)
+    }
+
+    /// Asks the folder or bucket, if the cache is one.
+    pub(crate) fn in_objects<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&ObjectCache) -> Result<T, Status> + Send + 'static,
+    ) -> Option<impl Future<Output = Result<T, Status>> + Send + 'static> {
+        let objects = self.objects.clone()?;
+        Some(blocking(move || ask(&objects)))
     }
 
     async fn agree(&self) -> Result<Terms, Refusal> {
@@ -127,10 +159,21 @@ impl Server {
         self.credentials.clean(&sentence(status))
     }
 
+    /// Where a volume is, if it was told by a server that names pieces as this one does.
+    pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
+        Address::read(address).filter(|address| address.function == self.terms.function.number())
+    }
+
     /// A name for something that is sent, used once.
     pub(crate) fn fresh_name(&self) -> String {
         uuid(self.line.random(), self.line.random())
     }
+}
+
+/// Runs what may wait for a disk, or for a network behind one.
+async fn blocking<T: Send + 'static>(ask: impl FnOnce() -> Result<T, Status> + Send + 'static) -> Result<T, Status> {
+    let asked = tokio::task::spawn_blocking(ask).await;
+    asked.unwrap_or_else(|_| Err(Status::unknown("it could not be read")))
 }
 
 /// Whether a server says that one may not do this at all.
@@ -141,8 +184,25 @@ pub(crate) fn is_refusal(status: &Status) -> bool {
     )
 }
 
+/// Whether an endpoint names a folder or a bucket.
+fn is_serverless(endpoint: &str) -> bool {
+    endpoint.starts_with("dir:") || endpoint.starts_with("s3://")
+}
+
+/// The folder or bucket of an endpoint, or why it cannot be used.
+fn open_objects(def: &RemoteDef, around: &Surroundings, writes: bool) -> Result<Result<ObjectCache, String>, Status> {
+    let opened: Result<Arc<dyn Objects>, String> = match def.endpoint.strip_prefix("dir:") {
+        Some(path) => Folder::open(&around.folder.join(path), writes).map(|folder| Arc::new(folder) as _),
+        None => Bucket::open(&def.endpoint, &around.variables, &around.deadlines)?.map(|bucket| Arc::new(bucket) as _),
+    };
+    Ok(opened.and_then(|objects| ObjectCache::of_instance(objects, &def.instance)))
+}
+
 fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> {
     let wrong = |_| "its address cannot be used".to_owned();
+    if is_serverless(&def.endpoint) {
+        return Ok(Endpoint::from_static("http://[::1]"));
+    }
     let address = match def.endpoint.strip_prefix("unix:") {
         Some(path) => format!("unix:{}", around.folder.join(path.strip_prefix("//").unwrap_or(path)).display()),
         None => address(&def.endpoint),

@@ -8,7 +8,6 @@ use crate::names::Name;
 use crate::record;
 use crate::server::Server;
 use engine::seams::remote::{SharedResult, WINDOW};
-use engine::values::digest::Digest;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
@@ -162,20 +161,5 @@ impl Inner {
             self.tell_broken(server, wrong);
         }
         Ok(())
-    }
-
-    /// The server's name of an output that is to be sent; reads it when only its bytes can tell.
-    pub(crate) fn name_of(
-        &self,
-        server: &Server,
-        blob: &engine::seams::remote::BlobRef,
-        load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync),
-    ) -> Option<Name> {
-        let function = server.terms.function;
-        self.names.get(function, blob).or_else(|| {
-            let name = function.name(&load(&blob.digest)?);
-            self.names.learn(blob.digest, &name);
-            Some(name)
-        })
     }
 }

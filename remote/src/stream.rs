@@ -43,6 +43,10 @@ impl Server {
         }
         let sent: Arc<[u8]> = if self.terms.zstd { compress(blob).into() } else { blob.clone() };
         let attempt = || async {
+            let (name_of, blob, temporary) = (*name, sent.clone(), self.fresh_name());
+            if let Some(written) = self.in_objects(move |objects| objects.write(&name_of, &blob, &temporary)) {
+                return written.await;
+            }
             let path = self.path(&format!("uploads/{}/", self.fresh_name()), name);
             let answer = self.stream().write(self.request(pieces(path, sent.clone()))).await?;
             // A server that has it already may say so at once, with its whole length or none.
@@ -72,6 +76,10 @@ impl Server {
         // What does not shrink grows a little.
         let most = name.len + name.len / 128 + 1024;
         let attempt = || async {
+            let name_of = *name;
+            if let Some(bytes) = self.in_objects(move |objects| objects.read(&name_of)) {
+                return bytes.await;
+            }
             let question = ReadRequest {
                 resource_name: self.path("", name),
                 ..ReadRequest::default()

@@ -54,6 +54,14 @@ impl Default for Terms {
 }
 
 impl Terms {
+    /// Those of a folder or a bucket.
+    pub(crate) fn of_objects() -> Self {
+        Self {
+            function: Function::Blake3,
+            ..Self::default()
+        }
+    }
+
     /// What is used of what a server can do.
     ///
     /// # Errors

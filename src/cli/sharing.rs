@@ -11,8 +11,11 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct WarmArgs {
     /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.
-    #[arg(required = true, value_name = "PATTERN", value_parser = unguarded)]
+    #[arg(required_unless_present = "paid", value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
+    /// Offer all results of the store that were paid for, whatever tree they are of; without a pattern nothing is built.
+    #[arg(long)]
+    pub paid: bool,
     /// Worker threads.
     #[arg(short, long, value_name = "N", default_value_t = default_jobs(), value_parser = clap::value_parser!(u16).range(1..=512))]
     pub jobs: u16,

@@ -109,6 +109,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         let mut document = summary::json(&report, targets, start.elapsed());
         if let Some(used) = &used {
             document["remote"] = serde_json::json!(used.summary);
+            document["brought"] = serde_json::json!(report.brought);
         }
         show::written(writeln!(context.stdout(), "{document}"))?;
     } else if report.refused.is_empty() {

@@ -6,15 +6,19 @@ use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, summary};
 use crate::sharing;
+use engine::build::contending::PaidOffers;
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
 use engine::values::codes::ErrorCode;
+use engine::seams::remote::BundleOffer;
+use engine::store::records::Class;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::io::Write;
 use std::time::{Duration, Instant};
+use workbench::workspace::Workspace;
 
 /// Runs it.
 pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
@@ -34,6 +38,13 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     };
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
+    let paid = match args.paid {
+        true => Some(offer_paid(&workspace, &session)?),
+        false => None,
+    };
+    if args.patterns.is_empty() {
+        return only_paid(context, &workspace, paid.unwrap_or_default());
+    }
     let report = build::build(context, &mut session, &request)?;
     if !report.cancelled {
         build::follow_names(context, &workspace, &mut session, &request)?;
@@ -48,11 +59,17 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     }
     let mut filed = None;
     if build::code(&report) != Code::NotReproducible && report.refused.is_empty() && !report.cancelled {
-        let store = &*workspace.engine.store;
+        let store = &*session.engine.store;
         let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
         let results = everything(&session.graph, &roots, store)?;
-        let load = |digest: &Digest| store.blob(digest).ok().flatten();
-        filed = Some((results.len(), cache.offer_bundle(&session.tree(), &results, &load)));
+        let names: Vec<Digest> = std::iter::once(session.tree()).chain(session.own_pointers()).collect();
+        let is_whole = cache.offer_bundle(&BundleOffer {
+            names: &names,
+            near: &session.near(),
+            results: &results,
+            load: &|digest| store.blob(digest).ok().flatten(),
+        });
+        filed = Some((results.len(), is_whole));
     }
     let Some(used) = sharing::finish(&workspace, report.cancelled.then_some(Duration::ZERO))? else {
         return Err(remote_cache::none());
@@ -63,12 +80,14 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         let mut document = summary::json(&report, targets, start.elapsed());
         document["remote"] = serde_json::json!(used.summary);
         document["bundle"] = serde_json::json!(filed.map(|(results, whole)| serde_json::json!({"results": results, "stored": whole})));
+        document["paid"] = serde_json::json!(paid);
         document["verified"] = serde_json::json!(looked_at);
         document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
         context.let_go();
         show::written(writeln!(context.stdout(), "{document}"))?;
     } else {
         build::told(context, &report, start)?;
+        paid.iter().for_each(|paid| tell_paid(context, paid));
         if let Some((results, true)) = filed {
             context.tell(&format!("  filed    {} results for others", count(results as u64)));
         }
@@ -85,6 +104,52 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         )),
         code => Ok(code),
     }
+}
+
+/// Offers what was paid for, of whatever tree.
+fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Failed> {
+    let mut results = Vec::new();
+    if let Some(disk) = &workspace.disk {
+        disk.each_action(|key, record| {
+            if record.class == Class::Paid {
+                results.push((*key, record.clone()));
+            }
+        })?;
+    }
+    let sharing = session.engine.sharing.as_ref();
+    let offers = sharing.map(|sharing| sharing.offer_paid(&results, &*workspace.engine.store));
+    Ok(offers.transpose()?.unwrap_or_default())
+}
+
+/// Ends a command that builds nothing.
+fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outcome {
+    let Some(used) = sharing::finish(workspace, None)? else {
+        return Err(remote_cache::none());
+    };
+    context.say(&used.diagnostics());
+    if context.json() {
+        let document = serde_json::json!({ "paid": paid, "remote": used.summary });
+        context.let_go();
+        show::written(writeln!(context.stdout(), "{document}"))?;
+    } else {
+        tell_paid(context, &paid);
+    }
+    match used.summary.not_stored == 0 && used.summary.trouble.is_none() && used.summary.writes_off.is_none() {
+        true => Ok(Code::Ok),
+        false => Err(remote_cache::unavailable("it did not take everything that was offered")),
+    }
+}
+
+fn tell_paid(context: &Context, paid: &PaidOffers) {
+    let left_out = match paid.left_out {
+        0 => String::new(),
+        left_out => format!(", {} left out (not in the store, or a person's)", count(left_out as u64)),
+    };
+    context.tell(&format!(
+        "  paid     {} offered, {} there before{left_out}",
+        count(paid.offered as u64),
+        count(paid.known as u64)
+    ));
 }
 
 /// Makes a share of what was built again, and compares.

@@ -47,6 +47,7 @@ mod temporary;
 mod tour;
 mod trust;
 mod unheard;
+mod warmed;
 mod watch;
 mod what_if;
 mod why;

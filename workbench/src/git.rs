@@ -1,7 +1,7 @@
 //! What git knows of the workspace's checkout: the commit, whether files differ from it, and what a file was in a commit. Annotations only:
 //! no key and no output depends on any of it.
 //!
-//! A build starts no program for this. The commit is read from `HEAD` and the refs. Whether files differ is read from git's index: a tracked
+//! A build starts no program for this; [`crate::nearby`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's index: a tracked
 //! file below the workspace counts as changed when its size or time is not what the index noted, when it is gone, or when something is
 //! staged. So a file that was only touched counts until git looks again (`git status`), and files that git does not track never count. Stores
 //! of refs other than files are not read: then nothing is known. Only what looks like a commit's name is taken from these files.
@@ -127,7 +127,7 @@ fn packed(checkout: &Checkout, reference: &str) -> Option<String> {
 }
 
 /// Whether this is a commit's name in full: SHA-1 or SHA-256.
-fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 

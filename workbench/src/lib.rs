@@ -30,6 +30,7 @@ pub mod library;
 pub mod live;
 pub mod location;
 mod naming;
+pub mod nearby;
 pub mod overlay;
 pub mod packs;
 pub mod paid;

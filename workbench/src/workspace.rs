@@ -431,10 +431,9 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong with the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
-        let sharing = self.sharing()?;
-        Ok(Engine {
-            sharing,
-            ..self.engine.clone()
+        Ok(match self.sharing()? {
+            Some(sharing) => sharing.of(&self.engine),
+            None => self.engine.clone(),
         })
     }
 

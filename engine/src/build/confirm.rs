@@ -1,6 +1,7 @@
 //! Confirming: before a build, the remote cache is asked about answers of which another machine may have filed another at the same moment.
 //! What it holds takes the place of what this checkout has; what it lacks is offered once more.
 
+use super::contending::{Answer, wanted};
 use super::engine::EngineError;
 use super::session::Session;
 use super::sharing::{Found, Sharing, is_same};
@@ -11,11 +12,6 @@ use crate::store::unconfirmed::{self, Unconfirmed, confirmed};
 use crate::store::{Commit, RowChange, Store, StoreError, shared, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// Answers that are offered at once.
-const AT_ONCE: usize = 16;
 
 /// An answer that is asked about, as this store has it.
 struct Asked {
@@ -153,7 +149,7 @@ impl Session {
 impl Sharing {
     /// What the cache holds of each; what it lacks is offered, if it takes anything.
     fn ask_about(&self, asked: &[Asked], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
-        let wanted: Vec<Wanted> = asked.iter().map(Asked::wanted).collect();
+        let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&asked.key, &asked.own)).collect();
         store.let_go();
         let found = self.cache.look(&wanted);
         let mut said: Vec<Says> = asked
@@ -163,33 +159,13 @@ impl Sharing {
             .collect();
         let mut lacking = Vec::new();
         for (at, asked) in asked.iter().enumerate().filter(|(at, _)| matches!(said[*at], Says::Nothing)) {
-            let parts: Option<Vec<_>> = asked
-                .own
-                .parts
-                .iter()
-                .map(|digest| store.blob(digest).transpose().map(|part| part.map(|part| (*digest, part))))
-                .collect::<Option<Result<_, _>>>()
-                .transpose()?;
             // What this store lost itself cannot be offered.
-            if let (Some(blob), Some(parts)) = (store.blob(&asked.own.output)?, parts) {
-                lacking.push((at, asked, blob, parts));
-            }
+            lacking.extend(Answer::of(&asked.key, &asked.own, store)?.map(|answer| (at, answer)));
         }
         store.let_go();
-        let (next, theirs) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-        std::thread::scope(|scope| {
-            for _ in 0..AT_ONCE.min(lacking.len()) {
-                scope.spawn(|| {
-                    while let Some((at, asked, blob, parts)) = lacking.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if let Some(found) = self.contend(&asked.key, &asked.own, blob, parts) {
-                            theirs.lock().unwrap_or_else(PoisonError::into_inner).push((*at, found));
-                        }
-                    }
-                });
-            }
-        });
-        for (at, found) in theirs.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            said[at] = Says::Other(Box::new(found));
+        let (at, answers): (Vec<usize>, Vec<Answer<'_>>) = lacking.into_iter().unzip();
+        for (at, found) in at.into_iter().zip(self.contend_all(&answers)) {
+            said[at] = found.map_or(Says::Nothing, |found| Says::Other(Box::new(found)));
         }
         Ok(said)
     }
@@ -199,17 +175,8 @@ impl Sharing {
             None => Says::Nothing,
             Some(found) if is_same(&asked.own, found) => Says::Same,
             Some(found) => self
-                .whole(&asked.wanted(), found)
+                .whole(&wanted(&asked.key, &asked.own), found)
                 .map_or(Says::Nothing, |found| Says::Other(Box::new(found))),
-        }
-    }
-}
-
-impl Asked {
-    fn wanted(&self) -> Wanted {
-        Wanted {
-            key: self.key,
-            producer: self.own.producer.clone(),
         }
     }
 }

@@ -125,6 +125,7 @@ impl Session {
             leaves: &leaves,
             store: self.engine.store.clone(),
             shared,
+            predecessors: &self.predecessors,
             observer: &Silent,
             options: Options {
                 jobs: 1,

@@ -1,6 +1,7 @@
 //! A build: patterns in, settled targets, files and a report out, and one transaction that remembers it.
 
 use super::blobs::Blobs;
+use super::bringing::Brought;
 use super::engine::EngineError;
 use super::jobs::Shared;
 use super::layout::{KnownFiles, Laid};
@@ -8,17 +9,17 @@ use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
-use super::sharing::{Brought, Sharing, tree_of};
+use super::sharing::{Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::values::codes::ErrorCode;
-
 use crate::manifest::compiled;
+use crate::seams::nearby::Nearby;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::records::HistoryRecord;
-use crate::store::{Commit, Part, RowChange};
+use crate::store::{Commit, Part, RowChange, shared};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer, Phase};
@@ -92,7 +93,11 @@ impl Session {
             self.forget_graph()?;
         }
         self.tell(observer);
+        let bringing = Instant::now();
         let brought = self.bring(request)?;
+        if brought != Brought::default() {
+            observer.phase(&Phase::since("bring", bringing));
+        }
         let adopted = match Self::makes(request) {
             true => self.confirm(self.engine.sharing.clone().as_ref())?,
             false => 0,
@@ -119,13 +124,32 @@ impl Session {
         !request.options.dry_run && !request.options.price
     }
 
-    /// Files what others made of the same sources, when so much moved that one question for all of it pays.
-    fn bring(&self, request: &Request) -> Result<Brought, EngineError> {
+    /// Files what others made of the same sources, or of sources near to them, when so much moved that one question for all of it pays.
+    fn bring(&mut self, request: &Request) -> Result<Brought, EngineError> {
         let sharing = self.sharing(request);
         let Some(sharing) = sharing.filter(|_| Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined)) else {
             return Ok(Brought::default());
         };
-        Ok(sharing.bring(&self.tree(), &*self.engine.store, self.engine.view)?)
+        let (brought, predecessors) = sharing.bring(&self.tree(), || self.near(), &self.engine)?;
+        self.predecessors = predecessors;
+        Ok(brought)
+    }
+
+    /// Where bundles of trees near to the present one may be filed, the nearest first.
+    pub fn near(&self) -> Vec<Digest> {
+        self.pointers(|nearby| nearby.near())
+    }
+
+    /// What a bundle of the present tree is filed under beside the tree's name.
+    pub fn own_pointers(&self) -> Vec<Digest> {
+        self.pointers(|nearby| nearby.own())
+    }
+
+    fn pointers(&self, of: impl FnOnce(&dyn Nearby) -> Vec<String>) -> Vec<Digest> {
+        let nearby = self.engine.sharing.as_ref().and_then(|sharing| sharing.nearby.clone());
+        let name = &self.rules.manifest().name;
+        let texts = nearby.map(|nearby| of(&*nearby)).unwrap_or_default();
+        texts.iter().map(|text| shared::pointer(name, text)).collect()
     }
 
     /// What everything made of the present sources is filed under in a remote cache.
@@ -167,6 +191,7 @@ impl Session {
             redefined: self.redefined,
             observer: &listing,
             options,
+            predecessors: &self.predecessors,
         };
         let marked = request.options.dry_run.then(|| marked(setup.graph));
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());

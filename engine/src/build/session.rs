@@ -1,5 +1,6 @@
 //! A session: the state of a view loaded and brought up to date with the sources, ready to build or to be asked.
 
+use super::bringing::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
 use super::left_out::{LeftOut, left_out};
 use super::run::{Leaves, file_label};
@@ -45,6 +46,8 @@ pub struct Session {
     pub origins: Vec<NodeId>,
     definition: Digest,
     pub(super) redefined: bool,
+    /// What a bundle has of folds.
+    pub(super) predecessors: Predecessors,
     /// Labels of targets that a person wants made again.
     pub(super) invalidated: BTreeSet<String>,
     /// Whether the graph in memory holds what a stopped build settled and did not commit.
@@ -82,6 +85,7 @@ impl Session {
             origins: Vec::new(),
             definition: definition.digest,
             redefined,
+            predecessors: Predecessors::default(),
             invalidated: super::invalidated::labels(&engine)?,
             is_unsaved: false,
             unfiled: None,

@@ -5,26 +5,26 @@ use super::engine::Engine;
 use crate::graph::{Graph, NodeId};
 use crate::manifest::model::Manifest;
 use crate::manifest::read::keyed;
+use crate::manifest::remote::Prefer;
 use crate::planning::rules::RuleIndex;
 use crate::seams::farm::Farm;
+use crate::seams::nearby::Nearby;
 use crate::seams::producer::Pool;
-use crate::seams::remote::{BlobRef, RemoteCache, SharedResult, Wanted, genuine};
+use crate::seams::remote::{BlobRef, Bundled, RemoteCache, SharedResult, Wanted, genuine};
 use crate::seams::world::Refresh;
-use crate::store::records::{ActionRecord, NewResult};
-use crate::store::{Commit, Store, StoreError, ViewId, shared};
+use crate::store::fetching::Fetching;
+use crate::store::records::{ActionRecord, Class};
+use crate::store::{Store, StoreError, shared};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces::{self, PieceError};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of outputs that are fetched and filed together.
-const TOGETHER: u64 = 32 << 20;
-/// Results that are filed together.
-const RESULTS: usize = 2_000;
 /// What is made in less time is made sooner than others are bothered with it, however near the cache is.
 const SOON: Duration = Duration::from_millis(5);
+/// What takes longer to make comes along with its bundle.
+const DEAR: Duration = Duration::from_millis(250);
 /// Of fewer files that moved, what is made of them is sooner made than asked for.
 const MANY_FILES: usize = 10;
 
@@ -35,6 +35,10 @@ pub struct Sharing {
     pub cache: Arc<dyn RemoteCache>,
     /// The farm that computes for this machine, if there is one.
     pub farm: Option<Arc<dyn Farm>>,
+    /// What tells which trees are near to the present one, if anything does.
+    pub nearby: Option<Arc<dyn Nearby>>,
+    /// Whether outputs that are read are fetched or made.
+    pub prefer: Prefer,
 }
 
 /// A result with its blobs, as another machine made it.
@@ -48,86 +52,20 @@ pub struct Found {
     pub parts: Vec<(Digest, Arc<[u8]>)>,
 }
 
-/// What a bundle brought.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Brought {
-    /// Results that this store did not have.
-    pub results: usize,
-    /// Outputs that came with them.
-    pub outputs: usize,
-}
-
 impl Sharing {
+    /// An engine that shares: outputs that its store lacks are fetched.
+    pub fn of(self, engine: &Engine) -> Engine {
+        let store = Fetching::of(engine.store.clone(), self.cache.clone(), engine.view, self.prefer);
+        Engine {
+            store: Arc::new(store),
+            sharing: Some(self),
+            ..engine.clone()
+        }
+    }
+
     /// Whether so much moved that everything made of the present sources is asked for at once.
     pub fn is_worth_a_bundle(refresh: &Refresh, graph: &Graph, redefined: bool) -> bool {
         redefined || graph.is_empty() || refresh.changes.len() >= MANY_FILES
-    }
-
-    /// Files what others made of the same sources by the same rules. Outputs come along where whoever builds all of it reads them.
-    ///
-    /// # Errors
-    /// When the store breaks; the cache cannot.
-    pub fn bring(&self, tree: &Digest, store: &dyn Store, view: ViewId) -> Result<Brought, StoreError> {
-        let mut brought = Brought::default();
-        if !self.cache.reads() {
-            return Ok(brought);
-        }
-        let Some(found) = self.cache.find_bundle(tree) else {
-            return Ok(brought);
-        };
-        let mut fresh: Vec<Fresh> = Vec::new();
-        for result in &found {
-            if let Some((record, wanted)) = shared::record(result)
-                && store.action(&result.key)?.is_none()
-            {
-                let blobs = result.outputs.iter().map(|output| output.blob);
-                let blobs = if wanted && !store.has_blob(&record.output)? {
-                    blobs.collect()
-                } else {
-                    Vec::new()
-                };
-                fresh.push(Fresh {
-                    key: result.key,
-                    record,
-                    blobs,
-                });
-            }
-        }
-        let mut rest = &fresh[..];
-        while !rest.is_empty() {
-            let mut bytes = 0;
-            let fits = |fresh: &&Fresh| {
-                bytes += fresh.blobs.iter().map(|blob| blob.len).sum::<u64>();
-                bytes <= TOGETHER
-            };
-            let count = rest.iter().take(RESULTS).take_while(fits).count().max(1);
-            let (now, later) = rest.split_at(count);
-            rest = later;
-            let wanted: BTreeSet<BlobRef> = now.iter().flat_map(|fresh| fresh.blobs.iter().copied()).collect();
-            let wanted: Vec<BlobRef> = wanted.into_iter().collect();
-            let came: FxHashMap<Digest, Arc<[u8]>> = wanted
-                .iter()
-                .zip(self.cache.fetch(&wanted))
-                .filter_map(|(wanted, blob)| Some((wanted.digest, genuine(wanted, blob)?)))
-                .collect();
-            brought.outputs += came.len();
-            brought.results += now.len();
-            let results: Vec<NewResult> = now.iter().map(|fresh| fresh.with_blobs(&came)).collect();
-            for (fresh, result) in now.iter().zip(&results) {
-                // Some are filed without their blob, which is no fault of the cache's.
-                if result.blob.is_none() && fresh.blobs.iter().any(|blob| self.cache.has_wrong(blob)) {
-                    self.cache.refuse(&fresh.key);
-                }
-            }
-            store.commit(
-                view,
-                Commit {
-                    results,
-                    ..Commit::default()
-                },
-            )?;
-        }
-        Ok(brought)
     }
 
     /// A result under a key with its blobs, as another machine made it.
@@ -150,7 +88,7 @@ impl Sharing {
     }
 
     fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<Found> {
-        let (record, _) = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
+        let record = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
         let blobs: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
         let came = blobs.iter().zip(self.cache.fetch(&blobs));
         let mut came = came.map(|(blob, bytes)| Some((blob.digest, genuine(blob, bytes)?)));
@@ -200,10 +138,11 @@ impl Sharing {
         }
     }
 
-    /// Offers a result that was made here, with its output and the parts of that. Some [stay here](shared::stays_here).
+    /// Offers a result that was made here, with its output and all parts of that. Some [stay here](shared::stays_here); of a table in which
+    /// only some pages are new, the others are in a bundle.
     pub fn offer(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) {
         let made_here = !record.notes.contains_key(shared::FOUND) && !shared::stays_here(record);
-        if made_here && self.cache.writes() {
+        if made_here && parts.len() == record.parts.len() && self.cache.writes() {
             self.cache.offer(shared_of(key, record, parts), blobs(blob, parts));
         }
     }
@@ -231,49 +170,18 @@ enum Held {
 
 /// Whether a result that was found has the output of a record, so that nothing need be fetched.
 pub(super) fn is_same(record: &ActionRecord, found: &SharedResult) -> bool {
-    shared::record(found).is_some_and(|(theirs, _)| theirs.output == record.output)
+    shared::record(found).is_some_and(|theirs| theirs.output == record.output)
 }
 
 /// A result as it is shared, with its output.
 fn shared_of(key: &ActionKey, record: &ActionRecord, parts: &[(Digest, Arc<[u8]>)]) -> SharedResult {
     let refs: Vec<BlobRef> = parts.iter().map(|(_, part)| BlobRef::of(part)).collect();
-    shared::of(key, record, &refs, true)
+    shared::of(key, record, &refs)
 }
 
 /// Its blobs in their order.
 fn blobs(blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Vec<Arc<[u8]>> {
     std::iter::once(blob).chain(parts.iter().map(|(_, part)| part)).cloned().collect()
-}
-
-/// A result of a bundle that this store does not have.
-struct Fresh {
-    key: ActionKey,
-    record: ActionRecord,
-    /// Its blobs, the output first; none if nobody wants them.
-    blobs: Vec<BlobRef>,
-}
-
-impl Fresh {
-    /// To be filed with its blobs, if all of them came and are what they say.
-    fn with_blobs(&self, came: &FxHashMap<Digest, Arc<[u8]>>) -> NewResult {
-        let blob = |wanted: &BlobRef| Some((wanted.digest, came.get(&wanted.digest)?.clone()));
-        let mut blobs = self
-            .blobs
-            .iter()
-            .map(blob)
-            .collect::<Option<Vec<_>>>()
-            .unwrap_or_default()
-            .into_iter();
-        let output = blobs.next().map(|(_, blob)| blob);
-        let parts: Vec<_> = blobs.collect();
-        let is_whole = output.as_ref().is_some_and(|blob| is_whole(blob, &parts));
-        NewResult {
-            key: self.key,
-            record: self.record.clone(),
-            blob: output.filter(|_| is_whole),
-            parts: if is_whole { parts } else { Vec::new() },
-        }
-    }
 }
 
 /// Whether a blob is in no pieces, or in these and no others.
@@ -326,37 +234,41 @@ pub fn sample(graph: &Graph, roots: &[NodeId], store: &dyn Store, percent: f64, 
 }
 
 /// Everything that `roots` are made of, to be filed together: every result that the store has, but those that [stay
-/// here](shared::stays_here). Outputs are wanted that decide what others are made of, and those of the roots themselves.
+/// here](shared::stays_here). What comes along with a bundle stands first; neighbours are of one producer.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<SharedResult>, StoreError> {
-    let mut nodes = made_of(graph, roots);
-    let mut wanted: FxHashSet<NodeId> = roots.iter().copied().collect();
+pub fn everything(graph: &Graph, roots: &[NodeId], store: &dyn Store) -> Result<Vec<Bundled>, StoreError> {
+    let nodes = made_of(graph, roots);
+    let mut deciding: FxHashSet<NodeId> = FxHashSet::default();
     for id in &nodes {
-        wanted.extend(graph.node(*id).edges.iter().flat_map(|edges| edges.discovery.iter().copied()));
+        deciding.extend(graph.node(*id).edges.iter().flat_map(|edges| edges.discovery.iter().copied()));
     }
-    let mut results = Vec::new();
-    let mut keys: FxHashSet<ActionKey> = FxHashSet::default();
-    // Of several nodes with one key it is enough that one is wanted.
-    nodes.sort_unstable_by_key(|id| (!wanted.contains(id), *id));
+    let mut results: FxHashMap<ActionKey, (Arc<str>, Bundled)> = FxHashMap::default();
     for id in nodes {
-        let Some(filed) = graph.node(id).result.filter(|filed| keys.insert(filed.key)) else {
+        let Some(filed) = graph.node(id).result else { continue };
+        let decides = deciding.contains(&id);
+        if let Some((_, known)) = results.get_mut(&filed.key) {
+            known.is_eager |= decides;
             continue;
-        };
+        }
         let Some(record) = store.action(&filed.key)?.filter(|record| !shared::stays_here(record)) else {
             continue;
         };
-        let mut parts = Vec::new();
-        for digest in &record.parts {
-            parts.extend(store.blob(digest)?.map(|part| BlobRef::of(&part)));
-        }
-        // A tree that lacks a part is made again when it is read; until then there is nothing to share.
-        if parts.len() == record.parts.len() {
-            results.push(shared::of(&filed.key, &record, &parts, wanted.contains(&id)));
-        }
+        let is_dear = record.class == Class::Paid || Duration::from_micros(record.took_us) >= DEAR;
+        let bundled = Bundled {
+            result: shared::of(&filed.key, &record, &[]),
+            outputs: std::iter::once(record.output).chain(record.parts.iter().copied()).collect(),
+            is_eager: decides || is_dear,
+        };
+        results.insert(filed.key, (graph.node(id).label.clone(), bundled));
     }
-    Ok(results)
+    let mut results: Vec<(Arc<str>, Bundled)> = results.into_values().collect();
+    results.sort_by(|(a_label, a), (b_label, b)| {
+        let kind = |bundled: &Bundled| !bundled.is_eager;
+        (kind(a), &a.result.producer, a_label, a.result.key).cmp(&(kind(b), &b.result.producer, b_label, b.result.key))
+    });
+    Ok(results.into_iter().map(|(_, bundled)| bundled).collect())
 }
 
 /// What everything made of these sources by these rules is filed under.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RemoteDef {
-    /// `grpc://HOST:PORT`, `grpcs://HOST:PORT` or `unix:PATH`.
+    /// `grpc://HOST:PORT`, `grpcs://HOST:PORT`, `unix:PATH`, `dir:PATH` for a folder that machines share, or `s3://BUCKET/PREFIX`.
     pub endpoint: String,
     /// The server's name for a set of results that trust each other; often empty.
     pub instance: String,
@@ -15,6 +15,8 @@ pub struct RemoteDef {
     pub read: bool,
     /// Who offers results.
     pub write: Write,
+    /// Whether outputs that are read are fetched or made.
+    pub prefer: Prefer,
     /// Whether a build without the cache fails.
     pub required: bool,
     /// Goes into every key that the cache sees: another salt disowns what was filed under the one before.
@@ -60,6 +62,19 @@ pub enum Write {
     Ci,
     /// Every build.
     Always,
+}
+
+/// What becomes of an output that is read, and lies in the cache and not here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prefer {
+    /// It is fetched where that takes less time than making it and its neighbours.
+    #[default]
+    Auto,
+    /// It is fetched.
+    Fetch,
+    /// It is made, unless it is dear.
+    Make,
 }
 
 /// Where a token comes from.

@@ -3,6 +3,7 @@
 pub mod annotate;
 pub mod farm;
 pub mod fold;
+pub mod nearby;
 pub mod lineage;
 pub mod paid;
 pub mod priority;

@@ -126,6 +126,12 @@ pub struct RemoteSummary {
     pub blobs_down: u64,
     /// Their bytes as they were sent.
     pub bytes_down: u64,
+    /// Volumes whose outputs were fetched.
+    pub volumes: u64,
+    /// Volumes whose outputs were made where they were read, because that takes less time.
+    pub volumes_left: u64,
+    /// Questions that were sent, each time that they were.
+    pub requests: u64,
     /// Results that the cache took.
     pub stored: u64,
     /// Blobs that were sent.
@@ -158,6 +164,60 @@ pub struct RemoteSummary {
     pub execute_trouble: Option<String>,
 }
 
+/// What a bundle consists of. Results are filed under their keys, so that a bundle serves any tree that has some of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundle {
+    /// Which of the names that were asked for led to it.
+    pub at: usize,
+    /// Its volumes.
+    pub volumes: Vec<VolumeRef>,
+}
+
+/// A volume: some results whose records travel in one piece, and outputs that travel in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeRef {
+    /// Digest of the piece that holds the records.
+    pub id: Digest,
+    /// Where both pieces are, in bytes of the cache's own.
+    pub address: Vec<u8>,
+    /// Whether its outputs are of those that a build reads before it knows its targets, or that are dear to make.
+    pub is_eager: bool,
+    /// Bytes that its outputs travel in.
+    pub len: u64,
+}
+
+/// What a volume holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// Its results, without the parts of their outputs.
+    pub results: Vec<SharedResult>,
+    /// The outputs and parts of outputs in it.
+    pub outputs: Vec<Digest>,
+}
+
+/// A result that is offered with others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bundled {
+    /// The result, without the parts of its output.
+    pub result: SharedResult,
+    /// The output and its parts.
+    pub outputs: Vec<Digest>,
+    /// Whether its outputs belong into a volume [that is eager](VolumeRef::is_eager).
+    pub is_eager: bool,
+}
+
+/// A bundle that is offered.
+pub struct BundleOffer<'a> {
+    /// What it is filed under: the name of the tree, then names that later bundles take over.
+    pub names: &'a [Digest],
+    /// Where an earlier bundle may be found, the nearest first.
+    pub near: &'a [Digest],
+    /// The results; neighbours are alike.
+    pub results: &'a [Bundled],
+    /// Gives an output by its digest.
+    pub load: &'a (dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync),
+}
+
 /// So long after it looked, whoever files an answer that was paid for has filed it or given up.
 pub const WINDOW: Duration = Duration::from_secs(60);
 
@@ -171,6 +231,9 @@ pub trait RemoteCache: Send + Sync {
 
     /// How long one question takes, of those that were answered; `None` before the first.
     fn round_trip(&self) -> Option<Duration>;
+
+    /// How many bytes come in a second, where enough came to tell.
+    fn speed(&self) -> Option<u64>;
 
     /// Looks up results, as many as are asked for, in their order; `None` is a miss. The outputs' blobs need not be there.
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
@@ -187,8 +250,14 @@ pub trait RemoteCache: Send + Sync {
     /// Whether a blob was found in this run to be there and to be wrong, or to be missing where it is said to be.
     fn has_wrong(&self, blob: &BlobRef) -> bool;
 
-    /// The results that somebody filed together under a name, such as everything that is made of one tree.
-    fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>>;
+    /// The first of these names under which a bundle is filed that can be read.
+    fn find_bundle(&self, names: &[Digest]) -> Option<Bundle>;
+
+    /// What volumes hold, in their order; `None` for one that is not there or not as it is named.
+    fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>>;
+
+    /// The outputs that lie in volumes, in their order. Those that do not have the digest that they are listed under are left out.
+    fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>>;
 
     /// Fetches blobs of results that were found, as many as are asked for, in their order; `None` is a miss.
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>>;
@@ -200,9 +269,12 @@ pub trait RemoteCache: Send + Sync {
     /// the result is filed, at most [`WINDOW`] later. Where nobody answers nothing is filed, and `goes` is not asked.
     fn file(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>, goes: &mut dyn FnMut(Option<SharedResult>) -> bool);
 
-    /// Files results together under a name, and those of their blobs that the cache lacks. `load` gives a blob by its digest; results whose
-    /// blob is nowhere are filed without it. Waits until all of it is there, and reads it back. Whether it is there, every byte.
-    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool;
+    /// Counts a volume whose outputs are made, because that takes less time than fetching them.
+    fn leave_volume(&self) {}
+
+    /// Files a bundle under all of its names. Volumes of an earlier bundle that mostly hold what is offered are kept; the rest goes into new
+    /// ones. Waits until all of it is there, and reads back what is new. Whether it is there, every byte.
+    fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool;
 
     /// Waits for uploads, at most so long (`None`: to the end), gives up what is left, and says what happened so far.
     fn finish(&self, wait: Option<Duration>) -> RemoteSummary;

@@ -75,11 +75,12 @@ impl Store for Aside {
         }
         let kept = Commit {
             results: commit.results,
+            blobs: commit.blobs,
             used: commit.used,
             rows: commit.rows.into_iter().filter(|(part, ..)| KEPT.contains(part)).collect(),
             ..Commit::default()
         };
-        if kept.results.is_empty() && kept.used.is_empty() && kept.rows.is_empty() {
+        if kept.results.is_empty() && kept.blobs.is_empty() && kept.used.is_empty() && kept.rows.is_empty() {
             return Ok(());
         }
         let filed = kept.results.iter().map(|result| result.key);

@@ -92,6 +92,30 @@ fn an_output_may_be_left_out_and_the_last_record_of_a_key_wins(store: &dyn Inven
     assert_eq!(store.action(&bare.key).unwrap(), Some(later.record));
 }
 
+fn an_output_may_come_after_its_result(store: &dyn Inventory) {
+    let whole = result("late", b"late");
+    let mut bare = whole.clone();
+    bare.blob = None;
+    let results = Commit {
+        results: vec![bare],
+        ..Commit::default()
+    };
+    store.commit(VIEW, results).unwrap();
+    assert!(!store.has_blob(&whole.record.output).unwrap());
+    let other = Digest::of(b"other");
+    let blobs = Commit {
+        blobs: vec![
+            (whole.record.output, b"late".as_slice().into()),
+            (other, b"wrong".as_slice().into()),
+        ],
+        ..Commit::default()
+    };
+    store.commit(VIEW, blobs).unwrap();
+    assert_eq!(store.blob(&whole.record.output).unwrap().as_deref(), Some(&b"late"[..]));
+    assert!(!store.has_blob(&other).unwrap());
+    assert_eq!(store.damage().len(), 1);
+}
+
 fn an_output_under_a_wrong_digest_is_refused(store: &dyn Inventory) {
     let mut wrong = result("//a:b", b"one");
     wrong.record.output = Digest::of(b"two");
@@ -272,6 +296,7 @@ fn suite(make: &dyn Fn() -> Box<dyn Inventory>) {
     results_come_back(&*make());
     an_output_may_be_left_out_and_the_last_record_of_a_key_wins(&*make());
     an_output_under_a_wrong_digest_is_refused(&*make());
+    an_output_may_come_after_its_result(&*make());
     rows_are_kept_apart_by_view_and_part(&*make());
     versions_are_numbered_and_trimmed(&*make());
     what_is_there_is_counted(&*make());

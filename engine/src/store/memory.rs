@@ -88,17 +88,22 @@ impl Store for MemoryStore {
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
         let mut guard = self.tables();
         let tables = &mut *guard;
-        for result in commit.results {
-            for (digest, blob) in result.blobs() {
-                if tables.blobs.contains_key(&digest) {
-                    continue;
-                }
-                if Digest::of(blob) == digest {
-                    tables.blobs.insert(digest, blob.clone());
-                } else {
-                    tables.damage.push(super::not_its_digest(&result.record));
-                }
+        let with_results = commit.results.iter().flat_map(|result| {
+            let blobs = result.blobs();
+            blobs.map(move |(digest, blob)| (digest, blob, Some(result)))
+        });
+        let alone = commit.blobs.iter().map(|(digest, blob)| (*digest, blob, None));
+        for (digest, blob, result) in with_results.chain(alone) {
+            if tables.blobs.contains_key(&digest) {
+                continue;
             }
+            if Digest::of(blob) == digest {
+                tables.blobs.insert(digest, blob.clone());
+            } else {
+                tables.damage.push(super::not_its_digest(&digest, result));
+            }
+        }
+        for result in commit.results {
             tables.actions.insert(result.key, result.record);
         }
         let mut unpinned = Vec::new();

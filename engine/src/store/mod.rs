@@ -9,6 +9,7 @@ pub mod corrections;
 pub mod diagnostics;
 pub mod disk;
 pub mod exchange;
+pub mod fetching;
 pub mod ledger;
 pub mod memory;
 pub mod parcel;
@@ -19,6 +20,7 @@ pub mod still;
 pub mod superseded;
 pub mod unconfirmed;
 pub mod views;
+pub mod volumes;
 
 #[cfg(test)]
 mod conformance;
@@ -72,11 +74,13 @@ pub enum Part {
     Exchange,
     /// Paid answers of which other machines may have others, by action key (`store::unconfirmed`).
     Unconfirmed,
+    /// Volumes of a remote cache whose results were filed here, by digest (`store::volumes`).
+    Volumes,
 }
 
 impl Part {
     /// Every part, in the order of their declaration.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Nodes,
         Self::Links,
         Self::Lookups,
@@ -94,6 +98,7 @@ impl Part {
         Self::Watch,
         Self::Exchange,
         Self::Unconfirmed,
+        Self::Volumes,
     ];
 
     /// Whose rows a view sees: its own, or those that all views share.
@@ -117,6 +122,8 @@ pub type RowChange = (Part, Vec<u8>, Option<Vec<u8>>);
 pub struct Commit {
     /// Results: blob if absent, action record.
     pub results: Vec<NewResult>,
+    /// Outputs of results that are filed already, by their digests.
+    pub blobs: Vec<(Digest, Arc<[u8]>)>,
     /// Rows of the view.
     pub rows: Vec<RowChange>,
     /// Versions to push: label, record. Version numbers are given by the store; all but the newest [`KEEP_VERSIONS`] and those that are pinned are trimmed.
@@ -338,9 +345,7 @@ pub trait Inventory: Store {
 }
 
 /// What is said of an output that was handed in under a digest that is not its own; it is not stored.
-fn not_its_digest(record: &records::ActionRecord) -> String {
-    format!(
-        "the output handed in for {} does not have the digest {}; it was not stored",
-        record.label, record.output
-    )
+fn not_its_digest(digest: &Digest, result: Option<&NewResult>) -> String {
+    let of = result.map_or("a result", |result| &result.record.label);
+    format!("the output handed in for {of} does not have the digest {digest}; it was not stored")
 }

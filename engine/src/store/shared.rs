@@ -15,9 +15,6 @@ pub const FOUND: &str = "remote";
 pub const MADE: (&str, &str) = ("made", "remotely");
 /// The note on what a program made that was not confined.
 pub const UNCONFINED: (&str, &str) = ("sandbox", "none");
-/// First byte of what is said of a result: its output is of use by itself, or only to those who make others of it.
-const WANTED: u8 = 1;
-const PLAIN: u8 = 0;
 
 /// Whether a person wrote the output.
 pub fn is_corrected(record: &ActionRecord) -> bool {
@@ -35,13 +32,10 @@ fn part(digest: &Digest) -> String {
     format!("part-{digest}")
 }
 
-/// A result to share; `parts` are those of the record, in its order. `wanted`: whoever builds all of it reads the output, and not only its
-/// digest.
-pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef], wanted: bool) -> SharedResult {
+/// A result to share; `parts` are those of the record, in its order, or none in a bundle.
+pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef]) -> SharedResult {
     let mut told = record.clone();
     told.notes.remove(FOUND);
-    let mut provenance = vec![if wanted { WANTED } else { PLAIN }];
-    provenance.extend(codec::encode_action(&told));
     let output = SharedOutput {
         name: OUTPUT.to_owned(),
         blob: BlobRef {
@@ -57,36 +51,43 @@ pub fn of(key: &ActionKey, record: &ActionRecord, parts: &[BlobRef], wanted: boo
         key: *key,
         producer: record.producer.clone(),
         outputs: std::iter::once(output).chain(parts).collect(),
-        provenance,
+        provenance: codec::encode_action(&told),
     }
 }
 
-/// The record of a result that was found, and whether its output is wanted; `None` when it is not one that [`of`] makes.
-pub fn record(found: &SharedResult) -> Option<(ActionRecord, bool)> {
+/// The record of a result that was found; `None` when it is not one that [`of`] makes.
+pub fn record(found: &SharedResult) -> Option<ActionRecord> {
     let (output, parts) = found.outputs.split_first()?;
-    let (first, rest) = found.provenance.split_first()?;
-    let mut record = codec::decode_action(rest).ok()?;
+    let mut record = codec::decode_action(&found.provenance).ok()?;
     let is_part = |(digest, part): (&Digest, &SharedOutput)| part.blob.digest == *digest && part.name == self::part(digest);
     let fits = output.name == OUTPUT
         && record.output == output.blob.digest
         && record.len == output.blob.len
-        && record.parts.len() == parts.len()
+        && (parts.is_empty() || record.parts.len() == parts.len())
         && record.parts.iter().zip(parts).all(is_part)
         && record.producer == found.producer
         && Label::parse(&record.label).is_ok()
         && !stays_here(&record);
     record.notes.insert(FOUND.to_owned(), "found".to_owned());
-    fits.then_some((record, *first == WANTED))
+    fits.then_some(record)
 }
 
 /// The name under which everything is filed that is made of these sources by these rules and producers.
 pub fn tree<'a>(definition: &Digest, registry: &Digest, sources: impl Iterator<Item = (&'a str, Option<Digest>)>) -> Digest {
-    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 bundle 2");
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 bundle 3");
     hasher.update(&definition.0).update(&registry.0);
     for (path, digest) in sources {
         hasher.update(&(path.len() as u64).to_le_bytes()).update(path.as_bytes());
         hasher.update(&digest.unwrap_or(Digest([0; 32])).0);
     }
+    Digest(*hasher.finalize().as_bytes())
+}
+
+/// The name that leads to a bundle of a workspace by something else than its tree. Workspaces of one name share it, which costs time only.
+pub fn pointer(workspace: &str, what: &str) -> Digest {
+    let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 pointer 1");
+    hasher.update(&(workspace.len() as u64).to_le_bytes()).update(workspace.as_bytes());
+    hasher.update(what.as_bytes());
     Digest(*hasher.finalize().as_bytes())
 }
 
@@ -98,20 +99,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shared_comes_back_noted(record in any_action(), wanted: bool, key: [u8; 32]) {
+        fn what_is_shared_comes_back_noted(record in any_action(), key: [u8; 32]) {
             let record = ActionRecord { label: "//a:b".to_owned(), ..record };
             let parts: Vec<BlobRef> = record.parts.iter().map(|digest| BlobRef { digest: *digest, len: 1 }).collect();
-            let of = |key: &ActionKey, record: &ActionRecord, wanted| super::of(key, record, &parts, wanted);
-            let shared = of(&ActionKey(Digest(key)), &record, wanted);
+            let of = |key: &ActionKey, record: &ActionRecord| super::of(key, record, &parts);
+            let shared = of(&ActionKey(Digest(key)), &record);
             let mut noted = record.clone();
             noted.notes.insert(FOUND.to_owned(), "found".to_owned());
             if stays_here(&record) {
                 prop_assert_eq!(super::record(&shared), None);
             } else {
-                prop_assert_eq!(super::record(&shared), Some((noted.clone(), wanted)));
+                prop_assert_eq!(super::record(&shared), Some(noted.clone()));
+                prop_assert_eq!(super::record(&super::of(&ActionKey(Digest(key)), &record, &[])), Some(noted.clone()));
                 // Shared once more, it is the same: whoever found it first leaves no trace.
                 let plain = ActionRecord { notes: { let mut notes = record.notes.clone(); notes.remove(FOUND); notes }, ..record };
-                prop_assert_eq!(of(&ActionKey(Digest(key)), &noted, wanted), of(&ActionKey(Digest(key)), &plain, wanted));
+                prop_assert_eq!(of(&ActionKey(Digest(key)), &noted), of(&ActionKey(Digest(key)), &plain));
             }
             let lie = SharedResult { producer: "other@1".to_owned(), ..shared.clone() };
             prop_assert_eq!(super::record(&lie), None);

@@ -268,7 +268,7 @@ impl Bench {
             ),
             None => (world, self.store.clone()),
         };
-        Engine {
+        let engine = Engine {
             world,
             store,
             registry: Arc::new(self.registry.clone()),
@@ -277,7 +277,11 @@ impl Bench {
             priority: Arc::new(engine::seams::priority::Unweighted),
             lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
-            sharing: self.sharing.clone(),
+            sharing: None,
+        };
+        match &self.sharing {
+            Some(sharing) => sharing.clone().of(&engine),
+            None => engine,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
-use engine::seams::remote::{BlobRef, Offered, RemoteCache, RemoteSummary, SharedResult, Wanted};
+use engine::seams::remote::{
+    BlobRef, Bundle, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeRef, Wanted,
+};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,10 +32,14 @@ pub enum Habit {
 pub struct Pinned {
     pub habit: Habit,
     pub results: HashMap<ActionKey, SharedResult>,
-    pub bundles: HashMap<Digest, Vec<SharedResult>>,
+    /// Volumes by the names of their bundles.
+    pub bundles: HashMap<Digest, Vec<VolumeRef>>,
+    pub volumes: HashMap<Digest, Volume>,
     pub blobs: HashMap<Digest, Arc<[u8]>>,
     /// Keys and names that were asked for.
     pub asked: Vec<Digest>,
+    /// How many volumes' outputs were read.
+    pub opened: usize,
     /// Keys of what was found and refused.
     pub spoiled: HashSet<ActionKey>,
 }
@@ -160,11 +166,46 @@ impl RemoteCache for Board {
         matches!(pinned.habit, Habit::WrongBytes | Habit::NoBytes) && pinned.blobs.contains_key(&blob.digest)
     }
 
-    fn find_bundle(&self, name: &Digest) -> Option<Vec<SharedResult>> {
+    fn speed(&self) -> Option<u64> {
+        None
+    }
+
+    fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
         let mut pinned = self.pinned();
-        pinned.asked.push(*name);
-        let found = pinned.bundles.get(name)?.iter().cloned();
-        Some(found.map(|result| Self::spoil(pinned.habit, result)).collect())
+        pinned.asked.extend(names);
+        let at = names.iter().position(|name| pinned.bundles.contains_key(name))?;
+        let volumes = pinned.bundles[&names[at]].clone();
+        Some(Bundle { at, volumes })
+    }
+
+    fn read_volumes(&self, addresses: &[&[u8]]) -> Vec<Option<Volume>> {
+        let pinned = self.pinned();
+        let read = |address: &&[u8]| {
+            let mut volume = pinned.volumes.get(&Digest::of(address))?.clone();
+            for result in &mut volume.results {
+                *result = Self::spoil(pinned.habit, result.clone());
+            }
+            Some(volume)
+        };
+        addresses.iter().map(read).collect()
+    }
+
+    fn read_outputs(&self, addresses: &[&[u8]]) -> Vec<Vec<(Digest, Arc<[u8]>)>> {
+        let mut pinned = self.pinned();
+        pinned.opened += addresses.len();
+        let read = |address: &&[u8]| {
+            let outputs = &pinned.volumes.get(&Digest::of(address))?.outputs;
+            let blobs = outputs.iter().filter_map(|digest| {
+                let blob: Arc<[u8]> = match pinned.habit {
+                    Habit::WrongBytes => b"other"[..].into(),
+                    Habit::NoBytes | Habit::Down => return None,
+                    _ => pinned.blobs.get(digest)?.clone(),
+                };
+                Some((Digest::of(&blob), blob))
+            });
+            Some(blobs.collect())
+        };
+        addresses.iter().map(|address| read(address).unwrap_or_default()).collect()
     }
 
     fn fetch(&self, wanted: &[BlobRef]) -> Vec<Option<Arc<[u8]>>> {
@@ -202,12 +243,29 @@ impl RemoteCache for Board {
         });
     }
 
-    fn offer_bundle(&self, name: &Digest, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
+    /// A volume for what is eager, and one for each other producer.
+    fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
         let mut pinned = self.pinned();
-        for digest in results.iter().flat_map(|result| &result.outputs).map(|output| output.blob.digest) {
-            pinned.blobs.extend(load(&digest).map(|blob| (digest, blob)));
+        let mut volumes = Vec::new();
+        let kind = |bundled: &Bundled| (bundled.is_eager, (!bundled.is_eager).then(|| bundled.result.producer.clone()));
+        for alike in offer.results.chunk_by(|a, b| kind(a) == kind(b)) {
+            let outputs: Vec<Digest> = alike.iter().flat_map(|bundled| bundled.outputs.clone()).collect();
+            for digest in &outputs {
+                pinned.blobs.extend((offer.load)(digest).map(|blob| (*digest, blob)));
+            }
+            let results: Vec<SharedResult> = alike.iter().map(|bundled| bundled.result.clone()).collect();
+            let address = format!("{:?}", results.iter().map(|result| result.key).collect::<Vec<_>>()).into_bytes();
+            volumes.push(VolumeRef {
+                id: Digest::of(&address),
+                is_eager: alike[0].is_eager,
+                len: 0,
+                address: address.clone(),
+            });
+            pinned.volumes.insert(Digest::of(&address), Volume { results, outputs });
         }
-        pinned.bundles.insert(*name, results.to_vec());
+        for name in offer.names {
+            pinned.bundles.insert(*name, volumes.clone());
+        }
         true
     }
 

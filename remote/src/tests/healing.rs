@@ -1,10 +1,11 @@
 //! Servers that have something wrong: what is made here is sent again although they say that it is there, and what they keep wrong is told.
 
 use super::liar::{Habit, Running, sha256, start};
-use super::{client, def, noise, result};
+use super::{client, def, noise, offer, outputs_of, result, results_of};
 use crate::names::Function;
+use crate::volume;
 use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
-use engine::seams::remote::{BlobRef, RemoteCache, SharedResult};
+use engine::seams::remote::{BlobRef, RemoteCache, SharedResult, Volume};
 use engine::values::digest::Digest;
 use std::sync::Arc;
 
@@ -142,38 +143,70 @@ fn a_wrong_name_is_forgotten() {
     assert_eq!(three.fetch(&blobs_of(&made)[..1]), [Some(blobs[0].clone())]);
 }
 
+/// The volume of a bundle of one result, as `filled` has it: its piece with records, and its piece with outputs.
+fn pieces(made: &SharedResult, blobs: &[Arc<[u8]>]) -> [Vec<u8>; 2] {
+    let volume = Volume {
+        results: vec![made.clone()],
+        outputs: made.outputs.iter().map(|output| output.blob.digest).collect(),
+    };
+    [volume::encode_records(&volume, 0), volume::encode_outputs(blobs, 0)]
+}
+
 #[test]
 fn a_bundle_is_filed_only_when_every_byte_of_it_is_there() {
-    let tree = Digest::of(b"tree");
-    let offer = |server: &Running, made: &SharedResult, blobs: &[Arc<[u8]>]| {
+    let file = |server: &Running, made: &SharedResult, blobs: &[Arc<[u8]>]| {
         let (one, _) = client(def(&server.endpoint()));
         let load = |digest: &Digest| blobs.iter().find(|blob| Digest::of(blob) == *digest).cloned();
-        let whole = one.offer_bundle(&tree, std::slice::from_ref(made), &load);
+        let whole = offer(&one, "tree", std::slice::from_ref(made), &load);
         (whole, one.finish(None))
     };
-    // What is wrong there is sent again by whoever has it, who read nothing of it before.
-    let (server, made, blobs) = filled();
-    server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());
-    let (whole, summary) = offer(&server, &made, &blobs);
-    assert!(whole && summary.healed == 1 && summary.broken.is_empty(), "{summary:?}");
-    assert_eq!(server.shelf.lock().unwrap().blobs[&name(b"abc")], b"abc");
-    // What stays wrong is told.
-    server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());
-    server.habit(Habit::Keeps);
-    let (whole, summary) = offer(&server, &made, &blobs);
-    assert!(!whole, "{summary:?}");
-    // The rest of it is filed, and nobody looks for what is wrong.
-    let (other, _) = client(def(&server.endpoint()));
-    assert_eq!(other.find_bundle(&tree), Some(vec![made.clone()]));
-    assert_eq!(other.fetch(&blobs_of(&made)), [None, Some(blobs[1].clone())]);
-    assert_eq!(other.finish(None).lies.len(), 0);
-    assert_eq!(summary.broken.into_iter().collect::<Vec<_>>(), [format!("{}/3", name(b"abc"))]);
+    let sound = |server: &Running, made: &SharedResult, blobs: &[Arc<[u8]>]| {
+        let (other, _) = client(def(&server.endpoint()));
+        assert_eq!(results_of(&other, "tree"), Some(vec![made.clone()]));
+        assert!(outputs_of(&other, "tree").into_values().eq(sorted(blobs)));
+        assert_eq!(other.finish(None).lies.len(), 0, "no one looks for what is wrong");
+    };
+    for at in [0, 1] {
+        // What is wrong there is sent again by whoever has it, who read nothing of it before.
+        let (server, made, blobs) = filled();
+        assert!(file(&server, &made, &blobs).0);
+        let piece = pieces(&made, &blobs)[at].clone();
+        let spoiled = [b"X", &piece[1..]].concat();
+        assert!(
+            server.shelf.lock().unwrap().blobs.insert(name(&piece), spoiled.clone()).is_some(),
+            "it is there"
+        );
+        let (whole, summary) = file(&server, &made, &blobs);
+        assert!(whole && summary.healed == 1 && summary.broken.is_empty(), "{summary:?}");
+        assert_eq!(server.shelf.lock().unwrap().blobs[&name(&piece)], piece);
+        // What stays wrong is told, and filed under another name: whoever warms is done.
+        server.shelf.lock().unwrap().blobs.insert(name(&piece), spoiled);
+        server.habit(Habit::Keeps);
+        let (whole, summary) = file(&server, &made, &blobs);
+        assert!(whole, "{summary:?}");
+        assert_eq!(
+            summary.broken.into_iter().collect::<Vec<_>>(),
+            [format!("{}/{}", name(&piece), piece.len())]
+        );
+        sound(&server, &made, &blobs);
+        // The next one finds nothing wrong.
+        let (whole, summary) = file(&server, &made, &blobs);
+        assert!(whole && summary.broken.is_empty() && summary.lies.is_empty(), "{summary:?}");
+        sound(&server, &made, &blobs);
+    }
     for habit in [Habit::WrongBytes, Habit::CutBytes, Habit::Forgets, Habit::NoRecord, Habit::Failed] {
         let (server, made, blobs) = filled();
         server.habit(habit);
-        let (whole, summary) = offer(&server, &made, &blobs);
+        let (whole, summary) = file(&server, &made, &blobs);
         assert!(!whole && !summary.broken.is_empty(), "{habit:?} {summary:?}");
     }
+}
+
+/// Blobs by rising digest.
+fn sorted(blobs: &[Arc<[u8]>]) -> Vec<Arc<[u8]>> {
+    let mut blobs = blobs.to_vec();
+    blobs.sort_by_key(|blob| Digest::of(blob));
+    blobs
 }
 
 /// An answer is filed only where nothing is at the moment before, once all it is made of is there; and never blindly.

@@ -1,7 +1,7 @@
 //! Servers that keep their word: what is offered is found again, byte by byte.
 
 use super::liar::{Liar, Shelf, router, sha256, start};
-use super::{client, def, noise, result, wanted};
+use super::{client, def, noise, offer, outputs_of, result, results_of, wanted};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{CacheCapabilities, RequestMetadata, compressor, digest_function};
 use engine::manifest::remote::{Credential, RemoteDef};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache, Wanted};
@@ -118,31 +118,25 @@ fn a_bundle_answers_for_many() {
             let all = made.iter().flat_map(|(_, blobs)| blobs);
             all.filter(|blob| blob.len() != 7).find(|blob| Digest::of(blob) == *digest).cloned()
         };
-        let name = Digest::of(b"tree and plan");
         let (one, _) = client(def(&server.endpoint()));
-        assert!(one.offer_bundle(&name, &results, &load));
+        assert!(offer(&one, "tree", &results, &load));
         let sent = one.finish(None);
-        assert!(one.offer_bundle(&name, &results, &load));
+        assert!(offer(&one, "tree", &results, &load));
         let again = one.finish(None);
         assert_eq!(sent.blobs_up, again.blobs_up, "all of it is there");
 
         let (other, _) = client(def(&server.endpoint()));
-        assert_eq!(other.find_bundle(&Digest::of(b"another tree")), None);
+        assert_eq!(results_of(&other, "another tree"), None);
         let before = server.calls("look up");
-        assert_eq!(other.find_bundle(&name), Some(results.clone()));
+        assert_eq!(results_of(&other, "tree"), Some(results.clone()));
         assert_eq!(server.calls("look up"), before + 1);
-        let wanted: Vec<BlobRef> = results.iter().map(|result| result.outputs[0].blob).collect();
-        let found = other.fetch(&wanted);
-        for (at, blob) in found.iter().enumerate() {
+        let found = outputs_of(&other, "tree");
+        for (at, (result, blobs)) in made.iter().enumerate() {
             // The blob that was nowhere is filed with its digest alone.
-            let expected = (at != 7).then(|| made[at].1[0].clone());
-            assert_eq!(*blob, expected, "{at}");
+            let expected = (at != 7).then_some(&blobs[0]);
+            assert_eq!(found.get(&result.outputs[0].blob.digest), expected, "{at}");
         }
-        assert_eq!(
-            other.finish(None).lies.len(),
-            0,
-            "what was filed without its blob is not looked for"
-        );
+        assert_eq!(other.finish(None).lies.len(), 0);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Servers that lie: whatever they answer is a miss that is counted, and what is handed out has the digest that was asked for.
 
 use super::liar::{Habit, Running, sha256, start};
-use super::{client, def, noise, result, wanted};
+use super::{client, def, noise, offer, outputs_of, result, results_of, wanted};
 use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
 use engine::manifest::remote::{RemoteDef, SigningKey};
 use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, SharedResult};
@@ -24,7 +24,7 @@ fn filled() -> Filled {
     one.offer(made.clone(), blobs.clone());
     let (second, more) = result("b", &[b"other"]);
     one.offer(second.clone(), more.clone());
-    one.offer_bundle(&Digest::of(b"tree"), std::slice::from_ref(&second), &|_| Some(more[0].clone()));
+    offer(&one, "tree", std::slice::from_ref(&second), &|_| Some(more[0].clone()));
     assert_eq!(one.finish(None).stored, 3);
     (server, made, blobs)
 }
@@ -102,8 +102,11 @@ proptest! {
             for (blob, asked) in other.fetch(&asked).into_iter().zip(&asked) {
                 prop_assert!(blob.is_none_or(|blob| BlobRef::of(&blob) == *asked));
             }
-            for found in other.find_bundle(&Digest::of(b"tree")).into_iter().flatten() {
+            for found in results_of(&other, "tree").into_iter().flatten() {
                 prop_assert_eq!(found.producer, "toy@1");
+            }
+            for (digest, blob) in outputs_of(&other, "tree") {
+                prop_assert_eq!((digest, &*blob), (Digest::of(b"other"), &b"other"[..]));
             }
         }
     }
@@ -121,14 +124,12 @@ fn who_insists_on_a_signature_finds_only_what_is_signed() {
     let (one, _) = client(signing.clone());
     assert_eq!(one.ping().unwrap().signs_as, Some(public.clone()));
     one.offer(signed.clone(), blobs.clone());
-    one.offer_bundle(&Digest::of(b"tree"), std::slice::from_ref(&signed), &|_| Some(blobs[0].clone()));
+    offer(&one, "tree", std::slice::from_ref(&signed), &|_| Some(blobs[0].clone()));
     assert_eq!(one.finish(None).stored, 2);
     let (plain, blobs) = result("plain", &[b"other"]);
     let (other, _) = client(def(&server.endpoint()));
     other.offer(plain.clone(), blobs.clone());
-    other.offer_bundle(&Digest::of(b"other tree"), std::slice::from_ref(&plain), &|_| {
-        Some(blobs[0].clone())
-    });
+    offer(&other, "other tree", std::slice::from_ref(&plain), &|_| Some(blobs[0].clone()));
     assert_eq!(other.finish(None).stored, 2);
 
     let asked = [wanted(&signed), wanted(&plain)];
@@ -141,8 +142,8 @@ fn who_insists_on_a_signature_finds_only_what_is_signed() {
     };
     let careful = insists(&[&"11".repeat(32), &public]);
     assert_eq!(careful.find(&asked), [Some(signed.clone()), None]);
-    assert_eq!(careful.find_bundle(&Digest::of(b"tree")), Some(vec![signed.clone()]));
-    assert_eq!(careful.find_bundle(&Digest::of(b"other tree")), None);
+    assert_eq!(results_of(&careful, "tree"), Some(vec![signed.clone()]));
+    assert_eq!(results_of(&careful, "other tree"), None);
     assert_eq!(careful.finish(None).lies.into_iter().collect::<Vec<_>>(), [(Lie::Untrusted, 2)]);
     assert_eq!(insists(&[&"11".repeat(32)]).find(&asked), [None, None]);
     assert_eq!(insists(&[]).find(&asked), [Some(signed.clone()), Some(plain)]);

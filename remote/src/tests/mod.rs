@@ -1,8 +1,11 @@
 //! Tests against servers in this process that keep their word, and against some that do not.
 
+mod bucket;
 mod farm;
+mod folder;
 mod healing;
 mod honest;
+mod incremental;
 mod liar;
 mod lies;
 mod trouble;
@@ -12,8 +15,9 @@ use crate::moments::Moments;
 use crate::server::Surroundings;
 use crate::{Client, Deadlines, Use};
 use engine::manifest::remote::RemoteDef;
-use engine::seams::remote::{BlobRef, SharedOutput, SharedResult, Wanted};
+use engine::seams::remote::{BlobRef, BundleOffer, Bundled, RemoteCache, SharedOutput, SharedResult, Wanted};
 use engine::values::digest::{ActionKey, Digest};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -104,6 +108,58 @@ fn result(key: &str, outputs: &[&[u8]]) -> (SharedResult, Vec<Arc<[u8]>>) {
         provenance: key.as_bytes().to_vec(),
     };
     (result, outputs.iter().map(|bytes| (*bytes).into()).collect())
+}
+
+/// Results with their outputs, to be offered together.
+fn bundled(results: &[SharedResult]) -> Vec<Bundled> {
+    let bundled = |result: &SharedResult| Bundled {
+        outputs: result.outputs.iter().map(|output| output.blob.digest).collect(),
+        result: result.clone(),
+        is_eager: false,
+    };
+    results.iter().map(bundled).collect()
+}
+
+/// Offers results as the bundle of a tree, going on from that of another one.
+fn offer_after(
+    client: &Client,
+    names: &[&str],
+    near: &[&str],
+    results: &[SharedResult],
+    load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync),
+) -> bool {
+    client.offer_bundle(&BundleOffer {
+        names: &names.iter().map(|name| Digest::of(name.as_bytes())).collect::<Vec<_>>(),
+        near: &near.iter().map(|name| Digest::of(name.as_bytes())).collect::<Vec<_>>(),
+        results: &bundled(results),
+        load,
+    })
+}
+
+fn offer(client: &Client, name: &str, results: &[SharedResult], load: &(dyn Fn(&Digest) -> Option<Arc<[u8]>> + Sync)) -> bool {
+    offer_after(client, &[name], &[], results, load)
+}
+
+/// All results of a bundle; `None` when it is not found. Volumes that cannot be read are left out.
+fn results_of(client: &Client, name: &str) -> Option<Vec<SharedResult>> {
+    let bundle = client.find_bundle(&[Digest::of(name.as_bytes())])?;
+    let addresses: Vec<&[u8]> = bundle.volumes.iter().map(|volume| &volume.address[..]).collect();
+    Some(
+        client
+            .read_volumes(&addresses)
+            .into_iter()
+            .flatten()
+            .flat_map(|volume| volume.results)
+            .collect(),
+    )
+}
+
+/// All outputs that lie in the volumes of a bundle.
+fn outputs_of(client: &Client, name: &str) -> BTreeMap<Digest, Arc<[u8]>> {
+    let bundle = client.find_bundle(&[Digest::of(name.as_bytes())]);
+    let volumes = bundle.map(|bundle| bundle.volumes).unwrap_or_default();
+    let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
+    client.read_outputs(&addresses).into_iter().flatten().collect()
 }
 
 fn wanted(result: &SharedResult) -> Wanted {

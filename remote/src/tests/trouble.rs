@@ -1,7 +1,7 @@
 //! Servers that are busy, silent, gone, or will not have what is offered: no call fails, and what is wrong is told once.
 
 use super::liar::{Habit, sha256, start};
-use super::{client, client_within, def, noise, result, wanted};
+use super::{client, client_within, def, noise, offer, result, wanted};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionCacheUpdateCapabilities, CacheCapabilities};
 use engine::manifest::remote::{Credential, RemoteDef, Tls};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache};
@@ -132,7 +132,6 @@ fn a_bundle_that_somebody_filed_before_stands() {
             .find(|blob| Digest::of(blob) == *digest)
             .cloned()
     };
-    let tree = Digest::of(b"tree");
     for (results, there) in [
         (&results[..4], true),
         (&results[..4], true),
@@ -140,7 +139,7 @@ fn a_bundle_that_somebody_filed_before_stands() {
         (&results[..], false),
     ] {
         let (one, _) = client(def(&server.endpoint()));
-        assert_eq!(one.offer_bundle(&tree, results, &load), there, "{}", results.len());
+        assert_eq!(offer(&one, "tree", results, &load), there, "{}", results.len());
         assert_eq!(one.finish(None).trouble.is_none(), there);
     }
 }

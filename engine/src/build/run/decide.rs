@@ -284,10 +284,15 @@ impl Run<'_> {
         };
         let key = work.key;
         let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);
-        // What is filed for others goes to them whole, and what is made again to be compared is made of all its inputs.
-        let is_whole = ask || self.shared.sharing.is_some() || self.is_fresh(id) || self.is_rebuilt(id) || work.force;
+        // What is made again, to be compared or because it is lost, is made of all its inputs.
+        let is_whole = self.is_fresh(id) || self.is_rebuilt(id) || work.force;
         let keep = self.rules.manifest().producers[self.rules.rule(work.rule).producer as usize].keep;
-        let before = self.graph.node(id).result.filter(|_| keep && !is_whole).map(|filed| filed.key);
+        let node = self.graph.node(id);
+        let before = node
+            .result
+            .map(|filed| filed.key)
+            .or_else(|| self.predecessors.get(&*node.label).copied());
+        let before = before.filter(|_| keep && !is_whole);
         let task = Task::Produce {
             producer,
             inputs,

@@ -27,6 +27,7 @@ pub use options::Options;
 pub use roots::{Root, Roots, UNSET};
 pub use tally::Tally;
 
+use super::bringing::Predecessors;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::prune::SetChanges;
@@ -149,6 +150,7 @@ pub struct Run<'a> {
     pub(super) shared: Arc<Shared>,
     pub(super) observer: &'a dyn Observer,
     pub(super) options: Options,
+    pub(super) predecessors: &'a Predecessors,
     pub(super) tally: Tally,
     pub(super) failures: Vec<Diagnostic>,
     /// Code and hint of what stood in the way of nodes and was told.
@@ -243,6 +245,8 @@ pub struct Setup<'a> {
     pub observer: &'a dyn Observer,
     /// How.
     pub options: Options,
+    /// By label of folds, what a bundle has of them for a tree near to this one.
+    pub predecessors: &'a Predecessors,
 }
 
 /// What a run leaves to its session to commit.
@@ -310,6 +314,7 @@ impl<'a> Run<'a> {
             shared: setup.shared,
             observer: setup.observer,
             options: setup.options,
+            predecessors: setup.predecessors,
             tally: Tally::default(),
             failures: Vec::new(),
             in_the_way: std::collections::BTreeSet::new(),

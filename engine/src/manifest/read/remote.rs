@@ -5,19 +5,20 @@ use super::json::refuse_secret;
 use super::models::{has_user, is_literal_secret, is_variable_name};
 use super::report::Report;
 use super::source::looks_secret;
-use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
 use crate::values::codes::ErrorCode;
+use crate::manifest::remote::{Credential, Prefer, RemoteDef, SigningKey, Tls, Write};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "credential_helper",
     "endpoint",
     "execute",
     "headers",
     "instance",
     "platform",
+    "prefer",
     "read",
     "required",
     "salt",
@@ -48,7 +49,7 @@ const RESERVED: [&str; 8] = [
 /// Headers that the protocol sets itself.
 const OWN_HEADERS: [&str; 6] = ["host", "content-type", "te", "user-agent", "grpc-timeout", "connection"];
 const LONGEST: usize = 200;
-const ENDPOINT: &str = "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, or unix:PATH";
+const ENDPOINT: &str = "write endpoint = \"grpcs://cache.example:443\", or grpc:// within a trusted network, unix:PATH, dir:PATH for a shared folder, or s3://BUCKET/PREFIX";
 
 /// Hides tokens that stand in the table, before anything is reported.
 pub(super) fn hide_secrets(report: &mut Report<'_>, remote: Fields<'_, '_>) {
@@ -98,6 +99,7 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
         instance: instance(report, fields).unwrap_or_default(),
         read: fields.boolean(report, "read").unwrap_or(true),
         write: write(report, fields).unwrap_or_default(),
+        prefer: prefer(report, fields).unwrap_or_default(),
         required: fields.boolean(report, "required").unwrap_or_default(),
         salt: name(report, fields, "salt").unwrap_or_default(),
         credential: credential(report, fields),
@@ -119,8 +121,14 @@ pub(super) fn read(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Re
 }
 
 fn is_endpoint(text: &str) -> bool {
-    if let Some(path) = text.strip_prefix("unix:") {
+    if let Some(path) = text.strip_prefix("unix:").or_else(|| text.strip_prefix("dir:")) {
         return !path.trim_start_matches('/').is_empty() && !path.contains(char::is_control);
+    }
+    if let Some(place) = text.strip_prefix("s3://") {
+        let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+        let is_part = |part: &str| !matches!(part, "." | "..") && !part.contains(char::is_control);
+        return (3..=63).contains(&bucket.len()) && bucket.chars().all(is_plain) && prefix.split('/').all(is_part);
     }
     let Some(host) = text.strip_prefix("grpc://").or_else(|| text.strip_prefix("grpcs://")) else {
         return false;
@@ -165,6 +173,21 @@ fn write(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Write> {
             let known = ["never", "ci", "always"];
             let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'write' says who offers results");
             report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of never, ci, always");
+            None
+        }
+    }
+}
+
+fn prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
+    let text = fields.text(report, "prefer")?;
+    match text.text {
+        "auto" => Some(Prefer::Auto),
+        "fetch" => Some(Prefer::Fetch),
+        "make" => Some(Prefer::Make),
+        other => {
+            let known = ["auto", "fetch", "make"];
+            let diagnostic = Diagnostic::error("E_REMOTE", "'prefer' says what becomes of an output that is read");
+            report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of auto, fetch, make");
             None
         }
     }

@@ -271,7 +271,7 @@ impl Store for DiskStore {
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
         // What is found to be there must still be there when the rest is written.
         let _whole = self.handle.whole();
-        let mut outputs = write::outputs(&commit.results);
+        let mut outputs = write::outputs(&commit);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
             let digests: Vec<Digest> = outputs.iter().map(|(digest, ..)| *digest).collect();

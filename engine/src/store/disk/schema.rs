@@ -129,6 +129,11 @@ const UNCONFIRMED: Table = Table {
     key: "view u64, row key",
     value: "packed row",
 };
+const VOLUMES: Table = Table {
+    name: "volumes.1",
+    key: "view u64, row key",
+    value: "packed row",
+};
 /// Outputs that people wrote.
 pub(super) const CORRECTIONS: Table = Table {
     name: "corrections.1",
@@ -174,7 +179,7 @@ pub(super) const TOUCHED: Table = Table {
 };
 
 /// Every table of the format.
-pub(super) const SCHEMA: [Table; 25] = [
+pub(super) const SCHEMA: [Table; 26] = [
     META,
     BLOBS,
     BLOB_DATA,
@@ -200,6 +205,7 @@ pub(super) const SCHEMA: [Table; 25] = [
     WATCH,
     EXCHANGE,
     UNCONFIRMED,
+    VOLUMES,
 ];
 
 /// The table of a part.
@@ -222,6 +228,7 @@ pub(super) const fn table_of(part: Part) -> Table {
         Part::Watch => WATCH,
         Part::Exchange => EXCHANGE,
         Part::Unconfirmed => UNCONFIRMED,
+        Part::Volumes => VOLUMES,
     }
 }
 

@@ -76,6 +76,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
         touched.push(result.key.0);
         touched.extend(result.record.holds());
     }
+    touched.extend(commit.blobs.iter().map(|(digest, _)| *digest));
     for (_, version) in &commit.history {
         touched.extend([version.key.0, version.output]);
     }

@@ -35,13 +35,14 @@ impl Prepared<'_> {
     }
 }
 
-/// A blob to be written, by the digest that it is said to have, and the result that it came with.
-pub(super) type Coming<'a> = (Digest, &'a [u8], &'a NewResult);
+/// A blob to be written, by the digest that it is said to have, and the result that it came with, if it came with one.
+pub(super) type Coming<'a> = (Digest, &'a [u8], Option<&'a NewResult>);
 
 /// The blobs of a commit, each digest once, in order.
-pub(super) fn outputs(results: &[NewResult]) -> Vec<Coming<'_>> {
-    let of = |result| NewResult::blobs(result).map(move |(digest, blob)| (digest, &**blob, result));
-    let mut outputs: Vec<Coming<'_>> = results.iter().flat_map(of).collect();
+pub(super) fn outputs(commit: &Commit) -> Vec<Coming<'_>> {
+    let of = |result| NewResult::blobs(result).map(move |(digest, blob)| (digest, &**blob, Some(result)));
+    let alone = commit.blobs.iter().map(|(digest, blob)| (*digest, &**blob, None));
+    let mut outputs: Vec<Coming<'_>> = commit.results.iter().flat_map(of).chain(alone).collect();
     outputs.sort_by_key(|(digest, ..)| *digest);
     outputs.dedup_by_key(|(digest, ..)| *digest);
     outputs
@@ -54,11 +55,12 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
     for (&(digest, raw, result), sound) in blobs.iter().zip(sound) {
         match sound {
             true => accepted.push((digest, raw, result)),
-            false => refused.push(not_its_digest(&result.record)),
+            false => refused.push(not_its_digest(&digest, result)),
         }
     }
     // Outputs of one producer are alike, and those of neighbours the more.
-    accepted.sort_by(|(.., a), (.., b)| (&a.record.producer, &a.record.label).cmp(&(&b.record.producer, &b.record.label)));
+    let kind = |result: &Option<&'a NewResult>| result.map(|result| (&result.record.producer, &result.record.label));
+    accepted.sort_by(|(.., a), (.., b)| kind(a).cmp(&kind(b)));
     let accepted: Vec<(Digest, &[u8])> = accepted.into_iter().map(|(digest, raw, _)| (digest, raw)).collect();
     let blobs = block::lay_out(&accepted);
     let mut actions = pack::map_all(&commit.results, |result| {

@@ -1,0 +1,154 @@
+//! Bringing: files the results of a bundle of this tree or of one near to it. Outputs that are dear, or that a build reads before it knows
+//! its targets, come along; others are [fetched](crate::store::fetching) when something reads them.
+
+use super::engine::Engine;
+use super::sharing::Sharing;
+use crate::seams::producer::Registry;
+use crate::seams::remote::{Bundle, Volume, VolumeRef};
+use crate::store::records::NewResult;
+use crate::store::volumes::{self, KnownVolume};
+use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, shared};
+use crate::values::digest::{ActionKey, Digest};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Volumes that are read and filed together.
+const AT_ONCE: usize = 16;
+
+/// What a bundle brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Brought {
+    /// Results that this store did not have.
+    pub results: usize,
+    /// Outputs that came with them.
+    pub outputs: usize,
+    /// Whether the bundle is of a tree near to the present one, and not of it.
+    pub is_near: bool,
+}
+
+/// Files what is found, step by step.
+struct Filing<'a> {
+    sharing: &'a Sharing,
+    store: &'a dyn Store,
+    view: ViewId,
+    brought: Brought,
+    predecessors: Predecessors,
+    registry: &'a Registry,
+}
+
+/// By label of folds, the key of the output that a bundle has of them. What moved since is read, and nothing else.
+pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
+
+impl Sharing {
+    /// Files what others made of this tree, named `tree`, or of one near to it.
+    ///
+    /// # Errors
+    /// When the store breaks; the cache cannot.
+    pub fn bring(&self, tree: &Digest, near: impl FnOnce() -> Vec<Digest>, engine: &Engine) -> Result<(Brought, Predecessors), StoreError> {
+        let mut filing = Filing {
+            sharing: self,
+            store: &*engine.store,
+            view: engine.view,
+            brought: Brought::default(),
+            predecessors: Predecessors::default(),
+            registry: &engine.registry,
+        };
+        if !self.cache.reads() {
+            return Ok(Default::default());
+        }
+        let exact = self.cache.find_bundle(&[*tree]);
+        filing.brought.is_near = exact.is_none();
+        let near = || {
+            Some(near())
+                .filter(|near| !near.is_empty())
+                .and_then(|near| self.cache.find_bundle(&near))
+        };
+        let Some(bundle) = exact.or_else(near) else {
+            return Ok(Default::default());
+        };
+        filing.bundle(&bundle)?;
+        Ok((filing.brought, filing.predecessors))
+    }
+}
+
+impl Filing<'_> {
+    fn bundle(&mut self, bundle: &Bundle) -> Result<(), StoreError> {
+        let known: FxHashMap<Digest, KnownVolume> = volumes::all(self.store, self.view)?.into_iter().collect();
+        let named: FxHashSet<Digest> = bundle.volumes.iter().map(|volume| volume.id).collect();
+        let outdated = known.keys().filter(|id| !named.contains(id));
+        let mut rows: Vec<RowChange> = outdated.map(|id| (Part::Volumes, id.0.to_vec(), None)).collect();
+        let mut unknown: Vec<&VolumeRef> = Vec::new();
+        for volume in &bundle.volumes {
+            match known.get(&volume.id) {
+                Some(known) if known.is_filed(self.store)? => {}
+                _ => unknown.push(volume),
+            }
+        }
+        let mut eager: Vec<&VolumeRef> = Vec::new();
+        for volumes in unknown.chunks(AT_ONCE) {
+            let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
+            let mut commit = Commit::default();
+            for (at, volume) in volumes.iter().zip(self.sharing.cache.read_volumes(&addresses)) {
+                let Some(volume) = volume else { continue };
+                rows.push(self.results(at, volume, &mut commit)?);
+                eager.extend(Some(*at).filter(|at| at.is_eager));
+            }
+            commit.rows = std::mem::take(&mut rows);
+            self.brought.results += commit.results.len();
+            self.store.commit(self.view, commit)?;
+        }
+        self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
+        for volumes in eager.chunks(AT_ONCE) {
+            self.outputs(volumes)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the results of a volume to a commit; the row that remembers the volume.
+    fn results(&mut self, at: &VolumeRef, volume: Volume, commit: &mut Commit) -> Result<RowChange, StoreError> {
+        let mut keys: Vec<ActionKey> = Vec::with_capacity(volume.results.len());
+        let mut took_us = 0_u64;
+        for result in &volume.results {
+            let Some(record) = shared::record(result) else { continue };
+            keys.push(result.key);
+            took_us = took_us.saturating_add(record.took_us);
+            if self.is_fold(&record.producer) {
+                self.predecessors.insert((&*record.label).into(), result.key);
+            }
+            if self.store.action(&result.key)?.is_none() {
+                commit.results.push(NewResult {
+                    key: result.key,
+                    record,
+                    blob: None,
+                    parts: Vec::new(),
+                });
+            }
+        }
+        Ok(KnownVolume::new(at, &keys, &volume.outputs, took_us).to_row(&at.id))
+    }
+
+    fn is_fold(&self, producer: &str) -> bool {
+        let name = producer.split_once('@').map_or(producer, |(name, _)| name);
+        self.registry.get(name).is_some_and(|known| known.fold().is_some())
+    }
+
+    /// Files the outputs of volumes that this store lacks.
+    fn outputs(&mut self, volumes: &[&VolumeRef]) -> Result<(), StoreError> {
+        let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
+        let mut blobs: Vec<(Digest, Arc<[u8]>)> = Vec::new();
+        for (digest, blob) in self.sharing.cache.read_outputs(&addresses).into_iter().flatten() {
+            if !self.store.has_blob(&digest)? {
+                blobs.push((digest, blob));
+            }
+        }
+        self.brought.outputs += blobs.len();
+        self.store.commit(
+            self.view,
+            Commit {
+                blobs,
+                ..Commit::default()
+            },
+        )
+    }
+}

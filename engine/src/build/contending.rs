@@ -1,0 +1,109 @@
+//! Contending: answers that were paid for are filed in the remote cache, many at once, each only where no other is there.
+
+use super::sharing::{Found, Sharing};
+use crate::seams::remote::Wanted;
+use crate::store::records::{ActionRecord, Class};
+use crate::store::{Store, StoreError, shared};
+use crate::values::digest::{ActionKey, Digest};
+use serde::Serialize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Answers that are offered at once.
+const AT_ONCE: usize = 16;
+
+/// An answer with its output and all parts of that.
+pub(super) struct Answer<'a> {
+    pub key: &'a ActionKey,
+    pub record: &'a ActionRecord,
+    blob: Arc<[u8]>,
+    parts: Vec<(Digest, Arc<[u8]>)>,
+}
+
+impl<'a> Answer<'a> {
+    /// As a store has it; `None` when it lost some of it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn of(key: &'a ActionKey, record: &'a ActionRecord, store: &dyn Store) -> Result<Option<Self>, StoreError> {
+        let part = |digest: &Digest| Ok(store.blob(digest)?.map(|part| (*digest, part)));
+        let parts: Result<Option<Vec<_>>, StoreError> = record
+            .parts
+            .iter()
+            .map(part)
+            .map(Result::transpose)
+            .collect::<Option<_>>()
+            .transpose();
+        let (blob, parts) = (store.blob(&record.output)?, parts?);
+        Ok(blob.zip(parts).map(|(blob, parts)| Self { key, record, blob, parts }))
+    }
+}
+
+/// What became of the paid results of a store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PaidOffers {
+    /// Those that were offered, because nothing was filed under their keys.
+    pub offered: usize,
+    /// Those under whose keys something is filed.
+    pub known: usize,
+    /// Those whose output is not here, and corrections by people, which stay.
+    pub left_out: usize,
+}
+
+impl Sharing {
+    /// Files each where nothing else is. What is there instead of it, in their order.
+    pub(super) fn contend_all(&self, answers: &[Answer<'_>]) -> Vec<Option<Found>> {
+        let (next, theirs) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        std::thread::scope(|scope| {
+            for _ in 0..AT_ONCE.min(answers.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let at = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(answer) = answers.get(at) else { break };
+                        if let Some(found) = self.contend(answer.key, answer.record, &answer.blob, &answer.parts) {
+                            theirs.lock().unwrap_or_else(PoisonError::into_inner).push((at, found));
+                        }
+                    }
+                });
+            }
+        });
+        let mut said: Vec<Option<Found>> = answers.iter().map(|_| None).collect();
+        for (at, found) in theirs.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            said[at] = Some(found);
+        }
+        said
+    }
+
+    /// Offers paid results, whatever tree they are of. What is filed stays, and what this store has stays as it is.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn offer_paid(&self, results: &[(ActionKey, ActionRecord)], store: &dyn Store) -> Result<PaidOffers, StoreError> {
+        let mut offers = PaidOffers::default();
+        for results in results.chunks(AT_ONCE) {
+            let wanted: Vec<Wanted> = results.iter().map(|(key, record)| wanted(key, record)).collect();
+            let mut answers = Vec::new();
+            for ((key, record), found) in results.iter().zip(self.cache.look(&wanted)) {
+                let shared = !shared::stays_here(record) && record.class == Class::Paid;
+                match Answer::of(key, record, store)?.filter(|_| shared) {
+                    _ if found.is_some() => offers.known += 1,
+                    Some(answer) => answers.push(answer),
+                    None => offers.left_out += 1,
+                }
+            }
+            store.let_go();
+            let others = self.contend_all(&answers).into_iter().flatten().count();
+            offers.offered += answers.len() - others;
+            offers.known += others;
+        }
+        Ok(offers)
+    }
+}
+
+/// The question for a result.
+pub(super) fn wanted(key: &ActionKey, record: &ActionRecord) -> Wanted {
+    Wanted {
+        key: *key,
+        producer: record.producer.clone(),
+    }
+}

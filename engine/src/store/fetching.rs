@@ -1,0 +1,194 @@
+//! A store whose outputs may lie in a remote cache: one that is read and is not here is fetched with the volume that it lies in, and kept.
+
+use super::records::{ActionRecord, HistoryRecord};
+use super::volumes::{self, KnownVolume};
+use super::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
+use crate::manifest::remote::Prefer;
+use crate::seams::remote::RemoteCache;
+use crate::values::digest::{ActionKey, Digest};
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Volumes that are fetched at once, at most.
+const AT_ONCE: usize = 8;
+/// Bytes a second of a cache whose speed is not known yet.
+const ASSUMED_SPEED: u64 = 4 << 20;
+
+/// A store, and the volumes that its view knows.
+pub struct Fetching {
+    store: Arc<dyn Store>,
+    cache: Arc<dyn RemoteCache>,
+    view: ViewId,
+    prefer: Prefer,
+    /// Held while something is fetched, so that nothing is fetched twice.
+    elsewhere: Mutex<Option<Elsewhere>>,
+}
+
+/// What became of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing of it was read.
+    Unread,
+    /// It was fetched, whatever came.
+    Fetched,
+    /// Its outputs are sooner made.
+    Left,
+}
+
+/// Where outputs lie.
+#[derive(Default)]
+struct Elsewhere {
+    volumes: Vec<KnownVolume>,
+    /// What became of each volume in this run.
+    state: Vec<State>,
+    by_prefix: FxHashMap<[u8; 8], usize>,
+    /// How many volumes are fetched at the next miss: twice as many each time, because what reads one output often reads its neighbours.
+    ahead: usize,
+}
+
+impl Elsewhere {
+    fn of(store: &dyn Store, view: ViewId) -> Result<Self, StoreError> {
+        let volumes: Vec<KnownVolume> = volumes::all(store, view)?.into_iter().map(|(_, volume)| volume).collect();
+        let prefixes = volumes.iter().enumerate().flat_map(|(at, volume)| {
+            let prefixes = volume.prefixes().iter();
+            prefixes.map(move |prefix| (*prefix, at))
+        });
+        Ok(Self {
+            by_prefix: prefixes.collect(),
+            state: vec![State::Unread; volumes.len()],
+            volumes,
+            ahead: 1,
+        })
+    }
+
+    /// A volume that is to be fetched and some that follow it.
+    fn next(&mut self, first: usize) -> Vec<usize> {
+        let wanted = (first..self.volumes.len()).filter(|at| self.state[*at] == State::Unread);
+        let wanted: Vec<usize> = wanted.take(self.ahead).collect();
+        wanted.iter().for_each(|at| self.state[*at] = State::Fetched);
+        self.ahead = (self.ahead * 2).min(AT_ONCE);
+        wanted
+    }
+}
+
+impl Fetching {
+    /// A store beside a cache.
+    pub fn of(store: Arc<dyn Store>, cache: Arc<dyn RemoteCache>, view: ViewId, prefer: Prefer) -> Self {
+        Self {
+            store,
+            cache,
+            view,
+            prefer,
+            elsewhere: Mutex::default(),
+        }
+    }
+
+    fn elsewhere(&self) -> MutexGuard<'_, Option<Elsewhere>> {
+        self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the outputs of a volume come sooner than they are made.
+    fn is_worth_fetching(&self, volume: &KnownVolume) -> bool {
+        let speed = self.cache.speed().unwrap_or(ASSUMED_SPEED).max(1);
+        let way = self.cache.round_trip().unwrap_or_default();
+        let fetching = way + Duration::from_micros(volume.len.saturating_mul(1_000_000) / speed);
+        match self.prefer {
+            Prefer::Fetch => true,
+            Prefer::Make => false,
+            Prefer::Auto => fetching <= Duration::from_micros(volume.took_us),
+        }
+    }
+
+    /// The output from the volume that it lies in, which is filed whole.
+    fn fetch(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        if self.prefer == Prefer::Make || !self.cache.reads() {
+            return Ok(None);
+        }
+        let mut guard = self.elsewhere();
+        let elsewhere = match &mut *guard {
+            Some(elsewhere) => elsewhere,
+            none => none.insert(Elsewhere::of(&*self.store, self.view)?),
+        };
+        let Some(at) = elsewhere.by_prefix.get(&volumes::prefix(digest)).copied() else {
+            return Ok(None);
+        };
+        match elsewhere.state[at] {
+            // Another thread fetched it meanwhile, or it is not as it should be.
+            State::Fetched => return self.store.blob(digest),
+            State::Left => return Ok(None),
+            State::Unread => {}
+        }
+        if !self.is_worth_fetching(&elsewhere.volumes[at]) {
+            elsewhere.state[at] = State::Left;
+            self.cache.leave_volume();
+            return Ok(None);
+        }
+        let wanted = elsewhere.next(at);
+        let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].address[..]).collect();
+        let blobs: Vec<(Digest, Arc<[u8]>)> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
+        let found = blobs.iter().find(|(came, _)| came == digest).map(|(_, blob)| blob.clone());
+        self.store.commit(
+            self.view,
+            Commit {
+                blobs,
+                ..Commit::default()
+            },
+        )?;
+        Ok(found)
+    }
+}
+
+impl Store for Fetching {
+    fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
+        match self.store.blob(digest)? {
+            Some(blob) => Ok(Some(blob)),
+            None => self.fetch(digest),
+        }
+    }
+
+    fn has_blob(&self, digest: &Digest) -> Result<bool, StoreError> {
+        self.store.has_blob(digest)
+    }
+
+    fn action(&self, key: &ActionKey) -> Result<Option<ActionRecord>, StoreError> {
+        self.store.action(key)
+    }
+
+    fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.row(view, part, key)
+    }
+
+    fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
+        self.store.rows(view, part)
+    }
+
+    fn history(&self, view: ViewId, label: &str) -> Result<Vec<HistoryRecord>, StoreError> {
+        self.store.history(view, label)
+    }
+
+    fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
+        let moves = commit.rows.iter().any(|(part, ..)| *part == Part::Volumes);
+        self.store.commit(view, commit)?;
+        if moves {
+            *self.elsewhere() = None;
+        }
+        Ok(())
+    }
+
+    fn damage(&self) -> Vec<String> {
+        self.store.damage()
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.store.is_wanted()
+    }
+
+    fn let_go(&self) {
+        self.store.let_go();
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        self.store.flight(key, is_cancelled)
+    }
+}

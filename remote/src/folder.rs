@@ -1,0 +1,84 @@
+//! A folder as a cache: machines that mount it share files. A file is written under a name of its own and renamed.
+
+use crate::objects::Objects;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use tonic::{Code, Status};
+
+/// A folder that machines share.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder that an endpoint names. It is made for those who write; its parent is to be there.
+    ///
+    /// # Errors
+    /// One sentence: it is not there, or cannot be one.
+    pub(crate) fn open(path: &Path, writes: bool) -> Result<Self, String> {
+        match fs::metadata(path) {
+            Ok(found) if !found.is_dir() => return Err("its path is that of a file".to_owned()),
+            Err(error) if error.kind() == ErrorKind::NotFound && writes => {
+                fs::create_dir(path)
+                    .or_else(|error| if path.is_dir() { Ok(()) } else { Err(error) })
+                    .map_err(|error| format!("its folder cannot be made: {error}"))?;
+            }
+            Err(error) => return Err(format!("its folder cannot be read: {error}")),
+            Ok(_) => {}
+        }
+        Ok(Self(path.to_path_buf()))
+    }
+}
+
+impl Objects for Folder {
+    fn length(&self, name: &str) -> Result<Option<u64>, Status> {
+        let found = fs::symlink_metadata(self.0.join(name)).ok();
+        Ok(found.filter(fs::Metadata::is_file).map(|found| found.len()))
+    }
+
+    fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, Status> {
+        let path = self.0.join(name);
+        let read = || {
+            // A pipe would be waited for, and a link leads elsewhere.
+            if !fs::symlink_metadata(&path)?.is_file() {
+                return Err(io::Error::from(ErrorKind::NotFound));
+            }
+            let mut bytes = Vec::new();
+            File::open(&path)?.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(|error| status(&error))
+    }
+
+    fn write(&self, name: &str, bytes: &[u8], unique: &str) -> Result<(), Status> {
+        let path = self.0.join(name);
+        let written = || {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let temporary = folder.join(format!(".{unique}"));
+            let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+            let renamed = file.write_all(bytes).and_then(|()| fs::rename(&temporary, &path));
+            if renamed.is_err() {
+                // The first error is the one to tell.
+                let _ = fs::remove_file(&temporary);
+            }
+            renamed
+        };
+        written().map_err(|error| status(&error))
+    }
+
+    fn at_once(&self) -> usize {
+        1
+    }
+}
+
+/// An error of the file system as a server says it: what may not be done, or cannot be, is refused once for all.
+fn status(error: &io::Error) -> Status {
+    let code = match error.kind() {
+        ErrorKind::NotFound => Code::NotFound,
+        ErrorKind::PermissionDenied => Code::PermissionDenied,
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Code::FailedPrecondition,
+        _ => Code::DataLoss,
+    };
+    Status::new(code, error.to_string())
+}

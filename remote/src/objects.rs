@@ -1,0 +1,124 @@
+//! A cache without a server: byte strings under names, in a folder that machines share or in a bucket of an object store.
+//!
+//! `blobs/XX/REST` holds a blob under its BLAKE3 digest, `results/XX/REST` an ActionResult under the digest of its action. Whatever others do to
+//! them (cut short, change, remove) is found out by the reader, as with a server.
+
+use crate::names::Name;
+use crate::server::LONGEST_ANSWER;
+use bazel_remote_apis::build::bazel::remote::execution::v2::ActionResult;
+use engine::values::digest::Digest;
+use prost::Message;
+use std::collections::HashSet;
+use std::sync::Arc;
+use tonic::Status;
+
+const BLOBS: &str = "blobs";
+const RESULTS: &str = "results";
+
+/// Byte strings under names, whose parts stand between `/`. Its errors are those that a server would give.
+pub(crate) trait Objects: Send + Sync {
+    /// The length of one; `None` if there is none.
+    fn length(&self, name: &str) -> Result<Option<u64>, Status>;
+
+    /// At most `most` bytes of one.
+    fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, Status>;
+
+    /// Writes one, also over one that is there; others see all of it or nothing. `unique` is a word that no other write uses.
+    fn write(&self, name: &str, bytes: &[u8], unique: &str) -> Result<(), Status>;
+
+    /// How many questions are asked at once: more where each waits for a network.
+    fn at_once(&self) -> usize;
+}
+
+/// The objects of an instance.
+#[derive(Clone)]
+pub(crate) struct ObjectCache {
+    objects: Arc<dyn Objects>,
+    /// What the names of the instance begin with.
+    prefix: String,
+}
+
+impl ObjectCache {
+    /// The objects of an instance.
+    ///
+    /// # Errors
+    /// One sentence: no folder can have that name.
+    pub(crate) fn of_instance(objects: Arc<dyn Objects>, instance: &str) -> Result<Self, String> {
+        let mut prefix = String::new();
+        for part in instance.split('/').filter(|part| !part.is_empty()) {
+            if matches!(part, "." | ".." | BLOBS | RESULTS) {
+                return Err("the name of its instance is no name of a folder".to_owned());
+            }
+            prefix.push_str(part);
+            prefix.push('/');
+        }
+        Ok(Self { objects, prefix })
+    }
+
+    fn name(&self, kind: &str, name: &Name) -> String {
+        let hash = Digest(name.hash).to_string();
+        let (first, rest) = hash.split_at(2);
+        format!("{}{kind}/{first}/{rest}", self.prefix)
+    }
+
+    /// Which of these are not there with their length.
+    ///
+    /// # Errors
+    /// Why that cannot be known.
+    pub(crate) fn missing(&self, names: &[Name]) -> Result<HashSet<Name>, Status> {
+        let share = names.len().div_ceil(self.objects.at_once()).max(1);
+        let missing_of = |names: &[Name]| -> Result<Vec<Name>, Status> {
+            let mut missing = Vec::new();
+            for name in names {
+                if self.objects.length(&self.name(BLOBS, name))? != Some(name.len) {
+                    missing.push(*name);
+                }
+            }
+            Ok(missing)
+        };
+        let shares: Vec<Result<Vec<Name>, Status>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = names.chunks(share).map(|names| scope.spawn(move || missing_of(names))).collect();
+            let lost = |_| Err(Status::unknown("it could not be asked"));
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(lost)).collect()
+        });
+        let mut missing = HashSet::new();
+        for share in shares {
+            missing.extend(share?);
+        }
+        Ok(missing)
+    }
+
+    /// The bytes of a blob, at most one more than it has.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn read(&self, name: &Name) -> Result<Vec<u8>, Status> {
+        self.objects.read(&self.name(BLOBS, name), name.len.saturating_add(1))
+    }
+
+    /// Writes a blob, also over one that is there.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    pub(crate) fn write(&self, name: &Name, bytes: &[u8], unique: &str) -> Result<(), Status> {
+        self.objects.write(&self.name(BLOBS, name), bytes, unique)
+    }
+
+    /// What is filed under an action.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub(crate) fn result(&self, action: &Name) -> Result<ActionResult, Status> {
+        let bytes = self.objects.read(&self.name(RESULTS, action), LONGEST_ANSWER as u64 + 1)?;
+        // One that cannot be read has no record, which is told.
+        Ok(ActionResult::decode(&bytes[..]).unwrap_or_default())
+    }
+
+    /// Files a result, also over one that is there.
+    ///
+    /// # Errors
+    /// Why it cannot be written.
+    pub(crate) fn file(&self, action: &Name, result: &ActionResult, unique: &str) -> Result<(), Status> {
+        self.objects.write(&self.name(RESULTS, action), &result.encode_to_vec(), unique)
+    }
+}

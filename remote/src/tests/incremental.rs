@@ -1,0 +1,175 @@
+//! Bundles that go on from earlier ones: what is new is sent, what is known is kept, and who else warms or removes does no harm.
+
+use super::liar::{Running, sha256, start};
+use super::{client, def, offer, offer_after, outputs_of, result, results_of};
+use engine::seams::remote::{RemoteCache, SharedResult};
+use engine::values::digest::Digest;
+use proptest::collection::{btree_set, vec};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+type Made = BTreeMap<u32, (SharedResult, Arc<[u8]>)>;
+
+/// Results by number, whose outputs differ and of which some are shared.
+fn made(numbers: impl IntoIterator<Item = u32>) -> Made {
+    let one = |number: u32| {
+        let (result, blobs) = result(&number.to_string(), &[format!("output {}", number / 2 * 2).as_bytes()]);
+        (number, (result, blobs[0].clone()))
+    };
+    numbers.into_iter().map(one).collect()
+}
+
+fn results(made: &Made) -> Vec<SharedResult> {
+    made.values().map(|(result, _)| result.clone()).collect()
+}
+
+fn warm(server: &Running, names: &[&str], near: &[&str], made: &Made) -> (bool, u64) {
+    let (one, _) = client(def(&server.endpoint()));
+    let load = |digest: &Digest| {
+        made.values()
+            .find(|(_, blob)| Digest::of(blob) == *digest)
+            .map(|(_, blob)| blob.clone())
+    };
+    let whole = offer_after(&one, names, near, &results(made), &load);
+    (whole, one.finish(None).bytes_up)
+}
+
+/// Whether whoever finds a bundle has every result and output of these.
+fn serves(server: &Running, name: &str, made: &Made) -> bool {
+    let (other, _) = client(def(&server.endpoint()));
+    let found = results_of(&other, name).unwrap_or_default();
+    let outputs = outputs_of(&other, name);
+    made.values()
+        .all(|(result, blob)| found.contains(result) && outputs.get(&Digest::of(blob)) == Some(blob))
+}
+
+#[test]
+fn what_is_sent_is_what_is_new() {
+    let server = start(sha256());
+    let first = made(0..3_000);
+    let (whole, all) = warm(&server, &["one", "latest"], &[], &first);
+    assert!(whole && serves(&server, "one", &first));
+    let second = made((0..3_000).filter(|number| number % 100 != 7).chain(10_000..10_020));
+    let (whole, new) = warm(&server, &["two", "latest"], &["latest"], &second);
+    assert!(whole && serves(&server, "two", &second) && serves(&server, "latest", &second) && serves(&server, "one", &first));
+    assert!(new * 10 < all, "{new} of {all}");
+    // Who warms it again sends a pointer's worth.
+    let (whole, again) = warm(&server, &["two", "latest"], &["latest"], &second);
+    assert!(whole && again <= new, "{again} after {new}");
+    // What is mostly of no use any more is not kept.
+    let third = made(0..100);
+    assert!(warm(&server, &["three"], &["latest"], &third).0);
+    let (other, _) = client(def(&server.endpoint()));
+    assert_eq!(results_of(&other, "three").map(|found| found.len()), Some(100));
+}
+
+#[test]
+fn many_small_volumes_are_put_together() {
+    let server = start(sha256());
+    let volumes = |name: &str| {
+        let bundle = client(def(&server.endpoint())).0.find_bundle(&[Digest::of(name.as_bytes())]);
+        bundle.map_or(0, |bundle| bundle.volumes.len())
+    };
+    let mut most = 0;
+    for step in 1..40 {
+        let now = made(0..step * 3);
+        assert!(warm(&server, &["latest"], &[], &now).0 && serves(&server, "latest", &now));
+        most = most.max(volumes("latest"));
+    }
+    assert!((2..=18).contains(&most), "{most}");
+}
+
+/// What an earlier job filed is gone in part: by a rule of the storage, or by somebody's hand.
+#[test]
+fn what_is_gone_is_filed_anew() {
+    let first = made(0..3_000);
+    for keep in 0..6_u8 {
+        let server = start(sha256());
+        assert!(warm(&server, &["one"], &[], &first).0);
+        server.shelf.lock().unwrap().blobs.retain(|hash, _| hash.as_bytes()[3] % 6 == keep);
+        let (other, _) = client(def(&server.endpoint()));
+        for found in results_of(&other, "one").unwrap_or_default() {
+            assert!(first.values().any(|(result, _)| *result == found));
+        }
+        assert!(warm(&server, &["two"], &["one"], &first).0 && serves(&server, "two", &first));
+    }
+}
+
+#[test]
+fn of_several_names_the_first_that_can_be_read_is_taken() {
+    let server = start(sha256());
+    let (older, newer) = (made(0..5), made(0..9));
+    assert!(warm(&server, &["older"], &[], &older).0);
+    let blobs = server.shelf.lock().unwrap().blobs.clone();
+    assert!(warm(&server, &["newer"], &[], &newer).0);
+    let find = |names: &[&str]| {
+        let names: Vec<Digest> = names.iter().map(|name| Digest::of(name.as_bytes())).collect();
+        client(def(&server.endpoint())).0.find_bundle(&names).map(|bundle| bundle.at)
+    };
+    assert_eq!(find(&["none", "newer", "older"]), Some(1));
+    // The pointer leads to a tree that is gone.
+    server.shelf.lock().unwrap().blobs = blobs;
+    assert_eq!(find(&["none", "newer", "older"]), Some(2));
+    assert_eq!(find(&["none", "newer"]), None);
+}
+
+#[test]
+fn two_jobs_that_warm_at_once_do_no_harm() {
+    let server = start(sha256());
+    let trees: Vec<Made> = (0..4).map(|job| made((0..500).filter(|number| number % 7 != job))).collect();
+    std::thread::scope(|scope| {
+        for (job, tree) in trees.iter().enumerate() {
+            let server = &server;
+            scope.spawn(move || {
+                let name = job.to_string();
+                for _ in 0..3 {
+                    assert!(warm(server, &[&name, "latest"], &["latest"], tree).0);
+                }
+            });
+        }
+    });
+    for (job, tree) in trees.iter().enumerate() {
+        assert!(serves(&server, &job.to_string(), tree));
+    }
+    assert!(trees.iter().any(|tree| serves(&server, "latest", tree)));
+}
+
+#[test]
+fn a_bundle_of_a_newer_form_is_a_miss_that_is_told_once() {
+    let server = start(sha256());
+    let tree = made(0..5);
+    assert!(warm(&server, &["one"], &[], &tree).0);
+    let (other, _) = client(def(&server.endpoint()));
+    let newer = crate::volume::compress(&[0xa3, 0, 2, 1, 0, 2, 0x80]);
+    let name = Digest::of(b"two");
+    let filed = crate::bundling::filed_as(&name, &newer);
+    other.offer(filed, vec![newer.into()]);
+    other.finish(None);
+    let (reader, _) = client(def(&server.endpoint()));
+    assert_eq!(results_of(&reader, "two"), None);
+    assert_eq!(reader.finish(None).lies.values().sum::<u64>(), 1);
+    assert!(
+        warm(&server, &["two"], &["one"], &tree).0 && serves(&server, "two", &tree),
+        "whoever warms writes over it"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    /// Whatever the trees before, and whatever was lost of them: a bundle that was filed serves all of its tree.
+    #[test]
+    fn a_bundle_serves_its_tree(trees in vec((btree_set(0_u32..40, 0..40), any::<u8>()), 1..6)) {
+        let server = start(sha256());
+        for (at, (numbers, lost)) in trees.iter().enumerate() {
+            let tree = made(numbers.iter().copied());
+            let name = at.to_string();
+            prop_assert!(warm(&server, &[&name, "latest"], &["latest"], &tree).0);
+            prop_assert!(serves(&server, &name, &tree));
+            let all: BTreeSet<String> = server.shelf.lock().unwrap().blobs.keys().cloned().collect();
+            let gone: Vec<&String> = all.iter().filter(|hash| hash.as_bytes()[5] % 16 == lost % 16).collect();
+            server.shelf.lock().unwrap().blobs.retain(|hash, _| !gone.contains(&hash));
+        }
+        prop_assert!(offer(&client(def(&server.endpoint())).0, "none", &[], &|_| None), "of nothing there is a bundle, too");
+    }
+}

@@ -1,0 +1,214 @@
+//! Volumes: some results of a bundle in two pieces. One holds their records and says which outputs lie in the other, which is fetched when one
+//! of these is read. Both are blobs of the server; a piece that it keeps wrong is written anew with another number, and so under another name.
+
+use crate::names::Name;
+use crate::record;
+use engine::seams::remote::{SharedResult, Volume, VolumeRef};
+use engine::values::digest::Digest;
+use minicbor::bytes::ByteVec;
+use minicbor::{Decode, Encode};
+use std::io::Read;
+use std::sync::Arc;
+
+/// The form of volumes and bundles. One of another form is not read.
+pub(crate) const SCHEMA: u32 = 1;
+/// Longer pieces are not ours, in bytes before compression.
+pub(crate) const LONGEST: u64 = 256 << 20;
+const LEVEL: i32 = 3;
+
+/// A piece as a server has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct Piece {
+    #[n(0)]
+    #[cbor(with = "minicbor::bytes")]
+    hash: [u8; 32],
+    #[n(1)]
+    len: u64,
+}
+
+impl From<Name> for Piece {
+    fn from(name: Name) -> Self {
+        Self {
+            hash: name.hash,
+            len: name.len,
+        }
+    }
+}
+
+impl Piece {
+    pub(crate) fn name(&self) -> Name {
+        Name {
+            hash: self.hash,
+            len: self.len,
+        }
+    }
+}
+
+/// Where a volume is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub(crate) struct Address {
+    /// The function of the names.
+    #[n(0)]
+    pub function: i32,
+    /// The piece with the records.
+    #[n(1)]
+    pub records: Piece,
+    /// The one with outputs, if there are any.
+    #[n(2)]
+    pub outputs: Option<Piece>,
+    /// Whether its outputs come along with its records.
+    #[n(3)]
+    pub is_eager: bool,
+}
+
+impl Address {
+    /// The names of its pieces.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Name> + use<> {
+        [Some(self.records), self.outputs].into_iter().flatten().map(|piece| piece.name())
+    }
+
+    /// As it is handed out.
+    pub(crate) fn volume(&self) -> VolumeRef {
+        VolumeRef {
+            id: Digest(self.records.hash),
+            address: minicbor::to_vec(self).expect("invariant: memory takes every byte"),
+            is_eager: self.is_eager && self.outputs.is_some(),
+            len: self.outputs.map_or(0, |outputs| outputs.len),
+        }
+    }
+
+    /// What was handed out.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        minicbor::decode(bytes).ok()
+    }
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Records {
+    #[n(0)]
+    schema: u32,
+    /// Another one is another name.
+    #[n(1)]
+    number: u32,
+    #[n(2)]
+    records: Vec<ByteVec>,
+    #[n(3)]
+    outputs: Vec<ByteVec>,
+}
+
+/// The piece with the records.
+pub(crate) fn encode_records(volume: &Volume, number: u32) -> Vec<u8> {
+    let written = Records {
+        schema: SCHEMA,
+        number,
+        records: volume.results.iter().map(|result| record::encode(result).into()).collect(),
+        outputs: volume.outputs.iter().map(|digest| digest.0.to_vec().into()).collect(),
+    };
+    compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
+}
+
+/// What such a piece holds; `None` when it cannot be read to its last byte. A record that cannot be read is left out.
+pub(crate) fn decode_records(bytes: &[u8]) -> Option<Volume> {
+    let written: Records = decode(bytes)?;
+    if written.schema != SCHEMA {
+        return None;
+    }
+    let results: Vec<SharedResult> = written.records.iter().filter_map(|bytes| record::decode(bytes).ok()).collect();
+    let digest = |bytes: &ByteVec| <[u8; 32]>::try_from(bytes.as_slice()).ok().map(Digest);
+    let outputs = written.outputs.iter().map(digest).collect::<Option<_>>()?;
+    Some(Volume { results, outputs })
+}
+
+#[derive(Encode, Decode)]
+#[cbor(map)]
+struct Outputs {
+    #[n(0)]
+    schema: u32,
+    #[n(1)]
+    number: u32,
+    #[n(2)]
+    outputs: Vec<ByteVec>,
+}
+
+/// The piece with the outputs.
+pub(crate) fn encode_outputs(outputs: &[Arc<[u8]>], number: u32) -> Vec<u8> {
+    let written = Outputs {
+        schema: SCHEMA,
+        number,
+        outputs: outputs.iter().map(|output| output.to_vec().into()).collect(),
+    };
+    compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
+}
+
+/// The outputs of such a piece under their own digests; `None` when it cannot be read to its last byte.
+pub(crate) fn decode_outputs(bytes: &[u8]) -> Option<Vec<(Digest, Arc<[u8]>)>> {
+    let written: Outputs = decode(bytes)?;
+    let outputs = written.outputs.into_iter().map(|bytes| {
+        let bytes: Arc<[u8]> = Vec::from(bytes).into();
+        (Digest::of(&bytes), bytes)
+    });
+    (written.schema == SCHEMA).then(|| outputs.collect())
+}
+
+pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(bytes, LEVEL).expect("invariant: memory takes every byte")
+}
+
+/// What was compressed and encoded, if it is that to its last byte. Memory grows only with what is there.
+pub(crate) fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
+    let mut whole = Vec::new();
+    let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(LONGEST + 1);
+    reader.read_to_end(&mut whole).ok().filter(|len| *len as u64 <= LONGEST)?;
+    let mut decoder = minicbor::Decoder::new(&whole);
+    let decoded = decoder.decode().ok()?;
+    (decoder.position() == whole.len()).then_some(decoded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::any_result;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn volumes_round_trip(results in vec(any_result(), 0..6), outputs in vec(vec(any::<u8>(), 0..40), 0..6), number: u32, at: usize) {
+            let outputs: Vec<Arc<[u8]>> = outputs.into_iter().map(Arc::from).collect();
+            let listed: Vec<(Digest, Arc<[u8]>)> = outputs.iter().map(|output| (Digest::of(output), output.clone())).collect();
+            let volume = Volume { results, outputs: listed.iter().map(|(digest, _)| *digest).collect() };
+            let (records, piece) = (encode_records(&volume, number), encode_outputs(&outputs, number));
+            prop_assert_eq!(decode_records(&records), Some(volume.clone()));
+            prop_assert_eq!(decode_outputs(&piece), Some(listed));
+            prop_assert_ne!(encode_records(&volume, number.wrapping_add(1)), records.clone());
+            prop_assert_ne!(encode_outputs(&outputs, number.wrapping_add(1)), piece.clone());
+            prop_assert_eq!(decode_records(&records[..at % records.len()]), None);
+            prop_assert!(decode_outputs(&piece[..at % piece.len()]).is_none());
+        }
+
+        #[test]
+        fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
+            let bytes = compress(&bytes);
+            let _ = (decode_records(&bytes), decode_outputs(&bytes), Address::read(&bytes));
+        }
+    }
+
+    #[test]
+    fn another_form_is_not_read() {
+        let newer = Records {
+            schema: SCHEMA + 1,
+            number: 0,
+            records: Vec::new(),
+            outputs: Vec::new(),
+        };
+        assert!(decode_records(&compress(&minicbor::to_vec(&newer).unwrap())).is_none());
+        let newer = Outputs {
+            schema: SCHEMA + 1,
+            number: 0,
+            outputs: Vec::new(),
+        };
+        assert!(decode_outputs(&compress(&minicbor::to_vec(&newer).unwrap())).is_none());
+    }
+}

@@ -1,0 +1,97 @@
+//! New volumes: what earlier ones do not hold of an offer, cut into pieces of some MiB. Neighbours stay together.
+
+use crate::blobs::NotTaken;
+use crate::bundling::Earlier;
+use crate::volume::LONGEST;
+use engine::seams::remote::{BundleOffer, Volume};
+use engine::values::digest::Digest;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Results of a volume, at most.
+const RESULTS: usize = 2_048;
+/// Bytes of outputs of a volume, at most, unless it has one only.
+const BYTES: usize = 4 << 20;
+/// A volume with fewer results goes on with those of the next producer.
+const FEW: usize = 256;
+
+/// A volume that is to be sent.
+pub(crate) struct Fresh {
+    pub volume: Volume,
+    /// The outputs, in their order.
+    pub blobs: Vec<Arc<[u8]>>,
+    pub is_eager: bool,
+    bytes: usize,
+}
+
+impl Fresh {
+    fn empty(is_eager: bool) -> Self {
+        Self {
+            volume: Volume {
+                results: Vec::new(),
+                outputs: Vec::new(),
+            },
+            blobs: Vec::new(),
+            is_eager,
+            bytes: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.volume.results.is_empty() && self.blobs.is_empty()
+    }
+
+    fn is_full(&self) -> bool {
+        self.volume.results.len() >= RESULTS || self.bytes >= BYTES
+    }
+
+    /// Whether the next results begin another volume.
+    fn ends_before(&self, is_eager: bool, producer: &str) -> bool {
+        let last = self.volume.results.last();
+        let is_other = last.is_some_and(|last| last.producer != producer);
+        self.is_eager != is_eager || self.is_full() || is_other && self.volume.results.len() >= FEW
+    }
+
+    fn add(&mut self, digest: Digest, blob: Arc<[u8]>) {
+        self.bytes += blob.len();
+        self.volume.outputs.push(digest);
+        self.blobs.push(blob);
+    }
+}
+
+/// Hands out one volume after the other. Outputs that are nowhere are left out: they are made where they are read.
+pub(crate) fn each_fresh(
+    offer: &BundleOffer<'_>,
+    earlier: &Earlier,
+    mut take: impl FnMut(Fresh) -> Result<(), NotTaken>,
+) -> Result<(), NotTaken> {
+    let mut fresh = Fresh::empty(true);
+    let mut seen: HashSet<Digest> = HashSet::new();
+    for bundled in offer.results {
+        if fresh.ends_before(bundled.is_eager, &bundled.result.producer) {
+            let full = std::mem::replace(&mut fresh, Fresh::empty(bundled.is_eager));
+            if !full.is_empty() {
+                take(full)?;
+            }
+        }
+        if !earlier.kept_keys.contains(&bundled.result.key) {
+            fresh.volume.results.push(bundled.result.clone());
+        }
+        for digest in &bundled.outputs {
+            if earlier.kept_outputs.contains(digest) || !seen.insert(*digest) {
+                continue;
+            }
+            let Some(blob) = (offer.load)(digest).filter(|blob| (blob.len() as u64) < LONGEST / 2) else {
+                continue;
+            };
+            if fresh.bytes > 0 && fresh.bytes + blob.len() > 2 * BYTES {
+                take(std::mem::replace(&mut fresh, Fresh::empty(bundled.is_eager)))?;
+            }
+            fresh.add(*digest, blob);
+        }
+    }
+    match fresh.is_empty() {
+        true => Ok(()),
+        false => take(fresh),
+    }
+}

@@ -1,0 +1,145 @@
+//! A shared folder that one job warms and other machines read: what runs beside it, and that nothing of it changes an output.
+
+use crate::bench::{Bench, git};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Checkouts of the fixture, each a machine with a store of its own, and a folder that they share.
+fn machine(share: &Path) -> Bench {
+    let bench = Bench::memotree();
+    let manifest = fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let remote = format!(
+        "\n[remote]\nendpoint = \"dir:{}\"\nwrite = \"always\"\nprefer = \"fetch\"\n",
+        share.display()
+    );
+    bench.write("cortex.toml", &(manifest + &remote));
+    bench
+}
+
+fn share() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let share = folder.path().join("share");
+    (folder, share)
+}
+
+/// A command that succeeds, and its document.
+fn json(bench: &Bench, args: &[&str]) -> Value {
+    let ran = bench.run(&[&["--json"], args].concat());
+    assert_eq!(ran.code, 0, "{args:?} {ran:?}");
+    ran.json()
+}
+
+/// The files that a build laid out, by path.
+fn laid_out(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    let mut todo = vec![folder.to_path_buf()];
+    while let Some(folder) = todo.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => todo.push(path),
+                false => files.push((path.clone(), fs::read(&path).expect("a file"))),
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// What a build laid out below the workspace.
+fn outputs(bench: &Bench) -> Vec<(PathBuf, Vec<u8>)> {
+    let out = bench.root().join(".cortex/out");
+    let files = laid_out(&out).into_iter();
+    files
+        .map(|(path, bytes)| (path.strip_prefix(&out).expect("below").to_path_buf(), bytes))
+        .collect()
+}
+
+const EDITS: [(&str, &str, &str); 3] = [
+    ("src/MemoTree.Core/Storage/Crc32.cs", "{", "{ // edited\n"),
+    ("src/MemoTree.Core/Storage/Crc32.cs", "}", "}\n"),
+    ("cortex.toml", "[workspace]", "# a comment\n[workspace]"),
+];
+
+#[test]
+fn a_branch_that_edits_a_file_runs_what_the_file_reaches() {
+    let (_folder, share) = share();
+    let warmed = machine(&share);
+    let warm = json(&warmed, &["warm", "//..."]);
+    assert!(warm["bundle"]["stored"] == true && warm["remote"]["lies"].as_object().is_some_and(serde_json::Map::is_empty));
+    let exact = machine(&share);
+    let built = json(&exact, &["build", "//..."]);
+    assert_eq!((&built["tally"]["ran"], outputs(&exact)), (&0.into(), outputs(&warmed)));
+    for (path, from, to) in EDITS {
+        let edited = machine(&share);
+        edited.change(path, from, to);
+        let built = json(&edited, &["build", "//..."]);
+        // As where the tree was built before, without the cache.
+        exact.change(path, from, to);
+        let incremental = json(&exact, &["--offline", "build", "//..."]);
+        assert_eq!(built["tally"]["ran"], incremental["tally"]["ran"], "{path}");
+        assert_eq!(outputs(&edited), outputs(&exact), "{path}");
+        exact.change(path, to, from);
+        json(&exact, &["--offline", "build", "//..."]);
+    }
+}
+
+#[test]
+fn a_folder_that_loses_files_or_rights_costs_time_only() {
+    let (_folder, share) = share();
+    let warmed = machine(&share);
+    json(&warmed, &["warm", "//..."]);
+    for (part, name) in ["some", "all"].into_iter().enumerate() {
+        let files = laid_out(&share).into_iter().enumerate();
+        for (at, (path, bytes)) in files {
+            match at % 3 {
+                _ if part == 1 => fs::remove_file(path).expect("removed"),
+                0 => fs::write(path, &bytes[bytes.len() / 2..]).expect("cut"),
+                1 => fs::remove_file(path).expect("removed"),
+                _ => {}
+            }
+        }
+        let reader = machine(&share);
+        let built = json(&reader, &["build", "//..."]);
+        assert_eq!(built["tally"]["failed"], 0, "{name}");
+        assert_eq!(outputs(&reader), outputs(&warmed), "{name}");
+    }
+    // The folder is a file: one warning, and a build as without it.
+    fs::remove_dir_all(&share).expect("removed");
+    fs::write(&share, b"").expect("a file");
+    let reader = machine(&share);
+    let ran = reader.run(&["build", "//..."]);
+    assert_eq!((ran.code, ran.err.matches("W_REMOTE").count()), (0, 1), "{}", ran.err);
+    assert_eq!(warmed.run(&["warm", "//..."]).code, 7);
+}
+
+#[test]
+fn a_shallow_clone_finds_the_latest_of_its_branch() {
+    let (_folder, share) = share();
+    let warmed = machine(&share);
+    git(&warmed.root(), &["init", "-q", "-b", "main"]);
+    git(&warmed.root(), &["add", "."]);
+    git(&warmed.root(), &["commit", "-qm", "one"]);
+    json(&warmed, &["warm", "//..."]);
+    let job = machine(&share);
+    job.change("src/MemoTree.Core/Storage/Crc32.cs", "{", "{ // edited\n");
+    git(&job.root(), &["init", "-q", "-b", "side"]);
+    git(&job.root(), &["add", "."]);
+    git(&job.root(), &["commit", "-qm", "no history"]);
+    let built = json(&job, &["build", "//..."]);
+    assert!(
+        built["tally"]["ran"].as_u64().is_some_and(|ran| ran > 0 && ran < 40),
+        "{}",
+        built["tally"]
+    );
+    // Warming a tree again, and one that is near, sends little.
+    let first = json(&warmed, &["warm", "//..."]);
+    assert_eq!(
+        first["remote"]["bytes_up"].as_u64().map(|bytes| bytes < 4_096),
+        Some(true),
+        "{}",
+        first["remote"]
+    );
+    json(&job, &["warm", "//..."]);
+}
