@@ -18,7 +18,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 REMOTE = '\n[remote]\nendpoint = "dir:{share}"\nwrite = "ci"\nrequired = true\n'
-EDITED = "src/MemoTree.Core/Storage/Crc32.cs"
+EDITED = "src/MemoTree.Core/Query/QueryException.cs"
 
 
 def run(argv: list, folder: Path, env: dict | None = None) -> str:

@@ -187,7 +187,7 @@ impl Used {
                 ErrorCode::W_REMOTE_BROKEN,
                 "the remote cache keeps what is wrong, although it was sent again",
             );
-            let hint = "remove it from the server's storage, or use another `instance` in [remote]; another `salt` brings no other blobs";
+            let hint = "what is warmed goes by another name; remove this from the server's storage, or use another `instance` in [remote]";
             told.push(broken.found(format!("{first}{more}")).hint(hint));
         }
         told

@@ -189,6 +189,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/edit/real.rs",
         "workbench/src/edit/staged.rs",
         "workbench/src/editor.rs",
+        "remote/src/folder.rs",
         "workbench/src/git.rs",
         "workbench/src/hold.rs",
         "workbench/src/location.rs",

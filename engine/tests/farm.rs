@@ -68,10 +68,6 @@ impl RemoteCache for NoCache {
         false
     }
 
-    fn has_wrong(&self, _: &BlobRef) -> bool {
-        false
-    }
-
     fn speed(&self) -> Option<u64> {
         None
     }

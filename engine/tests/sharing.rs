@@ -261,7 +261,8 @@ fn an_answer_of_another_machine_is_what_the_next_one_begins_with() {
 
 #[test]
 fn an_output_that_was_not_brought_is_fetched_or_made_when_it_is_read() {
-    for prefer in [Prefer::Fetch, Prefer::Make] {
+    // The board is so far away that everything is sooner made.
+    for prefer in [Prefer::Fetch, Prefer::Make, Prefer::Auto] {
         let (board, pen) = (Board::default(), Pen::default());
         warm(&machine(Some(&board), &pen), &board);
         let mut other = machine(Some(&board), &pen);

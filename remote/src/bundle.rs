@@ -71,7 +71,8 @@ mod tests {
             prop_assert_eq!(decode(&bytes), Some(volumes.clone()));
             prop_assert_eq!(decode(&bytes[..at % bytes.len()]), None);
             for volume in volumes {
-                prop_assert_eq!(Address::read(&volume.volume().address), Some(volume));
+                prop_assert_eq!(Address::read(&volume.volume(7).address, 7), Some(volume));
+                prop_assert_eq!(Address::read(&volume.volume(7).address, 8), None);
             }
         }
 

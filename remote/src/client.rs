@@ -380,22 +380,17 @@ impl RemoteCache for Client {
         self.inner.account.is_doubted(&Doubt::Result(*key))
     }
 
-    fn has_wrong(&self, blob: &BlobRef) -> bool {
-        let server = self.inner.server();
-        let name = server.and_then(|server| self.inner.names.get(server.terms.function, blob));
-        name.is_some_and(|name| self.inner.is_wrong(&name))
-    }
-
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
-        let found = self.inner.server().and_then(|server| self.inner.find_addresses(&server, names));
+        let server = self.inner.server();
+        let found = server.as_ref().and_then(|server| self.inner.find_addresses(server, names));
         let asked = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
         if let Some(name) = asked {
             self.inner.account.asked(&ActionKey(*name), found.is_some());
         }
-        let (at, addresses) = found?;
+        let ((at, addresses), server) = found.zip(server)?;
         Some(Bundle {
             at,
-            volumes: addresses.iter().map(Address::volume).collect(),
+            volumes: addresses.iter().map(|address| address.volume(server.id)).collect(),
         })
     }
 

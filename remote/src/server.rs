@@ -13,6 +13,7 @@ use crate::volume::Address;
 use bazel_remote_apis::build::bazel::remote::execution::v2::capabilities_client::CapabilitiesClient;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{GetCapabilitiesRequest, RequestMetadata, ToolDetails};
 use engine::manifest::remote::RemoteDef;
+use engine::values::digest::Digest;
 use prost::Message;
 use std::future::Future;
 use std::path::PathBuf;
@@ -53,6 +54,8 @@ pub(crate) struct Server {
     /// The folder or bucket that is the cache, if it is one.
     pub objects: Option<ObjectCache>,
     pub instance: String,
+    /// A number of its address and instance, so that what is remembered of one cache is not asked of another.
+    pub id: u64,
     pub terms: Terms,
     pub line: Arc<Line>,
     pub account: Arc<Account>,
@@ -95,6 +98,7 @@ impl Server {
             channel: endpoint.connect_lazy(),
             objects: None,
             instance: def.instance.clone(),
+            id: id(def),
             terms: Terms::default(),
             line,
             account,
@@ -161,7 +165,7 @@ impl Server {
 
     /// Where a volume is, if it was told by a server that names pieces as this one does.
     pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
-        Address::read(address).filter(|address| address.function == self.terms.function.number())
+        Address::read(address, self.id).filter(|address| address.function == self.terms.function.number())
     }
 
     /// A name for something that is sent, used once.
@@ -182,6 +186,12 @@ pub(crate) fn is_refusal(status: &Status) -> bool {
         status.code(),
         Code::PermissionDenied | Code::Unauthenticated | Code::Unimplemented | Code::FailedPrecondition
     )
+}
+
+fn id(def: &RemoteDef) -> u64 {
+    let digest = Digest::of(format!("{}\0{}", def.endpoint, def.instance).as_bytes());
+    let [a, b, c, d, e, f, g, h, ..] = digest.0;
+    u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
 /// Whether an endpoint names a folder or a bucket.

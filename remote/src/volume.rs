@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub(crate) const SCHEMA: u32 = 1;
 /// Longer pieces are not ours, in bytes before compression.
 pub(crate) const LONGEST: u64 = 256 << 20;
-const LEVEL: i32 = 3;
+/// Pieces are written once and read often: a sixth smaller than at level 3, for half a second of work for 50 MiB.
+const LEVEL: i32 = 9;
 
 /// A piece as a server has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
@@ -68,19 +69,22 @@ impl Address {
         [Some(self.records), self.outputs].into_iter().flatten().map(|piece| piece.name())
     }
 
-    /// As it is handed out.
-    pub(crate) fn volume(&self) -> VolumeRef {
+    /// As it is handed out by a cache of this number.
+    pub(crate) fn volume(&self, cache: u64) -> VolumeRef {
+        let address = minicbor::to_vec(self).expect("invariant: memory takes every byte");
         VolumeRef {
             id: Digest(self.records.hash),
-            address: minicbor::to_vec(self).expect("invariant: memory takes every byte"),
+            address: [&cache.to_be_bytes()[..], &address].concat(),
             is_eager: self.is_eager && self.outputs.is_some(),
             len: self.outputs.map_or(0, |outputs| outputs.len),
         }
     }
 
-    /// What was handed out.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        minicbor::decode(bytes).ok()
+    /// What was handed out by the cache of this number; `None` when another one did it.
+    pub(crate) fn read(bytes: &[u8], cache: u64) -> Option<Self> {
+        let (of, address) = bytes.split_first_chunk()?;
+        let address = minicbor::decode(address).ok()?;
+        (u64::from_be_bytes(*of) == cache).then_some(address)
     }
 }
 
@@ -191,7 +195,7 @@ mod tests {
         #[test]
         fn any_bytes_decode_without_a_panic(bytes in vec(any::<u8>(), 0..300)) {
             let bytes = compress(&bytes);
-            let _ = (decode_records(&bytes), decode_outputs(&bytes), Address::read(&bytes));
+            let _ = (decode_records(&bytes), decode_outputs(&bytes), Address::read(&bytes, 0));
         }
     }
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 /// Build targets and fill the remote cache with them, for other machines.
 ///
-/// All they are made of is filed with them, and waited for. A fresh checkout of the same files then builds them without running anything. Exit codes: as `build`;
-/// 7 the remote cache did not take all of it; 8 what is looked at again came out different, and nothing was filed together.
+/// All they are made of is filed with them, and waited for; what an earlier bundle holds is not sent again. A fresh checkout of the same files then builds them without
+/// running anything, and one of a branch that edits some of them runs what these reach. Exit codes: as `build`; 7 the remote cache did not take all of it; 8 what is looked at again came out different, and nothing was filed together.
 #[derive(Debug, Args)]
 pub struct WarmArgs {
     /// Which targets: labels or patterns such as //types/...:outline; a leading - takes away.

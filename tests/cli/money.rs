@@ -71,6 +71,38 @@ fn an_interrupted_build_keeps_what_was_answered() {
     assert_eq!(cost["spent"]["spent"]["calls"], 2, "{cost}");
 }
 
+/// Answers that were paid for before `[remote]` named a cache, one of them for code that is no more.
+#[test]
+fn answers_of_any_tree_are_offered_to_a_cache() {
+    let bench = workspace(&PAIR);
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    let first = std::fs::read_to_string(bench.root().join("A.cs")).expect("a file");
+    bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 3; } }\n");
+    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 3));
+    manifest(
+        &bench,
+        "",
+        &format!(
+            "[remote]\nendpoint = \"dir:{}\"\nwrite = \"always\"",
+            bench.beside("share").display()
+        ),
+    );
+    for (offered, known) in [(3, 0), (0, 3)] {
+        let warm = bench.run(&["warm", "--paid", "--json"]);
+        assert_eq!((warm.code, calls(&bench)), (0, 0), "{warm:?}");
+        let paid = &warm.json()["paid"];
+        assert_eq!(
+            (&paid["offered"], &paid["known"], &paid["left_out"]),
+            (&offered.into(), &known.into(), &0.into())
+        );
+    }
+    // Another machine at the tree of before asks nobody.
+    bench.write("A.cs", &first);
+    let store = bench.beside("other");
+    assert_eq!(bench.run(&["--store", store.to_str().expect("text"), "build", ALL]).code, 0);
+    assert_eq!(calls(&bench), 0);
+}
+
 #[test]
 fn a_killed_build_asks_for_no_answer_twice() {
     let bench = workspace(&PAIR);

@@ -81,7 +81,7 @@ impl Filing<'_> {
         let mut unknown: Vec<&VolumeRef> = Vec::new();
         for volume in &bundle.volumes {
             match known.get(&volume.id) {
-                Some(known) if known.is_filed(self.store)? => {}
+                Some(known) if known.address == volume.address && known.is_filed(self.store)? => {}
                 _ => unknown.push(volume),
             }
         }

@@ -247,9 +247,6 @@ pub trait RemoteCache: Send + Sync {
     /// Whether what is filed under a key was found to be wrong in this run, so that whoever makes it files it again.
     fn is_spoiled(&self, key: &ActionKey) -> bool;
 
-    /// Whether a blob was found in this run to be there and to be wrong, or to be missing where it is said to be.
-    fn has_wrong(&self, blob: &BlobRef) -> bool;
-
     /// The first of these names under which a bundle is filed that can be read.
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle>;
 

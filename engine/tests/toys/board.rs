@@ -161,11 +161,6 @@ impl RemoteCache for Board {
         self.pinned().spoiled.contains(key)
     }
 
-    fn has_wrong(&self, blob: &BlobRef) -> bool {
-        let pinned = self.pinned();
-        matches!(pinned.habit, Habit::WrongBytes | Habit::NoBytes) && pinned.blobs.contains_key(&blob.digest)
-    }
-
     fn speed(&self) -> Option<u64> {
         None
     }

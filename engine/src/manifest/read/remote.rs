@@ -186,7 +186,7 @@ fn prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
         "make" => Some(Prefer::Make),
         other => {
             let known = ["auto", "fetch", "make"];
-            let diagnostic = Diagnostic::error("E_REMOTE", "'prefer' says what becomes of an output that is read");
+            let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'prefer' says what becomes of an output that is read");
             report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of auto, fetch, make");
             None
         }

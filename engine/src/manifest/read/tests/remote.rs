@@ -2,7 +2,7 @@
 
 use super::errors::check;
 use super::{load_text, shown};
-use crate::manifest::remote::{Credential, RemoteDef, SigningKey, Tls, Write};
+use crate::manifest::remote::{Credential, Prefer, RemoteDef, SigningKey, Tls, Write};
 
 const KEY: &str = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8";
 
@@ -28,13 +28,14 @@ fn all_of_it() {
     let all = "[remote]\nendpoint = \"grpcs://[::1]:443/\"\ninstance = \"a/b\"\nread = false\nwrite = \"always\"\nrequired = true\n\
                salt = \"2\"\ntoken_file = \"t\"\ntls = { ca = \"a\", cert = \"c\", key = \"k\" }\n\
                headers = { X-Team = \"docs\", x-api-key = \"$KEY\" }\n\
-               execute = true\nworker = \"bin/w\"\nplatform = { OSFamily = \"linux\" }\nsigning_key_file = \"s\"\ntrusted_keys = [\"{KEY}\"]\n";
+               prefer = \"make\"\nexecute = true\nworker = \"bin/w\"\nplatform = { OSFamily = \"linux\" }\nsigning_key_file = \"s\"\ntrusted_keys = [\"{KEY}\"]\n";
     let text = |text: &str| Some(text.to_owned());
     let meant = RemoteDef {
         endpoint: "grpcs://[::1]:443/".to_owned(),
         instance: "a/b".to_owned(),
         read: false,
         write: Write::Always,
+        prefer: Prefer::Make,
         required: true,
         salt: "2".to_owned(),
         credential: Some(Credential::File("t".to_owned())),
@@ -54,6 +55,8 @@ fn all_of_it() {
         trusted_keys: vec![KEY.to_owned()],
     };
     assert_eq!(remote(&all.replace("{KEY}", KEY)), Some(meant));
+    let folder = remote("[remote]\nendpoint = \"dir:/mnt/team\"\n").map(|def| (def.endpoint, def.prefer));
+    assert_eq!(folder, Some(("dir:/mnt/team".to_owned(), Prefer::Auto)));
     let env = remote("[remote]\nendpoint = \"unix:run/cache\"\ntoken_env = \"T\"\n").and_then(|def| def.credential);
     assert_eq!(env, Some(Credential::Env("T".to_owned())));
     let helper = remote("[remote]\nendpoint = \"grpcs://cache\"\ncredential_helper = [\"h\", \"-q\"]\n").and_then(|def| def.credential);
@@ -77,7 +80,13 @@ fn what_is_wrong() {
         ("[remote]\nendpoint = ‹\"s3://team-cache/../up\"›\n", "E_REMOTE", "s3://"),
         ("[remote]\nendpoint = ‹\"grpc://h/path\"›\n", "E_REMOTE", "grpcs://"),
         ("[remote]\nendpoint = ‹\"unix:\"›\n", "E_REMOTE", "unix:PATH"),
+        ("[remote]\nendpoint = ‹\"dir:/\"›\n", "E_REMOTE", "dir:PATH"),
         ("[remote]\nendpoint = ‹7›\n", "E_TYPE", "a string"),
+        (
+            "[remote]\nendpoint = \"dir:x\"\nprefer = ‹\"mak\"›\n",
+            "E_REMOTE",
+            "did you mean 'make'?",
+        ),
         (
             "[remote]\nendpoint = \"grpc://h\"\nwrite = ‹\"allways\"›\n",
             "E_REMOTE",

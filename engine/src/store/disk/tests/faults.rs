@@ -12,6 +12,7 @@ use super::super::sweep::{Marks, Policy};
 use crate::store::conformance::{key, result, version};
 use crate::store::{Commit, Part, Store, StoreError, ViewId};
 use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
 use redb::{Builder, ReadableDatabase, StorageBackend};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -256,6 +257,7 @@ fn commit(n: u8) -> Commit {
             result(&n.to_string(), &[n; 700]),
             result(&format!("{n}+"), &blake3::hash(&[n]).as_bytes().repeat(2_100)),
         ],
+        blobs: vec![(Digest::of(&[n; 900]), [n; 900].as_slice().into())],
         rows: vec![(Part::Nodes, vec![n], Some(vec![n; 9_000])), (Part::State, vec![], Some(vec![n]))],
         history: vec![("//a:b".to_owned(), version(u64::from(n)))],
         used: vec![(key(&n.to_string()), u64::from(n))],

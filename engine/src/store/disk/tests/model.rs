@@ -7,6 +7,7 @@ use crate::store::{Commit, Inventory, Part, Store, Usage, ViewId};
 use crate::values::digest::Digest;
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -45,9 +46,20 @@ fn blob(seed: u8) -> Vec<u8> {
     }
 }
 
+fn alone(seed: u8) -> (Digest, Arc<[u8]>) {
+    let blob = blob(seed);
+    (Digest::of(&blob), blob.into())
+}
+
 fn commit(results: &[(u8, u8)], rows: &[(usize, u8, Option<u8>)], versions: &[u8]) -> Commit {
     Commit {
         results: results.iter().map(|(name, seed)| result(&name.to_string(), &blob(*seed))).collect(),
+        // Some come by themselves.
+        blobs: results
+            .iter()
+            .filter(|(name, _)| name % 3 == 0)
+            .map(|(name, _)| alone(*name))
+            .collect(),
         rows: rows
             .iter()
             .map(|(part, key, body)| (Part::ALL[*part], vec![*key], body.map(blob)))
