@@ -13,6 +13,7 @@ mod init;
 pub mod last_good;
 mod log;
 mod mcp;
+mod mcp_install;
 pub mod outputs;
 mod pages;
 mod pin;

@@ -160,7 +160,7 @@ fn text(answer: &Calls) -> String {
 impl Method for Callers {
     const NAME: &'static str = "callers";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
     type Answer = Calls;
@@ -177,7 +177,7 @@ impl Method for Callers {
 impl Method for Callees {
     const NAME: &'static str = "callees";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
     type Answer = Calls;

@@ -36,7 +36,7 @@ pub struct Findings {
 impl Method for Doctor {
     const NAME: &'static str = "doctor";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("status");
     type Answer = Findings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Findings, Failed> {

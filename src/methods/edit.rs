@@ -16,10 +16,11 @@ use std::str::FromStr;
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::markdown;
+use workbench::edit::{brief, markdown};
 use workbench::edit::order::{Asked, Order, Part};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
+use workbench::edit::replies;
 use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
 use workbench::edit::symbol::{self, Where};
@@ -96,6 +97,11 @@ pub struct Edit {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub basic: bool,
+    /// Answer in the full form, with the difference that an edit made; `[edit] replies = "full"` in cortex.toml does so always.
+    #[arg(long, conflicts_with = "basic")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub full: bool,
     /// Let cortex.toml be edited, too.
     #[arg(long)]
     #[serde(default)]
@@ -184,6 +190,7 @@ impl Method for Edit {
     type Answer = Response;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        edit_line::refuse_unused(self)?;
         let root = window::root(desk)?;
         let Meant { path, symbol, defines } = self.place(desk)?;
         let guard = Guard {
@@ -224,11 +231,17 @@ impl Method for Edit {
             Status::Exception => Code::Usage,
             Status::PersistFailure => Code::Io,
         });
-        Ok(response.at(if self.basic { Level::Basic } else { Level::Detail }))
+        let level = match (self.basic, self.full) {
+            (true, _) => Level::Basic,
+            (false, true) => Level::Full,
+            (false, false) => replies::usual(&root),
+        };
+        Ok(response.at(level))
     }
 
     fn text(answer: &Response) -> String {
-        printable(&format!("{}\n", markdown::format(answer)))
+        let form = if answer.full { markdown::format } else { brief::format };
+        printable(&format!("{}\n", form(answer)))
     }
 }
 

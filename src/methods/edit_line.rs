@@ -1,10 +1,14 @@
 //! The operations of `edit` as commands: each with what it needs, and with a line that works.
 
-use super::FileForm;
+use super::{FileForm, reference};
+use crate::context::Failed;
+use crate::exit::Code;
 use super::command::{FILE, file};
 use super::edit::{Edit, Op};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use engine::values::diagnostic::Diagnostic;
+use serde_json::Value;
 
 /// The file of an operation, as it stands on a command line.
 const PATH: &str = "which";
@@ -194,6 +198,36 @@ const LINES: &[Line] = &[
     },
 ];
 
+/// Every operation takes these.
+const ALWAYS: [&str; 2] = ["basic", "full"];
+
+/// Refuses an argument that the operation has no use for: nobody gives it who does not mean something by it.
+///
+/// # Errors
+/// Which argument it is.
+pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
+    let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
+    let name = given["op"].as_str().unwrap_or_default();
+    let Some(line) = LINES.iter().find(|line| line.name == name) else {
+        return Ok(());
+    };
+    let is_given = |value: &Value| !value.is_null() && *value != Value::Bool(false);
+    let fields = given.as_object().into_iter().flatten();
+    let unused = fields.filter(|(_, value)| is_given(value)).find_map(|(field, _)| {
+        let id = reference::snake(field);
+        (id != "op" && !line.takes(&id)).then_some(field)
+    });
+    let Some(unused) = unused else { return Ok(()) };
+    let all = [line.needs, line.takes].concat();
+    let names: Vec<String> = all.iter().map(|id| if *id == PATH { "path".to_owned() } else { reference::camel(id) }).collect();
+    let why = Diagnostic::error("E_PARAM", format!("{name} has no use for '{unused}'; nothing was done"));
+    let hint = match names.is_empty() {
+        true => format!("{name} takes no arguments"),
+        false => format!("{name} takes {}", names.join(", ")),
+    };
+    Err(Failed::new(Code::Usage, why.hint(hint)))
+}
+
 /// `cortex edit` with a command for each operation.
 pub(super) fn command(command: Command) -> Command {
     let whole = Edit::augment_args(Command::new("edit"));
@@ -220,8 +254,16 @@ pub(super) fn read(matches: &ArgMatches) -> Result<Edit, clap::Error> {
 }
 
 impl Line {
+    /// Whether it has a use for an argument.
+    fn takes(&self, id: &str) -> bool {
+        let own = if id == "path" { PATH } else { id };
+        let takes_path = self.form.contains("PATH");
+        let listed = self.needs.contains(&own) || self.takes.contains(&own);
+        listed || ALWAYS.contains(&id) || (id == "path" && takes_path)
+    }
+
     fn command(&self, whole: &Command) -> Command {
-        let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || id == "basic";
+        let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || ALWAYS.contains(&id);
         let needed = |id: &str| self.needs.contains(&id);
         let arguments = whole.get_arguments().map(|argument| {
             let id = argument.get_id().as_str();
@@ -252,6 +294,25 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_argument_without_a_use_is_refused() {
+        let refused = |arguments: Value| {
+            let edit: Edit = serde_json::from_value(arguments).expect("an edit");
+            refuse_unused(&edit).map_err(|failed| failed.diagnostics[0].message.clone())
+        };
+        for (arguments, unused) in [
+            (serde_json::json!({"op": "replace", "path": "a", "oldText": "a", "newText": "b", "symbol": "A"}), "symbol"),
+            (serde_json::json!({"op": "replace_symbol", "symbol": "A", "newText": "b", "oldText": "a"}), "oldText"),
+            (serde_json::json!({"op": "insert_after", "symbol": "A", "newText": "b", "bare": true}), "bare"),
+            (serde_json::json!({"op": "list", "path": "a"}), "path"),
+            (serde_json::json!({"op": "undo", "session": "s", "selectionId": 1}), "selectionId"),
+        ] {
+            let why = refused(arguments.clone()).expect_err("refused");
+            assert!(why.contains(&format!("'{unused}'")), "{arguments}: {why}");
+        }
+        assert_eq!(refused(serde_json::json!({"op": "commit", "session": "s", "path": "a", "bare": false})), Ok(()));
+    }
 
     /// What a line of words means, or what is wrong with it.
     fn told(words: &str) -> Result<Edit, String> {

@@ -56,7 +56,7 @@ pub struct Implementations {
 impl Method for ImplementationsOf {
     const NAME: &'static str = "implementations";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["implementations"];
     type Answer = Implementations;

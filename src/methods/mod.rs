@@ -75,6 +75,8 @@ pub enum AsTool {
     Own,
     /// The group that it belongs to is one, and this an operation of it.
     Operation,
+    /// It is an operation of the tool of this name.
+    Under(&'static str),
     /// It is none.
     None,
 }
@@ -295,15 +297,24 @@ impl Entry {
         }
     }
 
+    /// The tool of which it is an operation.
+    pub fn operation_of(&self) -> Option<&'static str> {
+        match self.tool {
+            AsTool::Operation => self.words().0,
+            AsTool::Under(tool) => Some(tool),
+            AsTool::Own | AsTool::None => None,
+        }
+    }
+
     /// Whether it only tells what is there: nothing that anybody would notice changes, and nothing is paid.
     pub fn is_read_only(&self) -> bool {
         matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
     }
 }
 
-/// The methods of a group, in the order of the help.
-pub fn group(name: &str) -> impl Iterator<Item = &'static Entry> {
-    METHODS.iter().filter(move |entry| entry.words().0 == Some(name))
+/// The operations of a tool, in the order of the help.
+pub fn operations(tool: &str) -> impl Iterator<Item = &'static Entry> {
+    METHODS.iter().filter(move |entry| entry.operation_of() == Some(tool))
 }
 
 /// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.

@@ -55,8 +55,11 @@ pub fn section(entry: &Entry) -> String {
     };
     let tool = match (entry.tool, entry.words()) {
         (AsTool::Own, _) => format!(" · tool `{}`", entry.name.replace(' ', "_")),
-        (AsTool::Operation, (Some(group), own)) => format!(" · tool `{group}` with `op` `{own}`"),
-        _ => String::new(),
+        (_, (_, own)) => match entry.operation_of() {
+            Some(tool) if tool == own => format!(" · tool `{tool}`"),
+            Some(tool) => format!(" · tool `{tool}` with `op` `{own}`"),
+            None => String::new(),
+        },
     };
     let effect = match entry.effect {
         Effect::Looks => "reads; the same for the same sources",
@@ -139,7 +142,20 @@ fn table(what: &str, schema: &Value, order: &[String]) -> String {
     text
 }
 
-fn camel(snake: &str) -> String {
+/// The name of an argument as the command line has it.
+pub fn snake(camel: &str) -> String {
+    let mut name = String::new();
+    for c in camel.chars() {
+        if c.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name
+}
+
+/// The name of an argument as programs have it.
+pub fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
     let mut name = words.next().unwrap_or_default().to_owned();
     for word in words {

@@ -171,6 +171,7 @@ fn text(answer: &Related) -> String {
 impl Method for Deps {
     const NAME: &'static str = "deps";
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
     type Answer = Related;

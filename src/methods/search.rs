@@ -1,7 +1,7 @@
 //! `search`: names that match.
 
 use super::symbols::{learns, notes};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
@@ -60,6 +60,7 @@ impl Method for Search {
     const NAME: &'static str = "search";
     const ALSO: &'static [&'static str] = &["SearchSymbols"];
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("search");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["hits"];
     type Answer = Hits;

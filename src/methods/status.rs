@@ -92,7 +92,7 @@ impl Method for Status {
     const NAME: &'static str = "status";
     const ALSO: &'static [&'static str] = &["Status"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("status");
     type Answer = Standing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {

@@ -1,7 +1,7 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
 use super::symbols::{notes, page, resolution, told};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
@@ -105,6 +105,7 @@ impl Method for UsagesOf {
     const NAME: &'static str = "usages";
     const ALSO: &'static [&'static str] = &["FindUsages"];
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["certain", "possible"];
     type Answer = Spots;

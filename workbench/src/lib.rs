@@ -27,6 +27,7 @@ pub mod last_good;
 pub mod library;
 pub mod live;
 pub mod location;
+pub mod mcp_clients;
 mod naming;
 pub mod overlay;
 pub mod packs;

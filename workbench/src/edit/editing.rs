@@ -1,6 +1,7 @@
 //! The operations that change a buffer.
 
 use super::candidate;
+use super::changed::Changed;
 use super::diagnostics::TRACED;
 use super::encoding::Written;
 use super::files::Files;
@@ -99,11 +100,12 @@ pub(super) fn written<F: Files>(
         return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
     }
     let paths: Vec<String> = texts.iter().map(|(path, _)| path.clone()).collect();
-    let mut detail = String::new();
+    let (mut detail, mut changed) = (String::new(), Vec::new());
     for (path, text) in &texts {
         let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_ref());
         let old = old.map(|text| text.as_str());
         let new = text.as_ref().map(|written| written.text.as_str());
+        changed.push(Changed::of(path, old, new));
         detail.push_str(&unified(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
@@ -113,7 +115,7 @@ pub(super) fn written<F: Files>(
     }
     let status = run.edit(operation, texts)?;
     let mut done = Done::of(status, format!("{what}{}", after(run, &paths, status))).with(cut(detail));
-    done.paths = paths;
+    (done.paths, done.changed) = (paths, changed);
     if status == Status::PersistFailure {
         done.guidance =
             Some("mend what stands in the way, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());

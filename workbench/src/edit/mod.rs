@@ -1,8 +1,10 @@
 //! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
 
 mod attributes;
+pub mod brief;
 mod brought;
 pub mod candidate;
+pub mod changed;
 mod conditional;
 mod declared;
 pub mod diagnostics;
@@ -42,6 +44,7 @@ mod putting;
 #[cfg(test)]
 pub(crate) mod real;
 mod refusing;
+pub mod replies;
 pub mod response;
 pub(crate) mod run;
 mod saving;

@@ -2,6 +2,7 @@
 //! done, and the answer is made of what came of it.
 
 use super::candidate::Candidate;
+use super::changed::Changed;
 use super::diagnostics::{Category, Log, Met};
 use super::editing::{append, batch, opened, replace, select, shown, symbol_edit, whole, written};
 use super::encoding::length;
@@ -34,6 +35,7 @@ pub(super) struct Done {
     pub(super) candidates: Option<Vec<Candidate>>,
     pub(super) count: Option<usize>,
     pub(super) paths: Vec<String>,
+    pub(super) changed: Vec<Changed>,
 }
 
 impl Done {
@@ -320,6 +322,8 @@ fn refused(trouble: &Trouble, id: &str) -> Response {
         allowed: Vec::new(),
         detail: trouble.detail.clone(),
         files: Vec::new(),
+        changed: Vec::new(),
+        full: false,
     }
 }
 
@@ -431,6 +435,8 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         allowed: if closed { Vec::new() } else { run.possible(state.told()) },
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
+        changed: done.changed,
+        full: false,
     }
 }
 
