@@ -3,12 +3,12 @@
 use crate::cli::{McpArgs, McpCommand};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
-use crate::mcp::gate::{self, Gate};
 use crate::mcp::form::Form;
+use crate::mcp::gate::{self, Gate};
+use crate::mcp::http;
 use crate::mcp::server::{self, Server};
 use crate::mcp::token::Token;
 use crate::mcp::tools::Can;
-use crate::mcp::http;
 use crate::service::server::Stop;
 use crate::service::{Host, noticing, watching};
 use engine::values::diagnostic::Diagnostic;

@@ -26,7 +26,10 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     let before = text(&disk, client.file())?;
     let configured = client.configured(before.as_deref()).map_err(|why| {
         let why = Diagnostic::error("E_CLIENT", why.to_string());
-        Failed::new(Code::Usage, why.hint("mend the file, or write the server into it by hand as docs/services.md has it"))
+        Failed::new(
+            Code::Usage,
+            why.hint("mend the file, or write the server into it by hand as docs/services.md has it"),
+        )
     })?;
     let mut files = vec![(client.file(), before, configured)];
     if args.agents_md {
@@ -62,9 +65,16 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
         let response = perform(&disk, &asked, now());
         if response.status != Status::Success {
             let why = Diagnostic::error("E_WRITE", format!("{path} was not written: {}", response.summary));
-            return Err(Failed::new(Code::Io, why.hint("look at the permissions of the folder, then run this again")));
+            return Err(Failed::new(
+                Code::Io,
+                why.hint("look at the permissions of the folder, then run this again"),
+            ));
         }
-        written(writeln!(out, "wrote {path}; `cortex edit undo --session {}` takes it back", response.session.unwrap_or_default()))?;
+        written(writeln!(
+            out,
+            "wrote {path}; `cortex edit undo --session {}` takes it back",
+            response.session.unwrap_or_default()
+        ))?;
     }
     Ok(Code::Ok)
 }

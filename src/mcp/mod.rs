@@ -4,8 +4,8 @@
 //! how a task is begun. [`line`] is what the parent process says and hears. [`form`] says whether text or data is sent, [`shorten`] keeps it at a length that clients take, [`progress`] tells how far one is. [`http`] serves others
 //! than the parent process, behind a [`gate`] and a [`token`].
 
-pub mod gate;
 pub mod form;
+pub mod gate;
 mod group;
 pub mod http;
 mod line;

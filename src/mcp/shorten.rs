@@ -302,13 +302,17 @@ mod tests {
 
     static ASKED: Entry = entry::<Asked>();
 
-    fn told(places: usize, lines: usize, data: Option<Value>) -> Told {
-        let found = Found {
+    fn found(places: usize, lines: usize, data: Option<Value>) -> Found {
+        Found {
             state: serde_json::json!({"complete": true}),
             places: (0..places).map(|number| format!("src/File{number}.cs:{number}:7")).collect(),
             texts: vec![(0..lines).map(|number| format!("line {number} of a text\n")).collect()],
             data,
-        };
+        }
+    }
+
+    fn told(places: usize, lines: usize, data: Option<Value>) -> Told {
+        let found = found(places, lines, data);
         let told = sent(&found, Form::Text);
         let structured = sent(&found, Form::Structured);
         assert!(tokens::o200k(&told.text) <= MOST && tokens::o200k(&structured.data.to_string()) <= MOST);
@@ -346,7 +350,7 @@ mod tests {
 
     #[test]
     fn data_goes_first() {
-        let told = told(10, 10, Some(Value::from("word ".repeat(100_000))));
+        let told = sent(&found(10, 10, Some(Value::from("word ".repeat(100_000)))), Form::Structured);
         assert_eq!(told.data.get("data"), None);
         assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
         assert!(

@@ -200,7 +200,7 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
 /// The first clause of what an argument is for. Of one that may be left out its default says it, of a switch its name, and of others now and then
 /// that, too. That a number is not negative goes without saying. Of groups in a list the kinds of what they hold are told.
 fn briefly(name: &str, field: &mut Map<String, Value>, needed: bool) {
-    if field.get("minimum").is_some_and(|minimum| minimum == 0) {
+    if field.get("minimum").is_some_and(|minimum| minimum == 0 || minimum == 1) {
         field.remove("minimum");
     }
     if let Some(items) = field.get_mut("items").and_then(Value::as_object_mut) {
@@ -477,8 +477,8 @@ mod tests {
         let method = |name: &str| crate::methods::find(name).expect("a method");
         let edit = input(method("edit"));
         let told = |name: &str| edit["properties"].get(name).is_some();
-        assert!(told("op") && told("oldText") && told("bare"));
-        assert!(told("from") && !told("manifest") && !told("basic"), "{edit:?}");
+        assert!(told("op") && told("oldText") && told("whole"));
+        assert!(!told("from") && !told("manifest") && !told("basic"), "{edit:?}");
         assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
         assert_eq!(edit["properties"]["mode"]["enum"], json!(["manual", "immediate", "disabled"]));
         let source = find("source").expect("a tool").definition();

@@ -204,7 +204,10 @@ impl Method for Build {
         if answer.explains {
             text.push_str(&answer.reasons());
         } else if answer.left_out_total > 0 {
-            text.push_str(&format!("{} shown, {} left out: ask with why for reasons\n", answer.shown, answer.left_out_total));
+            text.push_str(&format!(
+                "{} shown, {} left out: ask with why for reasons\n",
+                answer.shown, answer.left_out_total
+            ));
         }
         if let Some(round) = &answer.conversation {
             text.push_str(&format!(
@@ -243,7 +246,9 @@ impl Built {
     /// Tokens of what is sent of it.
     fn sent(&self, as_data: bool) -> Result<usize, Failed> {
         match as_data {
-            true => serde_json::to_string(self).map(|data| o200k(&data)).map_err(|error| Failed::bug(&error)),
+            true => serde_json::to_string(self)
+                .map(|data| o200k(&data))
+                .map_err(|error| Failed::bug(&error)),
             false => Ok(o200k(&Build::text(self))),
         }
     }
@@ -311,7 +316,10 @@ impl Build {
         let mut within = |budget: usize| -> Result<(Draft, usize), Failed> {
             let mut draft = self.draft(desk, ground, budget)?;
             if most < self.budget {
-                let why = format!("the budget is cut from {} to {most} tokens: an answer here has no room for more", self.budget);
+                let why = format!(
+                    "the budget is cut from {} to {most} tokens: an answer here has no room for more",
+                    self.budget
+                );
                 draft.answer.state = draft.answer.state.lacking(&[why]);
             }
             if as_data && !self.why {

@@ -41,7 +41,6 @@ pub struct Show {
     /// An earlier version, whose text is shown and nothing else; around the cursor, if it is long.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub version: Option<u64>,
     /// Tokens at most, about.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
@@ -80,12 +79,10 @@ pub struct Show {
     /// Compare with the anchor of that name.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub anchor: Option<String>,
     /// Where the cursor stands: LINE or LINE:COLUMN. With an earlier version it is not noted.
     #[arg(long, value_name = "LINE:COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub cursor: Option<String>,
     /// What is selected: LINE:COLUMN-LINE:COLUMN.
     #[arg(long, value_name = "RANGE")]

@@ -22,6 +22,7 @@ pub struct Doctor {
     /// Look at what was built alone, and count no names.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     quick: bool,
 }
 

@@ -16,14 +16,14 @@ use std::str::FromStr;
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::{brief, markdown};
 use workbench::edit::order::{Asked, Order, Part};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
 use workbench::edit::replies;
 use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
-use workbench::edit::symbol::{self, Where};
+use workbench::edit::symbol::{self, Head, Where};
+use workbench::edit::{brief, markdown};
 use workbench::live::edits;
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::file_label;
@@ -33,11 +33,13 @@ use workbench::symbols::outputs::file_label;
 /// `open` gives the handle of a session that saves by `commit` (`mode` says otherwise); an edit without a handle is saved at once and has a
 /// session of its own, so that it can be undone. `replace` puts newText where oldText stands, which must be in one place: if it is in several,
 /// `replace_selection` takes the number of one of the candidates, of which `candidates` shows more. `append` puts newText behind the anchor.
+/// With `all` every place gets it. Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another
-/// path), `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all. A session ends seven days
-/// after it was last used. Every answer has status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
+/// path), `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes
+/// back and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
+/// place of its new text, unless `full` is given; the data have status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
@@ -52,13 +54,15 @@ pub struct Edit {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What stands there, exactly: white space and line ends count.
+    /// What stands there, exactly; any line ends do.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "Exact text there now, found once"))]
     pub old_text: Option<String>,
     /// What is to stand there; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "New text, patch, or path for persist_as"))]
     pub new_text: Option<String>,
     /// Number of a candidate.
     #[arg(long, value_name = "N")]
@@ -71,11 +75,16 @@ pub struct Edit {
     /// A type or a member.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "Type or Type#Member, for *_symbol and insert_*"))]
     pub symbol: Option<String>,
-    /// Leave the documentation and the attributes of a replaced symbol where they are.
+    /// Replace documentation and attributes of a symbol, too, although the text brings none.
     #[arg(long)]
     #[serde(default)]
-    pub bare: bool,
+    pub whole: bool,
+    /// Replace oldText wherever it stands, and say how often.
+    #[arg(long)]
+    #[serde(default)]
+    pub all: bool,
     /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,11 +96,13 @@ pub struct Edit {
     /// The first candidate to show.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub from: Option<usize>,
-    /// Give texts the line ends of the file first.
+    /// Take line ends of texts as they are given; else they are those of the file.
     #[arg(long)]
-    #[serde(default, alias = "file_ends")]
-    pub file_ends: bool,
+    #[serde(default, alias = "exact_ends")]
+    #[schemars(extend("x-tool" = false))]
+    pub exact_ends: bool,
     /// Leave out the lines to look at: differences, places of candidates.
     #[arg(long)]
     #[serde(default)]
@@ -207,7 +218,7 @@ impl Method for Edit {
                 When::Immediate => Mode::Immediate,
                 When::Disabled => Mode::Disabled,
             }),
-            fit: self.file_ends,
+            fit: !self.exact_ends,
         };
         let live = Disk::new(&root);
         // Where it cannot be noted, the edit is done all the same: the next look on takes it over while the session lasts.
@@ -324,16 +335,19 @@ impl Edit {
                 symbol: self.needed("symbol", symbol.as_ref())?,
                 at,
                 new: new()?,
-                bare: self.bare,
+                head: if self.whole { Head::Replaced } else { Head::UnlessBrought },
                 defines: defines.clone(),
             }))
         };
         Ok(match self.op {
             Op::Open => Order::Open,
-            Op::Replace => Order::Replace {
-                old: self.needed("oldText", self.old_text.as_ref())?,
-                new: new()?,
-            },
+            Op::Replace => {
+                let (old, new) = (self.needed("oldText", self.old_text.as_ref())?, new()?);
+                match self.all {
+                    true => Order::ReplaceAll { old, new },
+                    false => Order::Replace { old, new },
+                }
+            }
             Op::ReplaceSelection => Order::Select {
                 id: self.needed("selectionId", self.selection_id.as_ref())?,
                 new: self.new_text.clone(),

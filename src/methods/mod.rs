@@ -15,6 +15,8 @@ mod context_live_look;
 mod doctor;
 mod edit;
 mod edit_line;
+mod grep;
+mod impact;
 mod implementations;
 pub mod investigate;
 mod node;
@@ -27,6 +29,7 @@ mod overlay_merge;
 mod pack;
 pub mod reference;
 mod relations;
+mod rename;
 mod resolve;
 pub mod resolved;
 pub mod schema;
@@ -201,10 +204,12 @@ pub struct Entry {
 pub static METHODS: &[Entry] = &[
     entry::<resolve::Resolve>(),
     entry::<search::Search>(),
+    entry::<grep::Grep>(),
     entry::<outline::Outline>(),
     entry::<source::SourceOf>(),
     entry::<usages::UsagesOf>(),
     entry::<implementations::ImplementationsOf>(),
+    entry::<impact::ImpactOf>(),
     entry::<call_graph::Callers>(),
     entry::<call_graph::Callees>(),
     entry::<relations::Deps>(),
@@ -223,6 +228,7 @@ pub static METHODS: &[Entry] = &[
     entry::<window::Dismiss>(),
     entry::<window::Set>(),
     entry::<edit::Edit>(),
+    entry::<rename::Rename>(),
     entry::<overlay::Open>(),
     entry::<overlay_documents::Put>(),
     entry::<overlay_documents::Apply>(),
@@ -328,9 +334,10 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 23] = [
+    const WITHOUT: [&str; 24] = [
         "context live",
         "edit",
+        "rename",
         "node get",
         "node why",
         "node query",

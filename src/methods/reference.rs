@@ -90,7 +90,7 @@ Made from the program's table of methods (`cortex dev methods`); a test keeps it
 `cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
 
 An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
-missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `node …`, `overlay …`, `pack remove`,
+missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `rename`, `node …`, `overlay …`, `pack remove`,
 `window set`, `operation`, `status`, `doctor`, `work submit`) have none.
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:

@@ -26,6 +26,7 @@ pub struct Deps {
     /// The types that depend on it instead.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub reverse: bool,
 }
 
@@ -190,7 +191,7 @@ impl Method for Rdeps {
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {

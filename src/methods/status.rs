@@ -19,6 +19,7 @@ pub struct Status {
     /// Print every note and warning about current targets. A build prints only the first ones.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub notes: bool,
 }
 

@@ -156,7 +156,10 @@ mod tests {
     fn a_new_file_has_the_server_alone_and_stays_so() {
         for client in ALL {
             let made = client.configured(None).expect("made");
-            assert!(made.contains(NAME) && made.contains("mcp") && made.ends_with('\n'), "{client:?}: {made}");
+            assert!(
+                made.contains(NAME) && made.contains("mcp") && made.ends_with('\n'),
+                "{client:?}: {made}"
+            );
             assert_eq!(client.configured(Some(&made)), Ok(made.clone()), "{client:?}");
         }
         insta::assert_snapshot!(Client::VsCode.configured(None).expect("made"), @r#"
@@ -174,14 +177,21 @@ mod tests {
 
     #[test]
     fn what_stands_there_stays() {
-        let before = "// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n  \"mcpServers\": {\r\n    \"a\": {\"command\": \"a\"}\r\n  }\r\n}\r\n";
+        let before =
+            "// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n  \"mcpServers\": {\r\n    \"a\": {\"command\": \"a\"}\r\n  }\r\n}\r\n";
         let made = Client::Gemini.configured(Some(before)).expect("made");
         let added: Vec<&str> = made.lines().filter(|line| !before.contains(line.trim_end_matches(','))).collect();
-        assert!(made.starts_with("// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n") && !added.is_empty(), "{made}");
+        assert!(
+            made.starts_with("// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n") && !added.is_empty(),
+            "{made}"
+        );
         assert!(!made.replace("\r\n", "").contains('\n'), "line ends are the file's: {made:?}");
         let toml = "model = \"x\" # mine\n\n[mcp_servers.a]\ncommand = \"a\"";
         let made = Client::Codex.configured(Some(toml)).expect("made");
-        assert_eq!(made, format!("{toml}\n\n[mcp_servers.cortex]\ncommand = \"cortex\"\nargs = [\"mcp\"]\n"));
+        assert_eq!(
+            made,
+            format!("{toml}\n\n[mcp_servers.cortex]\ncommand = \"cortex\"\nargs = [\"mcp\"]\n")
+        );
         let guide = guided(Some("# Agents\r\n"));
         assert!(guide.starts_with("# Agents\r\n\r\nFor C#") && guide.ends_with(".\r\n"), "{guide:?}");
         assert_eq!(guided(Some(&guide)), guide);

@@ -25,7 +25,7 @@ pub(crate) mod fixture;
 #[cfg(test)]
 mod fold_tests;
 mod friends;
-mod generated;
+pub mod generated;
 pub mod graph;
 pub mod groups;
 pub mod hashes;

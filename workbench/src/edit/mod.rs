@@ -15,7 +15,9 @@ pub mod encoding;
 pub mod files;
 mod fitting;
 pub mod flags;
+pub mod head;
 mod held;
+mod indent;
 mod keeping;
 #[cfg(test)]
 mod killed_tests;

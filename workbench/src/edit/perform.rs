@@ -4,7 +4,7 @@
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::diagnostics::{Category, Log, Met};
-use super::editing::{append, batch, opened, replace, select, shown, symbol_edit, whole, written};
+use super::editing::{append, batch, opened, replace, replace_all, rewrite, select, shown, symbol_edit, whole, written};
 use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
@@ -115,10 +115,11 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
     if asked.order == Order::List {
         return list(files, now, told).unwrap_or_else(|trouble| refused(&trouble, "-"));
     }
-    let is_new = asked.session.is_none();
-    let session = match &asked.session {
-        Some(id) => Session::load(files, id, now).map_err(|why| no_session(&why)),
-        None => begin(files, asked, now),
+    let is_new = asked.session.is_none() && asked.order != Order::Undo;
+    let session = match (&asked.session, &asked.order) {
+        (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
+        (None, Order::Undo) => last_edited(files, now),
+        (None, _) => begin(files, asked, now),
     };
     let session = match session {
         Ok(session) => session,
@@ -276,11 +277,13 @@ fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Troubl
     let usual = match asked.order {
         Order::Open => Mode::Manual,
         Order::Replace { .. }
+        | Order::ReplaceAll { .. }
         | Order::Append { .. }
         | Order::Create(_)
         | Order::Write(_)
         | Order::Symbol(_)
         | Order::Patch(_)
+        | Order::Rewrite { .. }
         | Order::Batch(_) => Mode::Immediate,
         _ => {
             let why = format!("{} needs the handle of a session", asked.order.name());
@@ -297,6 +300,37 @@ fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Troubl
         news,
         ..Session::new(id, asked.mode.unwrap_or(usual), now)
     })
+}
+
+/// The session of the last edit of this checkout.
+fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
+    let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
+    let at = |session: &Session| session.done.last().map(|edit| edit.at);
+    let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
+    let Some(last) = all.iter().filter_map(at).max() else {
+        return Err(Trouble {
+            status: Status::NoOp,
+            ..Trouble::new("nothing was edited in this checkout that could be taken back", "")
+        });
+    };
+    let mut of_then: Vec<Session> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
+    match of_then.len() {
+        1 => Ok(of_then.remove(0)),
+        count => {
+            let told = of_then.iter().map(|session| {
+                let edit = session.done.last().into_iter();
+                let paths: Vec<&str> = edit.flat_map(|edit| &edit.changes).map(|change| change.path.as_str()).collect();
+                format!("{}  {}", session.id, paths.join(", "))
+            });
+            Err(Trouble {
+                detail: Some(told.collect::<Vec<_>>().join("\n")),
+                ..Trouble::new(
+                    format!("{count} sessions edited last, in the same second"),
+                    "name the one that is meant with session",
+                )
+            })
+        }
+    }
 }
 
 fn no_session(why: &NoSession) -> Trouble {
@@ -466,7 +500,7 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
         }
         return Ok(vec![path]);
     }
-    if matches!(asked.order, Order::Patch(_) | Order::Batch(_)) {
+    if matches!(asked.order, Order::Patch(_) | Order::Batch(_) | Order::Rewrite { .. }) {
         return Ok(Vec::new());
     }
     let all: Vec<String> = run.session.documents.keys().cloned().collect();
@@ -513,6 +547,13 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             if !paths.contains(&path) {
                 paths.push(path);
             }
+        }
+    }
+    if let Order::Rewrite { texts, .. } = &asked.order {
+        for (path, ..) in texts {
+            let path = resolved(run.files, path)?;
+            run.open(&path)?;
+            paths.push(path);
         }
     }
     if asked.path.is_none() && paths.len() > 1 && matches!(asked.order, Order::Commit | Order::Refresh) {
@@ -570,6 +611,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
     let mut done = match &asked.order {
         Order::Open => opened(run, &paths[0])?,
         Order::Replace { old, new } => replace(run, &paths[0], old, new, asked.fit)?,
+        Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, asked.fit)?,
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
         Order::Candidates { from } => shown(run, &paths[0], from.saturating_sub(1))?,
         Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
@@ -580,13 +622,14 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             written(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
+        Order::Rewrite { operation, texts } => rewrite(run, operation, texts, &paths)?,
         Order::Commit => commit(run, &paths)?,
         Order::Discard => discard(run, &paths, &offered)?,
         Order::Diff => diff(run, &paths)?,
         Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
         Order::Undo | Order::Redo => {
             let only = asked.path.as_ref().and(paths.first());
-            again(run, asked.order == Order::Redo, only.map(String::as_str))?
+            again(run, asked.order == Order::Redo, only.map(String::as_str), asked.session.is_none())?
         }
         Order::Close => close(run, &paths)?,
         Order::Refresh | Order::List => Done::default(),
