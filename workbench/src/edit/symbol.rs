@@ -345,7 +345,7 @@ mod tests {
         let shared = asked("A.X", Where::After, "int B;", false).expect("edited");
         assert_eq!(shared, TEXT.replace("int X;", "int X; int B;"));
         let last = asked("N.A", Where::After, "class B { }", false).expect("edited");
-        assert_eq!(last, format!("{TEXT}class B {{ }}\r\n"));
+        assert_eq!(last, format!("{TEXT}\r\nclass B {{ }}\r\n"));
     }
 
     #[test]

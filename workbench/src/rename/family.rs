@@ -5,14 +5,15 @@ use crate::symbols::calls::counterparts;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
 use crate::symbols::meaning::Candidate;
-use crate::symbols::outputs::{Outputs, SymbolError};
+use crate::symbols::outputs::{Outputs, SymbolError, file_label};
 use crate::symbols::overloads::{self, Overload, short_of};
 use engine::values::label::halves;
 use producers::csharp::deps::dotnet;
 use producers::csharp::deps::shape::Shape;
 use producers::csharp::deps::world::{Lookups, TableRows, World};
-use producers::csharp::model::Tier;
+use producers::csharp::model::{Tier, TypeKind};
 use producers::csharp::parse;
+use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::{outside, related};
 use std::collections::{BTreeMap, BTreeSet};
@@ -123,26 +124,26 @@ impl Family {
         if (own.is_override || is_explicit) && !has_base {
             way.add(format!("{path}: what it overrides or implements is not in this workspace"));
         }
-        self.check_bases(symbols, (key, path), &own, way)?;
+        self.check_bases(outputs, symbols, (key, path), &own, way)?;
         Ok(found)
     }
 
     /// Bases outside of the workspace must not declare the member: it would not be theirs any more.
-    fn check_bases(&self, symbols: &Symbols, (key, path): (&str, &str), own: &Overload, way: &mut InTheWay) -> Result<(), SymbolError> {
+    fn check_bases<O: Outputs>(
+        &self,
+        outputs: &mut O,
+        symbols: &Symbols,
+        (key, path): (&str, &str),
+        own: &Overload,
+        way: &mut InTheWay,
+    ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
             way.add(format!("{path}: {base} declares it too, which is not of this workspace"));
         }
         if own.is_static || own.accessibility == "private" {
             return Ok(());
         }
-        let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
-        let lookups = Lookups::new(&rows);
-        let levels = World::new(&lookups).levels(&Shape::plain(key));
-        let is_unknown = |base: &&Shape| match base.key() {
-            None => true,
-            Some(base) => base.strip_prefix('~').is_some_and(|base| dotnet::get(base).is_none()),
-        };
-        if levels.iter().skip(1).any(|base| is_unknown(&base)) {
+        if has_unknown_base(outputs, symbols, key)? {
             way.add(format!("{path}: a base of its type is not known, and may declare it"));
         }
         Ok(())
@@ -245,6 +246,42 @@ impl Family {
 fn carried_on<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<BTreeSet<String>, O::Error> {
     let found = implementations(outputs, symbols, &Candidate::of(path, &[]), true)?;
     Ok(found.into_iter().map(|one| one.path).collect())
+}
+
+/// Whether a type, or a base of it in the workspace, names a base that is not known.
+fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
+    let levels = {
+        let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
+        let lookups = Lookups::new(&rows);
+        let world = World::new(&lookups);
+        let levels = world.levels(&Shape::plain(key));
+        let is_unknown = |base: &Shape| match base.key() {
+            None => true,
+            Some(base) => base.strip_prefix('~').is_some_and(|base| dotnet::get(base).is_none()),
+        };
+        if levels.iter().any(is_unknown) {
+            return Ok(true);
+        }
+        let own = levels.iter().filter_map(Shape::key).filter(|base| !base.starts_with('~'));
+        own.map(|base| (base.to_owned(), world.type_line(base).map_or(0, |line| line.bases.len())))
+            .collect::<Vec<_>>()
+    };
+    for (base, known) in levels {
+        let Some(at) = symbols.find(&base) else { return Ok(true) };
+        let labels: Vec<String> = symbols.row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
+        let mut written: BTreeSet<String> = BTreeSet::new();
+        for output in outputs.read(&labels)? {
+            let Some(bytes) = output.bytes else { return Ok(true) };
+            let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+            let parts = tree.types.into_iter().filter(|decl| decl.symbol() == symbol_of(&base));
+            // What an enumeration is made of is no base.
+            written.extend(parts.filter(|decl| decl.kind != TypeKind::Enum).flat_map(|decl| decl.bases));
+        }
+        if written.len() > known {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A type's key with another name.

@@ -129,3 +129,6 @@ pub fn plan<O: Outputs>(
     };
     Ok(way.result(plan))
 }
+
+#[cfg(test)]
+mod tests;
