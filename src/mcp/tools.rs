@@ -147,20 +147,15 @@ pub(super) fn definition(name: String, input: JsonObject, entries: &[&Entry]) ->
 }
 
 /// What clients are told of the effects of methods together. What is not said is the protocol's default: it may change things, for the worse, and
-/// ask the world outside. That is a model alone, and never without costing what it costs: no method that may ask one is called harmless.
+/// ask the world outside. No method that may have a model asked is called harmless.
 fn annotations(entries: &[&Entry]) -> ToolAnnotations {
     let told = ToolAnnotations::new();
-    let told = match entries.iter().map(|entry| entry.effect).max() {
-        // Who asks a model is none of these: where they reach goes without saying.
-        _ if entries.iter().all(|entry| entry.is_read_only()) => return told.read_only(true),
+    match entries.iter().map(|entry| entry.effect).max() {
+        // Who asks a model is none of these.
+        _ if entries.iter().all(|entry| entry.is_read_only()) => told.read_only(true),
         Some(Effect::Looks | Effect::Reads | Effect::Sets) => told.destructive(false).idempotent(true),
         Some(Effect::Acts) => told.destructive(false),
         Some(Effect::Writes) | None => told,
-    };
-    if entries.iter().any(|entry| entry.asks) {
-        told
-    } else {
-        told.open_world(false)
     }
 }
 
@@ -169,7 +164,7 @@ fn object(schema: &schemars::Schema) -> Map<String, Value> {
 }
 
 /// The schema of the arguments, told briefly. Groups of them, and those that are marked by a false `x-tool`, are left to the reference; an `x-tool`
-/// of words is what is told.
+/// of words is what is told; an empty one tells the name alone.
 pub(super) fn input(entry: &Entry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
@@ -184,8 +179,10 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
         }
         if let Some(field) = field.as_object_mut() {
             briefly(name, field, needed(name));
-            if let Some(words) = words {
-                field.insert("description".to_owned(), words.into());
+            match words {
+                Some(words) if words.is_empty() => drop(field.remove("description")),
+                Some(words) => drop(field.insert("description".to_owned(), words.into())),
+                None => {}
             }
         }
         told.insert(name.clone(), field);
@@ -341,10 +338,15 @@ mod tests {
         };
         let (tools, text) = short(Form::Text, Can::ALL);
         assert!(tools.iter().all(|tool| tool.output_schema.is_none()), "{text}");
-        let (tools, text) = short(Form::Structured, Can::ALL);
+        short(Form::Structured, Can::ALL);
+        let few = Can {
+            work: false,
+            investigate: false,
+        };
+        let (tools, text) = short(Form::Structured, few);
         // There is room for some of what answers are, and what is told of them is so.
         let told = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
-        assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 3, "{text}");
+        assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 2, "{text}");
         for tool in &tools {
             let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
                 continue;
@@ -480,7 +482,7 @@ mod tests {
         assert!(told("op") && told("oldText") && told("whole"));
         assert!(!told("from") && !told("manifest") && !told("basic"), "{edit:?}");
         assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
-        assert_eq!(edit["properties"]["mode"]["enum"], json!(["manual", "immediate", "disabled"]));
+        assert!(!told("mode") && edit["properties"]["session"].is_object());
         let source = find("source").expect("a tool").definition();
         let symbols = &source.input_schema["properties"]["symbols"];
         assert_eq!(symbols["description"], "Names, or files with lines: src/A.cs:10-40");
@@ -491,10 +493,10 @@ mod tests {
         let told = |name: &str| serde_json::to_value(annotations(&[crate::methods::find(name).expect("a method")])).expect("JSON");
         let reads = json!({"readOnlyHint": true});
         assert_eq!(told("outline"), reads);
-        let sets = json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+        let sets = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!(told("window_pin"), sets);
-        assert_eq!(told("work_next"), json!({"destructiveHint": false, "openWorldHint": false}));
-        assert_eq!(told("edit"), json!({"openWorldHint": false}));
+        assert_eq!(told("work_next"), json!({"destructiveHint": false}));
+        assert_eq!(told("edit"), json!({}));
         // They may have a model asked.
         let asks = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));

@@ -53,10 +53,12 @@ struct Of {
     /// Places at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Places to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     offset: usize,
 }
 

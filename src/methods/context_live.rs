@@ -91,7 +91,7 @@ pub struct Show {
     pub selection: Option<String>,
 }
 
-/// Tokens unless told: about those that fit in an answer of MCP, as text and as data.
+/// Tokens unless told.
 const USUAL: usize = 8_000;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
@@ -110,7 +110,7 @@ fn person() -> String {
 pub struct Answer {
     /// The sections as one text.
     context_text: String,
-    /// The same as a message to a model; by MCP only where there is room for both.
+    /// The same as a message to a model; not by MCP, which sends one form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
     /// The version that is shown: what to ask the next call with, as `since`.
@@ -218,7 +218,7 @@ impl Method for Show {
         }
         Ok(Answer {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
-            message: user(made.sections),
+            message: user(made.sections).filter(|_| desk.context.room().is_none()),
             version: current,
             shown: made.shown,
             lines: made.lines,

@@ -67,10 +67,12 @@ pub struct Edit {
     /// Number of a candidate.
     #[arg(long, value_name = "N")]
     #[serde(default, alias = "selection_id", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub selection_id: Option<usize>,
     /// The text to append behind; ^ is the beginning of the file, $ its end.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub anchor: Option<String>,
     /// A type or a member.
     #[arg(long, value_name = "NAME")]
@@ -88,10 +90,12 @@ pub struct Edit {
     /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub mode: Option<When>,
     /// The replacements of `batch`, made in their order; on the command line each is a JSON object.
     #[arg(long, value_name = "JSON")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-tool" = ""))]
     pub edits: Vec<Replacement>,
     /// The first candidate to show.
     #[arg(long, value_name = "N")]

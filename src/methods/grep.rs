@@ -42,6 +42,7 @@ pub struct Grep {
     /// Lines at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]

@@ -34,7 +34,7 @@ pub struct ImpactOf {
     /// Only tests.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "impact: tests alone"))]
+    #[schemars(extend("x-tool" = false))]
     tests: bool,
     /// Print a filter for `dotnet test --filter` that selects the tests.
     #[arg(long)]
@@ -49,10 +49,12 @@ pub struct ImpactOf {
     /// Rows at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     offset: usize,
 }
 

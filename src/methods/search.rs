@@ -24,6 +24,7 @@ pub struct Search {
     /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
     /// property, indexer, event, field, constant, enum member, value (what has one).
@@ -42,6 +43,7 @@ pub struct Search {
     /// The next page: what the page before said.
     #[arg(long, value_name = "CURSOR")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub cursor: Option<String>,
 }
 

@@ -33,6 +33,7 @@ pub struct SourceOf {
     /// Lines of each at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     pub lines: usize,
 }
 

@@ -32,6 +32,7 @@ pub struct UsagesOf {
     /// Places to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub offset: usize,
     /// Possible places at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]

@@ -36,7 +36,6 @@ fn an_edit_is_saved_built_with_and_taken_back() {
             "replace_symbol",
             "--symbol",
             "NodeId.IsNone",
-            "--bare",
             "--new-text",
             "public bool IsNothing => Value == 0;",
         ],
@@ -94,7 +93,6 @@ fn a_replaced_type_has_other_members_and_the_others_what_they_had() {
             "replace_symbol",
             "--symbol",
             "NodeKind",
-            "--bare",
             "--new-text",
             "public enum NodeKind { Folder, Leaf }",
         ],
@@ -106,7 +104,7 @@ fn a_replaced_type_has_other_members_and_the_others_what_they_had() {
         "{outline}"
     );
     let two = "public enum NodeKind { Folder } public enum Other { }";
-    let (code, done) = edit(&bench, &["replace_symbol", "--symbol", "NodeKind", "--bare", "--new-text", two]);
+    let (code, done) = edit(&bench, &["replace_symbol", "--symbol", "NodeKind", "--new-text", two]);
     assert!(
         code == 2 && done["summary"].as_str().is_some_and(|told| told.contains("it would also declare")),
         "{done}"

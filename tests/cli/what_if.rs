@@ -59,7 +59,7 @@ fn methods_of_a_service_are_asked_about_an_overlay() {
 #[test]
 fn overlays_are_one_tool() {
     let bench = Bench::memotree();
-    let mut model = Model::start(&bench, false);
+    let mut model = Model::structured(&bench, false);
     assert!(text(&model.call("semantic", json!({"symbol": "NodeStore"}))).contains(FROM));
     let mut overlay = |arguments: Value| {
         let answer = model.call("overlay", arguments);
