@@ -8,7 +8,7 @@ use crate::context::{Context, Failed};
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -231,10 +231,15 @@ fn refused(rename: &Rename, way: &InTheWay) -> Failed {
         1 => format!("{} is not renamed to {}: something is in the way", rename.symbol, rename.new),
         count => format!("{} is not renamed to {}: {count} things are in the way", rename.symbol, rename.new),
     };
-    let named: Vec<String> = way.0.iter().take(MOST_NAMED).cloned().collect();
+    let named = way.0.iter().take(MOST_NAMED);
+    let named = named.map(|what| Diagnostic::new(Severity::Note, "N_IN_THE_WAY", what.as_str()));
     let hint = match way.0.iter().any(|what| what.contains(": possible use")) {
         true => "nothing was changed; mend what is named, or leave possible uses as they are with leavePossible",
         false => "nothing was changed; mend what is named, or choose another name",
     };
-    Failed::new(Code::Usage, Diagnostic::error("E_RENAME", message).candidates(named).hint(hint))
+    let why = Diagnostic::error("E_RENAME", message).hint(hint);
+    Failed {
+        code: Code::Usage,
+        diagnostics: std::iter::once(why).chain(named).collect(),
+    }
 }

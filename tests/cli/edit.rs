@@ -203,7 +203,7 @@ fn exit_codes_and_forms() {
         all.extend(&args[1..]);
         bench.run(&all)
     };
-    let several = in_session(&["replace", "--old-text", "NodeId", "--new-text", "Id"]);
+    let several = in_session(&["replace", "--old-text", "NodeId", "--new-text", "Id", "--full"]);
     assert_eq!(several.code, 1);
     assert!(
         several
@@ -212,11 +212,10 @@ fn exit_codes_and_forms() {
         "{several:?}"
     );
     assert!(several.out.contains("\n| 1 | `[[SEL#1]]` | `[[/SEL#1]]` | "));
+    let brief = in_session(&["candidates", "--from", "2"]);
+    assert!(brief.out.starts_with("MultiMatch: ") && brief.out.contains("[[SEL#2]]"), "{brief:?}");
     let basic = in_session(&["candidates", "--from", "2", "--basic"]);
-    assert!(
-        basic.out.contains("\n| 2 | `[[SEL#2]]`") && !basic.out.contains("[Detail]"),
-        "{basic:?}"
-    );
+    assert!(!basic.out.contains("[[SEL#2]]"), "{basic:?}");
     assert_eq!(in_session(&["commit"]).code, 2, "a choice waits");
     assert_eq!(in_session(&["replace_selection", "--selection-id", "1"]).code, 0);
     assert_eq!(in_session(&["replace", "--old-text", "nowhere at all", "--new-text", "x"]).code, 1);
@@ -338,7 +337,7 @@ fn whoever_gets_it_wrong_is_shown_what_works() {
         assert_eq!(ran.code, 2, "{ran:?}");
         ran.err
     };
-    let form = "help: write cortex edit replace PATH --old-text TEXT --new-text TEXT [--session HANDLE]";
+    let form = "help: write cortex edit replace PATH --old-text TEXT --new-text TEXT [--all] [--session HANDLE]";
     assert!(told(&["edit", "replace", "docs/a.md", "--old-text", "two"]).contains(form));
     assert!(told(&["edit", "replace", "docs/a.md", "two", "2"]).contains(form));
     assert!(told(&["edit", "docs/a.md"]).contains("as `cortex edit replace PATH --old-text TEXT --new-text TEXT`"));
