@@ -107,36 +107,32 @@ impl Method for Rename {
             .files
             .iter()
             .map(|file| (file.path.clone(), file.before.clone(), file.after.clone()));
-        let begun = order(
-            &disk,
-            Order::Rewrite {
-                operation: "rename",
-                texts: texts.collect(),
-            },
-            None,
-            Some(Mode::Manual),
-        )?;
-        let session = begun.session.clone().ok_or_else(|| Failed::bug(&"an edit has no session"))?;
-        let kept = self.verified(desk, &plan, &session);
-        let kept = match (kept, self.dry_run) {
-            (Ok(()), false) => order(&disk, Order::Commit, Some(&session), None).map(|_| true),
-            (other, _) => other.map(|()| false),
+        let rewrite = Order::Rewrite {
+            operation: "rename",
+            texts: texts.collect(),
         };
-        if !matches!(kept, Ok(true)) {
-            // What is not saved is dropped; what it was made of stays.
-            drop(order(&disk, Order::Discard, Some(&session), None));
-            drop(order(&disk, Order::Close, Some(&session), None));
-        } else {
-            drop(edits::hand_over(&Disk::new(&root), &root, &session, now()));
+        // The new texts are looked at in a session of their own, which holds them beside the files.
+        let tried = order(&disk, rewrite.clone(), None, Some(Mode::Manual))?;
+        let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
+        let verified = self.verified(desk, &plan, &tried);
+        for end in [Order::Discard, Order::Close] {
+            drop(order(&disk, end, Some(&tried), None));
         }
-        let is_saved = kept?;
+        verified?;
+        let session = match self.dry_run {
+            true => None,
+            false => order(&disk, rewrite, None, None)?.session,
+        };
+        for session in &session {
+            drop(edits::hand_over(&Disk::new(&root), &root, session, now()));
+        }
         Ok(Renamed {
             diff: self.dry_run.then(|| plan.diff()),
             files: plan.files.iter().map(|file| file.path.clone()).collect(),
             renamed: plan.renamed.into_iter().collect(),
             places: plan.places,
             left: plan.left,
-            session: is_saved.then_some(session),
+            session,
         })
     }
 

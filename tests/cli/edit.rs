@@ -213,7 +213,10 @@ fn exit_codes_and_forms() {
     );
     assert!(several.out.contains("\n| 1 | `[[SEL#1]]` | `[[/SEL#1]]` | "));
     let brief = in_session(&["candidates", "--from", "2"]);
-    assert!(brief.out.starts_with("MultiMatch: ") && brief.out.contains("[[SEL#2]]"), "{brief:?}");
+    assert!(
+        brief.out.starts_with("MultiMatch: ") && brief.out.contains("[[SEL#2]]"),
+        "{brief:?}"
+    );
     let basic = in_session(&["candidates", "--from", "2", "--basic"]);
     assert!(!basic.out.contains("[[SEL#2]]"), "{basic:?}");
     assert_eq!(in_session(&["commit"]).code, 2, "a choice waits");

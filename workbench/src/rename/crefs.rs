@@ -27,23 +27,14 @@ pub(super) fn read<O: Outputs>(
         };
         let text = text.to_owned();
         for reference in references(&text) {
-            let Some(at) = named(&text, &reference, &family.old) else {
-                continue;
-            };
-            let line = u32::try_from(place(&text, at).0).unwrap_or(u32::MAX);
-            match means(
-                outputs,
-                symbols,
-                family,
-                (file, line),
-                &text[reference.clone()],
-                at - reference.start,
-            )? {
-                Some(true) => change.add(file, at, false),
-                Some(false) => {}
-                None => change
-                    .left
-                    .push(format!("{file}:{line}: documentation may mean it: {}", &text[reference])),
+            for at in named(&text, &reference, family) {
+                let line = u32::try_from(place(&text, at).0).unwrap_or(u32::MAX);
+                let written = &text[reference.clone()];
+                match means(outputs, symbols, family, (file, line), written, at - reference.start)? {
+                    Some(true) => change.add(file, at, false),
+                    Some(false) => {}
+                    None => change.left.push(format!("{file}:{line}: documentation may mean it: {written}")),
+                }
             }
         }
     }
@@ -69,16 +60,23 @@ fn references(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Where in a reference the name stands: as its last word before parameters, or for a type also before.
-fn named(text: &str, reference: &Range<usize>, name: &str) -> Option<usize> {
-    let whole = &text[reference.clone()];
-    let head = &whole[..whole.find('(').unwrap_or(whole.len())];
+/// Where in a reference the name stands: that of a member as its last word before parameters, that of a type anywhere.
+fn named(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
+    let (whole, name) = (&text[reference.clone()], family.old.as_str());
+    let head = match family.is_type {
+        true => whole,
+        false => &whole[..whole.find('(').unwrap_or(whole.len())],
+    };
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let found = head
         .match_indices(name)
         .map(|(at, _)| at)
         .filter(|at| !head[..*at].ends_with(is_word) && !head[at + name.len()..].starts_with(is_word));
-    found.last().map(|at| reference.start + at)
+    let found: Vec<usize> = found.map(|at| reference.start + at).collect();
+    if family.is_type {
+        return found;
+    }
+    found.last().copied().into_iter().collect()
 }
 
 /// Whether a reference means one of the family by the word at `at`; `None` where it may.
@@ -90,9 +88,11 @@ fn means<O: Outputs>(
     reference: &str,
     at: usize,
 ) -> Result<Option<bool>, O::Error> {
-    let skipped = if reference.as_bytes().get(1) == Some(&b':') { 2 } else { 0 };
-    let upto = &reference[skipped..at + family.old.len()];
-    let head = upto.trim_start_matches("global::");
+    let end = at + family.old.len();
+    // The dotted name that ends there; `M:` and `global::` are no part of it.
+    let begins = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '{' | '}'));
+    let start = reference[..end].rfind(begins).map_or(0, |before| before + 1);
+    let head = &reference[start..end];
     let is_member_part = !family.is_type && reference[at + family.old.len()..].starts_with('.');
     if is_member_part {
         return Ok(Some(false));

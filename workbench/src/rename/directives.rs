@@ -91,20 +91,25 @@ fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
     while matches!(word(first), "static" | "unsafe") {
         first += 1;
     }
-    if word(first + 1) == "=" {
-        first += 2;
+    if at == first && word(first + 1) == "=" {
+        return Some(ALIAS.to_owned());
     }
-    // What is called so by the directive itself is none of it.
-    let path = (first..=at).map(word).collect::<String>();
-    (first <= at).then(|| path.strip_prefix("global::").unwrap_or(&path).replace('@', ""))
+    // The dotted name that ends there, also within type arguments.
+    let is_part = |at: &usize| tokens[*at].kind == Kind::Word || matches!(word(*at), "." | "::");
+    let start = (first..=at).rev().take_while(is_part).last()?;
+    let path: String = (start..=at).map(word).collect();
+    Some(path.strip_prefix("global::").unwrap_or(&path).replace('@', ""))
 }
+
+/// What stands for the name that a directive gives by itself.
+const ALIAS: &str = "=";
 
 /// Whether a dotted name means the type; `None` where that cannot be told.
 fn meant<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family, path: &str) -> Result<Option<bool>, O::Error> {
     let key = family.paths.first().map(String::as_str).unwrap_or_default();
     let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");
-    if path.contains(['<', '(', ',']) {
-        return Ok(None);
+    if path == ALIAS {
+        return Ok(Some(false));
     }
     if plain(key) == path {
         return Ok(Some(true));

@@ -16,14 +16,15 @@ public interface IShop
 /// <summary>A <see cref=\"Shop\"/>.</summary>
 public partial class Shop : IShop
 {
-    public Shop(int size) { Tax = size; }
+    /// <seealso cref=\"Twice\"/> <seealso cref=\"Take(Shop, N.Shop[])\"/>
+    public Shop(int size) { Tax = size; } void Take(Shop one, Shop[] more) { }
     public int Tax;
     public virtual int Price(int count) => Tax * count; public int Twice() => Price(1) + Price(2);
     public int Price(string name) => name.Length;
 }
 public partial class Shop { ~Shop() { } public static Shop Make() => new Shop(1); }
 ";
-const USERS: &str = "using A = N.Shop;\r\nusing static N.Shop;\r\nnamespace U;\r\nclass Market : N.Shop {\r\n    public Market() : base(1) { }\r\n    public override int Price(int count) => base.Price(count);\r\n}\r\nclass Go {\r\n    A shop; N.IShop other;\r\n    int Sum() => shop.Price(1) + other.Price(2) + shop.Price(\"x\") + new N.Shop(3).Tax; // Price\r\n    string S() => nameof(N.Shop) + $\"{shop.Price(4)}\";\r\n}\r\n";
+const USERS: &str = "using A = N.Shop;\r\nusing B = System.Collections.Generic.List<N.Shop>;\r\nusing static N.Shop;\r\nnamespace U;\r\nclass Market : N.Shop {\r\n    public Market() : base(1) { }\r\n    public override int Price(int count) => base.Price(count);\r\n}\r\nclass Go {\r\n    A shop; N.IShop other;\r\n    int Sum() => shop.Price(1) + other.Price(2) + shop.Price(\"x\") + new N.Shop(3).Tax; // Price\r\n    string S() => nameof(N.Shop) + $\"{shop.Price(4)}\";\r\n}\r\n";
 
 fn files() -> Vec<(&'static str, &'static str)> {
     vec![("src/shop.cs", SHOP), ("src/users.cs", USERS)]
