@@ -249,7 +249,10 @@ impl Method for Edit {
         let level = match (self.basic, self.full) {
             (true, _) => Level::Basic,
             (false, true) => Level::Full,
-            (false, false) => replies::usual(&root),
+            (false, false) => {
+                let manifest = live.read("cortex.toml").ok().flatten();
+                manifest.map_or_else(Level::default, |manifest| replies::usual(&manifest.bytes))
+            }
         };
         Ok(response.at(level))
     }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workbench::edit::disk::Disk;
+use workbench::edit::files::Files;
 use workbench::edit::order::{Asked, Order};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
@@ -92,14 +93,15 @@ impl Method for Rename {
             manifest: false,
         };
         let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
-        for file in &plan.files {
-            let is_read_only = std::fs::metadata(root.join(&file.path)).is_ok_and(|found| found.permissions().readonly());
-            if is_read_only {
-                return Err(refused(
-                    self,
-                    &InTheWay(BTreeSet::from([format!("{}: it is read-only", file.path)])),
-                ));
-            }
+        // Nobody may write them.
+        let is_read_only = |path: &str| {
+            disk.read(path)
+                .is_ok_and(|found| found.is_some_and(|found| found.mode & 0o222 == 0))
+        };
+        let locked = plan.files.iter().filter(|file| is_read_only(&file.path));
+        let locked: BTreeSet<String> = locked.map(|file| format!("{}: it is read-only", file.path)).collect();
+        if !locked.is_empty() {
+            return Err(refused(self, &InTheWay(locked)));
         }
         // The files are not kept from others while they are edited.
         desk.context.let_go();
@@ -123,7 +125,7 @@ impl Method for Rename {
             true => None,
             false => order(&disk, rewrite, None, None)?.session,
         };
-        for session in &session {
+        if let Some(session) = &session {
             drop(edits::hand_over(&Disk::new(&root), &root, session, now()));
         }
         Ok(Renamed {
@@ -143,8 +145,9 @@ impl Method for Rename {
         }
         let (done, count) = (if answer.diff.is_some() { "would change" } else { "changed" }, answer.files.len());
         let plural = if count == 1 { "" } else { "s" };
+        let places = if answer.places == 1 { "place" } else { "places" };
         text.push_str(&format!(
-            "{} places {done} in {count} file{plural}: {}\n",
+            "{} {places} {done} in {count} file{plural}: {}\n",
             answer.places,
             answer.files.join(", ")
         ));

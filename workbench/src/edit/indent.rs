@@ -61,8 +61,44 @@ fn shared(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::symbol::{Asked, Head, Where, edited};
     use super::*;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_is_inserted_stands_as_its_neighbours_do() {
+        let text = "class A\n{\n    int B;\n\n    int C()\n    {\n        return 1;\n    }\n}\n";
+        let insert = |symbol: &str, at: Where, new: &str| {
+            let asked = Asked {
+                symbol: symbol.to_owned(),
+                at,
+                new: new.to_owned(),
+                head: Head::default(),
+                defines: Some(BTreeSet::new()),
+            };
+            edited(text, &asked).expect("edited").0
+        };
+        let new = "int D()\n{\n    return 2;\n}";
+        let made = "    int D()\n    {\n        return 2;\n    }\n";
+        let (behind_b, behind_c) = ("    int B;\n\n", "        return 1;\n    }\n");
+        assert_eq!(
+            insert("A.B", Where::After, new),
+            text.replace(behind_b, &format!("{behind_b}{made}\n"))
+        );
+        assert_eq!(
+            insert("A.C", Where::Before, new),
+            text.replace(behind_b, &format!("{behind_b}{made}\n"))
+        );
+        assert_eq!(
+            insert("A.C", Where::After, new),
+            text.replace(behind_c, &format!("{behind_c}\n{made}"))
+        );
+        assert_eq!(
+            insert("A.B", Where::Before, "int D;"),
+            text.replace("    int B", "    int D;\n\n    int B")
+        );
+    }
 
     #[test]
     fn lines_move_together() {

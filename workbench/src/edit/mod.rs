@@ -1,6 +1,7 @@
 //! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
 
 mod attributes;
+mod beginning;
 pub mod brief;
 mod brought;
 pub mod candidate;

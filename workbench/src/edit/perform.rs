@@ -1,6 +1,7 @@
 //! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
 //! done, and the answer is made of what came of it.
 
+use super::beginning::{begin, last_edited, no_session};
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::diagnostics::{Category, Log, Met};
@@ -271,73 +272,6 @@ fn unkept<F: Files>(
         ..Done::of(Status::PersistFailure, summary)
     };
     answer(run, asked, done, focus)
-}
-
-fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
-    let usual = match asked.order {
-        Order::Open => Mode::Manual,
-        Order::Replace { .. }
-        | Order::ReplaceAll { .. }
-        | Order::Append { .. }
-        | Order::Create(_)
-        | Order::Write(_)
-        | Order::Symbol(_)
-        | Order::Patch(_)
-        | Order::Rewrite { .. }
-        | Order::Batch(_) => Mode::Immediate,
-        _ => {
-            let why = format!("{} needs the handle of a session", asked.order.name());
-            return Err(Trouble::new(
-                why,
-                "name it with session; `list` tells which there are, `open` makes one",
-            ));
-        }
-    };
-    let news = session::tidy(files, now)?;
-    let id = format!("{:08x}", files.fresh() as u32);
-    Ok(Session {
-        opened: asked.order == Order::Open,
-        news,
-        ..Session::new(id, asked.mode.unwrap_or(usual), now)
-    })
-}
-
-/// The session of the last edit of this checkout.
-fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
-    let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
-    let at = |session: &Session| session.done.last().map(|edit| edit.at);
-    let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
-    let Some(last) = all.iter().filter_map(at).max() else {
-        return Err(Trouble {
-            status: Status::NoOp,
-            ..Trouble::new("nothing was edited in this checkout that could be taken back", "")
-        });
-    };
-    let mut of_then: Vec<Session> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
-    match of_then.len() {
-        1 => Ok(of_then.remove(0)),
-        count => {
-            let told = of_then.iter().map(|session| {
-                let edit = session.done.last().into_iter();
-                let paths: Vec<&str> = edit.flat_map(|edit| &edit.changes).map(|change| change.path.as_str()).collect();
-                format!("{}  {}", session.id, paths.join(", "))
-            });
-            Err(Trouble {
-                detail: Some(told.collect::<Vec<_>>().join("\n")),
-                ..Trouble::new(
-                    format!("{count} sessions edited last, in the same second"),
-                    "name the one that is meant with session",
-                )
-            })
-        }
-    }
-}
-
-fn no_session(why: &NoSession) -> Trouble {
-    Trouble::new(
-        why.to_string(),
-        "`open` the file anew, or `list` the sessions that there are; files are as they were saved last",
-    )
 }
 
 /// The answer where there is no document to tell of.

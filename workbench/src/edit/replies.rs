@@ -1,12 +1,11 @@
 //! `[edit] replies` of the manifest: in which form edits answer unless they are told.
 
 use super::response::Level;
-use std::path::Path;
 use toml::Table;
 
-/// The level that the manifest of a workspace wants. A manifest that cannot be read wants none: edits mend it.
-pub fn usual(root: &Path) -> Level {
-    let text = std::fs::read_to_string(root.join("cortex.toml")).unwrap_or_default();
+/// The level that a manifest wants. One that cannot be read wants none: edits mend it.
+pub fn usual(manifest: &[u8]) -> Level {
+    let text = String::from_utf8_lossy(manifest);
     let table = text.parse::<Table>().unwrap_or_default();
     let replies = table.get("edit").and_then(|edit| edit.get("replies"));
     match replies.and_then(|replies| replies.as_str()) {
