@@ -1,10 +1,12 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
+mod mcp;
 mod models;
 mod pages;
 mod sharing;
 
 use engine::values::codes::ErrorCode;
+pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
 pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
@@ -334,24 +336,6 @@ pub struct ServeArgs {
     /// End the service of this checkout.
     #[arg(long, conflicts_with_all = ["stdio", "status"])]
     pub stop: bool,
-}
-
-/// Serve the methods to language models by the Model Context Protocol.
-///
-/// As tools, resources and prompts; to the parent process on standard input and output, or with --http to others on this machine. It watches the sources as `cortex watch`
-/// does. Over HTTP each request needs the token of a file that only this user reads (its path is printed on standard error), in a header
-/// `Authorization: Bearer TOKEN`; `/mcp` is the endpoint, and `/metrics` tells figures for Prometheus.
-#[derive(Debug, Args)]
-pub struct McpArgs {
-    /// Serve by streamable HTTP: at a PORT of the loopback (0 for a free one), or at ADDRESS:PORT.
-    #[arg(long, value_name = "PORT", value_parser = crate::mcp::http::place)]
-    pub http: Option<std::net::SocketAddr>,
-    /// A name by which clients may call this server, besides its address.
-    #[arg(long, value_name = "HOST", requires = "http")]
-    pub allow_host: Vec<String>,
-    /// A web page that may call it (https://name:port), besides those of this machine.
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    pub allow_origin: Vec<String>,
 }
 
 /// Collect what no checkout of the store needs any more, and make its file shorter.

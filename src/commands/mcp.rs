@@ -1,11 +1,14 @@
 //! `cortex mcp`: the methods for language models, from the server's beginning to its end.
 
-use crate::cli::McpArgs;
+use crate::cli::{McpArgs, McpCommand};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
+use crate::mcp::form::Form;
 use crate::mcp::gate::{self, Gate};
+use crate::mcp::http;
+use crate::mcp::server::{self, Server};
 use crate::mcp::token::Token;
-use crate::mcp::{http, server};
+use crate::mcp::tools::Can;
 use crate::service::server::Stop;
 use crate::service::{Host, noticing, watching};
 use engine::values::codes::ErrorCode;
@@ -16,23 +19,28 @@ use std::sync::Arc;
 
 /// Runs it. Standard output is the protocol's; people are told on standard error.
 pub fn run(context: &Context, args: &McpArgs) -> Outcome {
+    if let Some(McpCommand::Install(args)) = &args.command {
+        return super::mcp_install::run(context, args);
+    }
     // Whatever is wrong with manifest or store is said at once, and not to the first client.
-    context.workspace("mcp")?.manifest()?;
+    let can = Can::of(&*context.workspace("mcp")?.manifest()?);
     context.close();
     let stop = Stop::default();
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
+    let form = if args.structured { Form::Structured } else { Form::Text };
+    let server = Server::new(host, form, can);
     let _lookout = noticing::begin(context);
     let served = match args.http {
         None => {
             let _watch = watching::begin(context, &stop);
-            server::converse(host, &stop)
+            server::converse(server, &stop)
         }
         Some(at) => {
             let token = token(context, args)?;
             let _watch = watching::begin(context, &stop);
-            http::listen(host, at, &stop, |at| {
+            http::listen(server, at, &stop, |at| {
                 began(at);
                 Gate::new(at, &args.allow_host, &args.allow_origin, token)
             })

@@ -16,6 +16,7 @@ pub mod last_good;
 mod log;
 mod ls;
 mod mcp;
+mod mcp_install;
 pub mod names;
 mod next;
 pub mod outputs;

@@ -1,10 +1,11 @@
-//! A group of methods as one tool: its argument `op` is the own word of the method that is meant, the others are that method's.
+//! Several methods as one tool: its argument `op` is the own word of the method, the others are that method's. Without `op` the method of the tool's
+//! own name is meant, if there is one.
 
 use super::tools;
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::methods::{self, Entry, command};
 use engine::values::codes::ErrorCode;
+use crate::methods::{self, Entry};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use rmcp::model::{JsonObject, Tool};
@@ -13,38 +14,46 @@ use serde_json::{Map, Value, json};
 /// The argument that says which of the methods is meant.
 const OP: &str = "op";
 
-fn words(group: &str) -> Vec<&'static str> {
-    methods::group(group).map(|entry| entry.words().1).collect()
+fn words(tool: &str) -> Vec<&'static str> {
+    methods::operations(tool).map(|entry| entry.words().1).collect()
+}
+
+/// The operation that is meant where none is named.
+fn usual(tool: &str) -> Option<&'static Entry> {
+    methods::operations(tool).find(|entry| entry.words().1 == tool)
 }
 
 /// The tool, with the arguments of all its methods.
-pub fn definition(group: &'static str) -> Tool {
-    let entries: Vec<&Entry> = methods::group(group).collect();
-    let mut fields = Map::from_iter([(OP.to_owned(), json!({"type": "string", "enum": words(group)}))]);
+pub fn definition(tool: &'static str) -> Tool {
+    let entries: Vec<&Entry> = methods::operations(tool).collect();
+    let mut op = json!({"type": "string", "enum": words(tool)});
+    if let Some(usual) = usual(tool) {
+        op["default"] = usual.words().1.into();
+    }
+    let mut fields = Map::from_iter([(OP.to_owned(), op)]);
     for entry in &entries {
         let own = tools::input(entry).remove("properties");
         for (name, field) in own.as_ref().and_then(Value::as_object).into_iter().flatten() {
             fields.entry(name).or_insert_with(|| field.clone());
         }
     }
-    let input = [
-        ("type".to_owned(), "object".into()),
-        ("properties".to_owned(), fields.into()),
-        ("required".to_owned(), json!([OP])),
-    ];
-    tools::definition(group.to_owned(), command::about(group), Map::from_iter(input), &entries)
+    let mut input = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), fields.into())]);
+    if usual(tool).is_none() {
+        input.insert("required".to_owned(), json!([OP]));
+    }
+    tools::definition(tool.to_owned(), input, &entries)
 }
 
 /// The method that is meant, and its arguments.
 ///
 /// # Errors
 /// When it is none of the group.
-pub fn asked(group: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
-    let words = words(group);
+pub fn asked(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+    let words = words(tool);
     let all = format!("there are {}", words.join(", "));
     let (why, hint) = match arguments.remove(OP) {
         Some(Value::String(op)) => {
-            if let Some(entry) = methods::group(group).find(|entry| entry.words().1 == op) {
+            if let Some(entry) = methods::operations(tool).find(|entry| entry.words().1 == op) {
                 return Ok((entry, arguments.into()));
             }
             let near = nearest(&op, words.iter().copied(), 1);
@@ -56,7 +65,10 @@ pub fn asked(group: &str, mut arguments: JsonObject) -> Result<(&'static Entry, 
             )
         }
         Some(_) => (Diagnostic::error(ErrorCode::E_PARAM, "'op' is to be a string"), all),
-        None => (Diagnostic::error(ErrorCode::E_PARAM, "the argument 'op' is missing"), all),
+        None => match usual(tool) {
+            Some(entry) => return Ok((entry, arguments.into())),
+            None => (Diagnostic::error(ErrorCode::E_PARAM, "the argument 'op' is missing"), all),
+        },
     };
     Err(Failed::new(Code::Usage, why.hint(hint)))
 }
@@ -101,7 +113,7 @@ mod tests {
     fn the_tool_has_the_arguments_of_all_its_methods() {
         let tool = definition("overlay");
         let fields = tool.input_schema["properties"].as_object().expect("fields");
-        for entry in methods::group("overlay") {
+        for entry in methods::operations("overlay") {
             let own = tools::input(entry);
             assert!(
                 own["properties"]

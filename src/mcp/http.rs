@@ -65,11 +65,11 @@ struct Shared {
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn listen(host: Arc<Host>, at: SocketAddr, stop: &Stop, began: impl FnOnce(SocketAddr) -> Gate) -> io::Result<()> {
+pub fn listen(server: Server, at: SocketAddr, stop: &Stop, began: impl FnOnce(SocketAddr) -> Gate) -> io::Result<()> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let listener = TcpListener::bind(at).await?;
-        let server = Server::new(host.clone());
+        let host = server.host.clone();
         // The gate knows hosts and origins better: it has looked at them when a request comes here.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()

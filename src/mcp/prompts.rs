@@ -32,8 +32,10 @@ const TASKS: &[Task] = &[
                 "semantic",
                 "read what is known of its role and its limits; if there is no summary, do without",
             ),
-            ("deps", "see what it depends on, and read the outlines of what matters"),
-            ("usages", "see who uses it, and how"),
+            (
+                "usages",
+                "see who uses it, and how; with `op` `deps` what it depends on, and read the outlines of what matters",
+            ),
             (
                 "source",
                 "read the source of those members alone whose behaviour the outline leaves open",
@@ -51,8 +53,10 @@ const TASKS: &[Task] = &[
         opening: "Change {symbol} of this C# workspace as follows:\n\n{change}",
         steps: &[
             ("outline", "read its declarations"),
-            ("usages", "list every place that uses it, those under 'possible' as well"),
-            ("rdeps", "see which types depend on it"),
+            (
+                "usages",
+                "list every place that uses it, those under 'possible' as well; with `op` `callers` and `implementations` what calls it and carries it on",
+            ),
             ("source", "read the source that will change"),
             (
                 "overlay",

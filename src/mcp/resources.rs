@@ -61,10 +61,10 @@ pub fn meant(uri: &str) -> Option<Meant> {
     }
 }
 
-/// The method of that name, or else those of the group that is the tool of that name.
+/// The method of that name, or else the operations of the tool of that name.
 fn references(name: &str) -> Option<Vec<&'static Entry>> {
     let found = methods::find(name).map(|entry| vec![entry]);
-    found.or_else(|| Some(methods::group(name).collect()).filter(|group: &Vec<_>| !group.is_empty()))
+    found.or_else(|| Some(methods::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
 }
 
 /// Whether it can be the name of a type or member. A label or a path cannot.
@@ -150,6 +150,8 @@ pub fn cursor(last: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::form::Form;
+    use super::super::tools::Can;
     use super::*;
 
     #[test]
@@ -170,7 +172,7 @@ mod tests {
         assert_eq!(told("cortex://method/outline"), "reference of outline");
         assert_eq!(told("cortex://method/context"), "reference of context build, context live");
         assert_eq!(told("cortex://method/edit"), "reference of edit");
-        for tool in tools::definitions() {
+        for tool in tools::definitions(Form::Text, Can::ALL) {
             let reference = told(&format!("cortex://method/{}", tool.name));
             assert!(reference.starts_with("reference of "), "{}: {reference}", tool.name);
         }

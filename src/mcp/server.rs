@@ -1,8 +1,10 @@
 //! The server: what MCP clients ask, answered by the host from the table of methods.
 
+use super::form::Form;
 use super::line::Line;
 use super::listing::Page;
 use super::resources::{self, MIME, Meant};
+use super::tools::Can;
 use super::{progress, prompts, shorten, tools};
 use crate::context::Failed;
 use crate::exit::Code;
@@ -17,7 +19,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-    ServerCapabilities, ServerConfig,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -51,8 +53,11 @@ const REMARKS: usize = 20;
 /// Answers the requests of a client.
 #[derive(Clone)]
 pub struct Server {
-    host: Arc<Host>,
+    pub(super) host: Arc<Host>,
     workers: Arc<Semaphore>,
+    form: Form,
+    /// The tools that a client is told of.
+    tools: Arc<Vec<Tool>>,
 }
 
 /// Ends the work for a request when nobody waits for it any more.
@@ -68,11 +73,11 @@ impl Drop for Wanted {
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
+pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let talk = async {
-            match Server::new(host).serve(Line::new(tokio::io::stdin(), tokio::io::stdout())).await {
+            match server.serve(Line::new(tokio::io::stdin(), tokio::io::stdout())).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
                 // It went before it said anything.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -91,10 +96,12 @@ pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
 
 impl Server {
     /// For any number of clients; the host is theirs together.
-    pub fn new(host: Arc<Host>) -> Self {
+    pub fn new(host: Arc<Host>, form: Form, can: Can) -> Self {
         Self {
             host,
             workers: Arc::new(Semaphore::new(WORKERS)),
+            form,
+            tools: Arc::new(tools::definitions(form, can)),
         }
     }
 
@@ -103,7 +110,8 @@ impl Server {
     async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
         loop {
             let Outcome { result, said } = self.ask(entry, arguments.clone(), context).await?;
-            let short = |answered: Answered| Ok((shorten::shorten(entry, answered.answer)?, answered.code));
+            let form = self.form;
+            let short = move |answered: Answered| Ok((shorten::shorten(entry, answered.answer, form)?, answered.code));
             let work = tokio::task::spawn_blocking(move || result.and_then(short));
             let result = work.await.map_err(|error| bug(&error))?;
             let cut = result.as_ref().ok().and_then(|(told, _)| told.cut);
@@ -123,7 +131,7 @@ impl Server {
         let work = async {
             let worker = workers.acquire_owned().await.map_err(|error| bug(&error))?;
             let asker = Asker {
-                room: Some(shorten::ROOM),
+                room: Some(self.form.room()),
                 ..Asker::of(Patience::Fair)
             };
             let call = move || {
@@ -203,17 +211,32 @@ fn cut(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
     cut
 }
 
-/// What a tool came to. That it failed is for the model to read, and no failure of the protocol.
-fn result(entry: &Entry, Reply { result, said }: Reply) -> CallToolResult {
+/// What a tool came to, in one form. That it failed is for the model to read, and no failure of the protocol.
+fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolResult {
     let (short, code) = match result {
         Ok(told) => told,
         Err(failed) => return refusal(entry, &failed, &said),
     };
-    let mut text = printable(&short.text);
-    let mut data = short.data;
-    if !said.is_empty() {
-        text = format!("{}\n\n{}\n", text.trim_end(), told(said.iter()));
-    }
+    let mut result = match (form, short.data) {
+        (Form::Structured, data @ Value::Object(_)) => {
+            let mut result = CallToolResult::success(Vec::new());
+            result.structured_content = Some(with_remarks(data, code, &said));
+            result
+        }
+        _ => {
+            let mut text = printable(&short.text);
+            if !said.is_empty() {
+                text = format!("{}\n\n{}\n", text.trim_end(), told(said.iter()));
+            }
+            CallToolResult::success(vec![ContentBlock::text(text)])
+        }
+    };
+    result.is_error = Some(code != Code::Ok);
+    result
+}
+
+/// The fields of an answer, with what was said besides.
+fn with_remarks(mut data: Value, code: Code, said: &[Diagnostic]) -> Value {
     if let Some(fields) = data.as_object_mut() {
         if !said.is_empty() {
             let said = said.iter().take(REMARKS).map(|one| diagnostic::json(&cut(one, REMARKS)));
@@ -223,9 +246,7 @@ fn result(entry: &Entry, Reply { result, said }: Reply) -> CallToolResult {
             fields.insert("exitCode".to_owned(), (code as u8).into());
         }
     }
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = data.is_object().then_some(data);
-    result
+    data
 }
 
 /// Why a resource cannot be read.
@@ -279,7 +300,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request)?;
-        Ok(ListToolsResult::with_all_items(tools::definitions()))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
@@ -295,7 +316,7 @@ impl ServerHandler for Server {
             Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(told(failed.diagnostics.iter()))]).into()),
         };
         let reply = self.reply(entry, arguments, &context).await?;
-        Ok(result(entry, reply).into())
+        Ok(result(entry, reply, self.form).into())
     }
 
     async fn list_resources(

@@ -2,31 +2,15 @@
 //!
 //! First go another form of the text and data that was asked for besides it, then the later items of the longest lists, then the later lines of the longest texts.
 
+use super::form::{Form, MOST};
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods::{Entry, reference};
-use crate::render::{Style, printable};
 use engine::values::codes::ErrorCode;
+use crate::render::Style;
 use engine::values::diagnostic::Diagnostic;
 use producers::llm::tokens;
 use serde_json::Value;
-use workbench::live::budget::Room;
-
-/// Tokens of an answer, its text and its data together. Clients cut at about 25,000, without a word.
-const MOST: usize = 20_000;
-
-/// What is kept free of it for the fields around a text, and for remarks of the service.
-const FIELDS: usize = 1_500;
-
-/// The room for a text that a method cuts by itself: it stands in an answer once as text and once as data.
-pub const ROOM: Room = Room {
-    most: MOST - FIELDS,
-    taken,
-};
-
-fn taken(text: &str) -> usize {
-    tokens::o200k(&printable(text)) + tokens::o200k(&Value::from(text).to_string())
-}
 
 /// No token is shorter than a byte; and hardly any text has more than eight bytes a token, so a longer answer is not counted.
 const SURELY_TOO_LONG: usize = 8 * MOST;
@@ -63,17 +47,17 @@ pub fn smaller(entry: &Entry, arguments: &Value, (had, kept): (usize, usize)) ->
     (smaller < limit).then_some(smaller)
 }
 
-/// The answer, shortened if need be.
+/// The answer, shortened until it fits in the form that is sent.
 ///
 /// # Errors
 /// When it cannot be told.
-pub fn shorten(entry: &Entry, mut data: Value) -> Result<Told, Failed> {
+pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<Told, Failed> {
     let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
     let mut left = LeftOut::default();
     let had = on_page(entry, &data);
     for _ in 0..STEPS {
         let remarks = left.remarks(entry);
-        if fits(&text, &data, &remarks) {
+        if fits(&text, &data, form, &remarks) {
             if !remarks.is_empty() {
                 text = format!("{}\n\n{}\n", text.trim_end(), remarks.join("\n"));
                 mark(&mut data, remarks);
@@ -98,12 +82,12 @@ fn on_page(entry: &Entry, data: &Value) -> usize {
     lists.map(Vec::len).sum()
 }
 
-fn fits(text: &str, data: &Value, remarks: &[String]) -> bool {
-    // The remarks stand in both.
-    let mut all = format!("{text}{data}");
-    for _ in 0..2 {
-        remarks.iter().for_each(|remark| all.push_str(remark));
-    }
+fn fits(text: &str, data: &Value, form: Form, remarks: &[String]) -> bool {
+    let mut all = match form {
+        Form::Text => text.to_owned(),
+        Form::Structured => data.to_string(),
+    };
+    remarks.iter().for_each(|remark| all.push_str(remark));
     all.len() <= MOST || (all.len() <= SURELY_TOO_LONG && tokens::o200k(&all) <= MOST)
 }
 
@@ -319,17 +303,26 @@ mod tests {
 
     static ASKED: Entry = entry::<Asked>();
 
-    fn told(places: usize, lines: usize, data: Option<Value>) -> Told {
-        let found = Found {
+    fn found(places: usize, lines: usize, data: Option<Value>) -> Found {
+        Found {
             state: serde_json::json!({"complete": true}),
             places: (0..places).map(|number| format!("src/File{number}.cs:{number}:7")).collect(),
             texts: vec![(0..lines).map(|number| format!("line {number} of a text\n")).collect()],
             data,
-        };
-        let told = shorten(&ASKED, serde_json::to_value(found).expect("JSON")).expect("it can be shortened");
-        let all = format!("{}{}", told.text, told.data);
-        assert!(tokens::o200k(&all) <= MOST, "{} tokens", tokens::o200k(&all));
+        }
+    }
+
+    fn told(places: usize, lines: usize, data: Option<Value>) -> Told {
+        let found = found(places, lines, data);
+        let told = sent(&found, Form::Text);
+        let structured = sent(&found, Form::Structured);
+        assert!(tokens::o200k(&told.text) <= MOST && tokens::o200k(&structured.data.to_string()) <= MOST);
         told
+    }
+
+    fn sent(found: &Found, form: Form) -> Told {
+        let data = serde_json::to_value(found).expect("JSON");
+        shorten(&ASKED, data, form).expect("it can be shortened")
     }
 
     #[test]
@@ -358,7 +351,7 @@ mod tests {
 
     #[test]
     fn data_goes_first() {
-        let told = told(10, 10, Some(Value::from("word ".repeat(100_000))));
+        let told = sent(&found(10, 10, Some(Value::from("word ".repeat(100_000)))), Form::Structured);
         assert_eq!(told.data.get("data"), None);
         assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
         assert!(
@@ -417,7 +410,7 @@ mod tests {
             texts: vec!["x".to_owned(); 30_000],
             data: None,
         };
-        let told = shorten(&ASKED, serde_json::to_value(found).expect("JSON")).expect("it can be shortened");
-        assert!(tokens::o200k(&format!("{}{}", told.text, told.data)) <= MOST);
+        assert!(tokens::o200k(&sent(&found, Form::Text).text) <= MOST);
+        assert!(tokens::o200k(&sent(&found, Form::Structured).data.to_string()) <= MOST);
     }
 }

@@ -1,12 +1,15 @@
-//! The tools: which methods are, and their definitions. A model reads all of them before it does anything, so they are short: the first
-//! sentences, the plainest schemas. The reference of a method, which can be read as a resource, has all of it.
+//! The tools: which methods are, and their definitions. A model reads all of them before it does anything, so they are short: a sentence to choose
+//! by, the plainest schemas. The reference of a method, which can be read as a resource, has all of it.
 
+use super::form::Form;
+use super::purpose::purpose;
 use super::{first_sentence, group};
 use crate::context::Failed;
-use crate::methods::{AsTool, Effect, Entry, METHODS, reference};
+use crate::methods::{AsTool, Effect, Entry, METHODS};
+use engine::manifest::model::Manifest;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The name of a method as a tool.
 pub fn name(entry: &Entry) -> String {
@@ -18,7 +21,7 @@ pub fn name(entry: &Entry) -> String {
 pub enum Stands {
     /// A method.
     Method(&'static Entry),
-    /// A group of methods, of which `op` says which.
+    /// Several methods, of which `op` says which.
     Group(&'static str),
 }
 
@@ -26,14 +29,14 @@ impl Stands {
     fn name(self) -> String {
         match self {
             Self::Method(entry) => name(entry),
-            Self::Group(group) => group.to_owned(),
+            Self::Group(tool) => tool.to_owned(),
         }
     }
 
     fn definition(self) -> Tool {
         match self {
-            Self::Method(entry) => definition(name(entry), &reference::about(entry), input(entry), &[entry]),
-            Self::Group(group) => group::definition(group),
+            Self::Method(entry) => definition(name(entry), input(entry), &[entry]),
+            Self::Group(tool) => group::definition(tool),
         }
     }
 
@@ -44,19 +47,51 @@ impl Stands {
     pub fn asked(self, arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
         match self {
             Self::Method(entry) => Ok((entry, arguments.into())),
-            Self::Group(group) => group::asked(group, arguments),
+            Self::Group(tool) => group::asked(tool, arguments),
         }
+    }
+}
+
+/// What this workspace is set up for. A tool that cannot work here is not listed; who calls it nevertheless is told what is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Can {
+    /// Whether a model of the manifest is an agent, which takes work and hands it in.
+    pub work: bool,
+    /// Whether a model of the manifest answers questions.
+    pub investigate: bool,
+}
+
+impl Can {
+    /// Everything.
+    #[cfg(test)]
+    pub const ALL: Self = Self {
+        work: true,
+        investigate: true,
+    };
+
+    /// What a manifest has models for.
+    pub fn of(manifest: &Manifest) -> Self {
+        let answers = |model: &engine::seams::producer::Params| model.get("api").is_none_or(|api| api != "agent");
+        Self {
+            work: !workbench::work::targets(manifest).is_empty(),
+            investigate: manifest.models.values().any(answers),
+        }
+    }
+
+    fn do_what(self, stands: Stands) -> bool {
+        let name = stands.name();
+        (self.work || !name.starts_with("work_")) && (self.investigate || name != "investigate")
     }
 }
 
 /// What is a tool, in the order of the table.
 fn all() -> Vec<Stands> {
     let mut groups: Vec<&str> = Vec::new();
-    let stands = |entry: &'static Entry| match (entry.tool, entry.words().0) {
+    let stands = |entry: &'static Entry| match (entry.tool, entry.operation_of()) {
         (AsTool::Own, _) => Some(Stands::Method(entry)),
-        (AsTool::Operation, Some(group)) if !groups.contains(&group) => {
-            groups.push(group);
-            Some(Stands::Group(group))
+        (_, Some(tool)) if !groups.contains(&tool) => {
+            groups.push(tool);
+            Some(Stands::Group(tool))
         }
         _ => None,
     };
@@ -71,21 +106,19 @@ pub fn find(wanted: &str) -> Option<Stands> {
 /// What a list of tools may take of a model's attention, in tokens.
 const MOST_TOKENS: usize = 1_500;
 
-/// All tools. The list is the same for every client and never changes while the program runs.
-pub fn definitions() -> Vec<Tool> {
-    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(made);
-    ALL.clone()
-}
-
-/// The tools with as much of the schemas of their answers as there is room for: first which fields are always there, then of what kind all
-/// are, each of the first methods first. That an answer is an object goes without saying.
-fn made() -> Vec<Tool> {
-    let all = all();
+/// The tools of a server. Its list is the same for every client and never changes while it runs. Answers in structured form have as much of their
+/// schemas as there is room for: first which fields are always there, then of what kind all are, each of the first methods first.
+pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
+    let all: Vec<Stands> = all().into_iter().filter(|stands| can.do_what(*stands)).collect();
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
-    for told in [Told::Always, Told::Kinds] {
+    let told = match form {
+        Form::Text => [].as_slice(),
+        Form::Structured => [Told::Always, Told::Kinds].as_slice(),
+    };
+    for told in told {
         for (at, stands) in all.iter().enumerate() {
             let Stands::Method(entry) = stands else { continue };
-            let Some(schema) = output(entry, told) else { continue };
+            let Some(schema) = output(entry, *told) else { continue };
             let before = tools[at].clone();
             tools[at] = before.clone().with_raw_output_schema(Arc::new(schema));
             if tokens(&tools) > MOST_TOKENS {
@@ -101,16 +134,10 @@ fn tokens(tools: &[Tool]) -> usize {
     producers::llm::tokens::o200k(&json!({ "tools": tools }).to_string())
 }
 
-/// A longer description is cut to its first clause.
-const LONG: usize = 64;
-
 /// A tool that stands for these methods.
-pub(super) fn definition(name: String, about: &str, input: JsonObject, entries: &[&Entry]) -> Tool {
-    let mut about = first_sentence(about).trim_end_matches('.');
-    if about.len() > LONG {
-        about = about.split([':', ';', '(']).next().unwrap_or(about).trim_end();
-    }
-    let tool = Tool::new(name, about.to_owned(), input);
+pub(super) fn definition(name: String, input: JsonObject, entries: &[&Entry]) -> Tool {
+    let about = purpose(&name).to_owned();
+    let tool = Tool::new(name, about, input);
     let told = annotations(entries);
     if told == ToolAnnotations::new() {
         tool
@@ -120,20 +147,15 @@ pub(super) fn definition(name: String, about: &str, input: JsonObject, entries: 
 }
 
 /// What clients are told of the effects of methods together. What is not said is the protocol's default: it may change things, for the worse, and
-/// ask the world outside. That is a model alone, and never without costing what it costs: no method that may ask one is called harmless.
+/// ask the world outside. No method that may have a model asked is called harmless.
 fn annotations(entries: &[&Entry]) -> ToolAnnotations {
     let told = ToolAnnotations::new();
-    let told = match entries.iter().map(|entry| entry.effect).max() {
-        // Who asks a model is none of these: where they reach goes without saying.
-        _ if entries.iter().all(|entry| entry.is_read_only()) => return told.read_only(true),
+    match entries.iter().map(|entry| entry.effect).max() {
+        // Who asks a model is none of these.
+        _ if entries.iter().all(|entry| entry.is_read_only()) => told.read_only(true),
         Some(Effect::Looks | Effect::Reads | Effect::Sets) => told.destructive(false).idempotent(true),
         Some(Effect::Acts) => told.destructive(false),
         Some(Effect::Writes) | None => told,
-    };
-    if entries.iter().any(|entry| entry.asks) {
-        told
-    } else {
-        told.open_world(false)
     }
 }
 
@@ -141,7 +163,8 @@ fn object(schema: &schemars::Schema) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// The schema of the arguments, told briefly; groups of them, and those that are marked by `x-tool`, are left to the reference.
+/// The schema of the arguments, told briefly. Groups of them, and those that are marked by a false `x-tool`, are left to the reference; an `x-tool`
+/// of words is what is told; an empty one tells the name alone.
 pub(super) fn input(entry: &Entry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
@@ -149,12 +172,18 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
     let mut told = Map::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let is_left_out = field["x-tool"] == false;
+        let words = field["x-tool"].as_str().map(str::to_owned);
         let mut field = either(field.clone());
         if is_left_out || field["type"] == "object" {
             continue;
         }
         if let Some(field) = field.as_object_mut() {
             briefly(name, field, needed(name));
+            match words {
+                Some(words) if words.is_empty() => drop(field.remove("description")),
+                Some(words) => drop(field.insert("description".to_owned(), words.into())),
+                None => {}
+            }
         }
         told.insert(name.clone(), field);
     }
@@ -168,7 +197,7 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
 /// The first clause of what an argument is for. Of one that may be left out its default says it, of a switch its name, and of others now and then
 /// that, too. That a number is not negative goes without saying. Of groups in a list the kinds of what they hold are told.
 fn briefly(name: &str, field: &mut Map<String, Value>, needed: bool) {
-    if field.get("minimum").is_some_and(|minimum| minimum == 0) {
+    if field.get("minimum").is_some_and(|minimum| minimum == 0 || minimum == 1) {
         field.remove("minimum");
     }
     if let Some(items) = field.get_mut("items").and_then(Value::as_object_mut) {
@@ -299,14 +328,25 @@ mod tests {
 
     #[test]
     fn the_list_is_short() {
-        let tools = definitions();
-        let text = serde_json::to_string(&json!({"tools": tools})).expect("JSON");
-        let tokens = producers::llm::tokens::o200k(&text);
-        assert!(tools.len() <= 15, "{} tools", tools.len());
-        assert!(tokens <= 1_500, "{tokens} tokens for {} tools:\n{text}", tools.len());
+        let short = |form, can| {
+            let tools = definitions(form, can);
+            let text = serde_json::to_string(&json!({"tools": tools})).expect("JSON");
+            let tokens = producers::llm::tokens::o200k(&text);
+            assert!(tools.len() <= 15, "{} tools", tools.len());
+            assert!(tokens <= 1_500, "{tokens} tokens for {} tools:\n{text}", tools.len());
+            (tools, text)
+        };
+        let (tools, text) = short(Form::Text, Can::ALL);
+        assert!(tools.iter().all(|tool| tool.output_schema.is_none()), "{text}");
+        short(Form::Structured, Can::ALL);
+        let few = Can {
+            work: false,
+            investigate: false,
+        };
+        let (tools, text) = short(Form::Structured, few);
         // There is room for some of what answers are, and what is told of them is so.
         let told = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
-        assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 3, "{text}");
+        assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 2, "{text}");
         for tool in &tools {
             let Some(schema) = tool.output_schema.as_deref().cloned().map(Value::Object) else {
                 continue;
@@ -325,9 +365,26 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_work_is_not_listed() {
+        let can = |work, investigate| Can { work, investigate };
+        let names = |can| {
+            let tools = definitions(Form::Text, can).into_iter().map(|tool| tool.name.into_owned());
+            tools.collect::<HashSet<_>>()
+        };
+        let all = names(Can::ALL);
+        let without = |can| {
+            let mut left: Vec<String> = all.difference(&names(can)).cloned().collect();
+            left.sort();
+            left
+        };
+        assert_eq!(without(can(false, true)), ["work_next", "work_submit"]);
+        assert_eq!(without(can(true, false)), ["investigate"]);
+    }
+
+    #[test]
     fn every_client_can_read_the_definitions() {
         let mut names = HashSet::new();
-        for tool in definitions() {
+        for tool in definitions(Form::Structured, Can::ALL) {
             assert!(names.insert(tool.name.clone()), "{} stands twice", tool.name);
             let told = tool.name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
             assert!(told && (1..=64).contains(&tool.name.len()), "{}", tool.name);
@@ -422,15 +479,13 @@ mod tests {
         let method = |name: &str| crate::methods::find(name).expect("a method");
         let edit = input(method("edit"));
         let told = |name: &str| edit["properties"].get(name).is_some();
-        assert!(told("op") && told("oldText") && told("bare"));
-        assert!(told("from") && !told("manifest") && !told("basic"), "{edit:?}");
+        assert!(told("op") && told("oldText") && told("whole"));
+        assert!(!told("from") && !told("manifest") && !told("basic"), "{edit:?}");
         assert_eq!(edit["properties"]["edits"]["items"]["required"], json!(["oldText", "newText"]));
-        assert_eq!(edit["properties"]["mode"]["enum"], json!(["manual", "immediate", "disabled"]));
-        let search = find("search").expect("a tool").definition();
-        assert_eq!(
-            search.description.as_deref(),
-            Some("Find types and members by a part of their names")
-        );
+        assert!(!told("mode") && edit["properties"]["session"].is_object());
+        let source = find("source").expect("a tool").definition();
+        let symbols = &source.input_schema["properties"]["symbols"];
+        assert_eq!(symbols["description"], "Names, or files with lines: src/A.cs:10-40");
     }
 
     #[test]
@@ -438,16 +493,16 @@ mod tests {
         let told = |name: &str| serde_json::to_value(annotations(&[crate::methods::find(name).expect("a method")])).expect("JSON");
         let reads = json!({"readOnlyHint": true});
         assert_eq!(told("outline"), reads);
-        let sets = json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false});
+        let sets = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!(told("window_pin"), sets);
-        assert_eq!(told("work_next"), json!({"destructiveHint": false, "openWorldHint": false}));
-        assert_eq!(told("edit"), json!({"openWorldHint": false}));
+        assert_eq!(told("work_next"), json!({"destructiveHint": false}));
+        assert_eq!(told("edit"), json!({}));
         // They may have a model asked.
         let asks = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));
         assert_eq!(told("investigate"), json!({"destructiveHint": false}));
         // Of a group the worst is told: it writes, and may have a model asked.
-        let group: Vec<&Entry> = crate::methods::group("overlay").collect();
+        let group: Vec<&Entry> = crate::methods::operations("overlay").collect();
         assert_eq!(serde_json::to_value(annotations(&group)).expect("JSON"), json!({}));
         // Whoever takes a limit for what is asked asks.
         for entry in METHODS {

@@ -54,10 +54,12 @@ struct Of {
     /// Places at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Places to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     offset: usize,
 }
 
@@ -161,7 +163,7 @@ fn text(answer: &Calls) -> String {
 impl Method for Callers {
     const NAME: &'static str = "callers";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
     type Answer = Calls;
@@ -178,7 +180,7 @@ impl Method for Callers {
 impl Method for Callees {
     const NAME: &'static str = "callees";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
     type Answer = Calls;

@@ -59,6 +59,10 @@ pub struct Build {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub weights: Option<String>,
+    /// Say of each type why it is there, what each factor gave, and what is left out.
+    #[arg(long)]
+    #[serde(default)]
+    pub why: bool,
 }
 
 /// Tokens unless told.
@@ -68,8 +72,11 @@ fn usual() -> usize {
     USUAL
 }
 
-/// By so many tokens a budget is cut that is larger than an answer's room.
-const STEP: usize = 250;
+/// Tokens that stand around a text, about, as far as they do not explain it.
+const AROUND: usize = 60;
+/// By so many tokens at least the text of an answer is cut that is too long with what stands around it, and so often at most.
+const LEAST_STEP: usize = 20;
+const TRIES: usize = 8;
 
 /// Bytes of a query.
 const LONGEST: usize = 64 << 10;
@@ -86,8 +93,11 @@ pub(super) const TOLD: usize = 20;
 pub struct Built {
     /// The text, for a model to read.
     context_text: String,
-    /// What it shows, the most important first.
+    /// What it shows, the most important first; by MCP with `why` alone, as what is left out and mentioned.
     items: Vec<Item>,
+    /// How many types and files it shows.
+    #[serde(default)]
+    shown: usize,
     /// What the query names and what fits it too, and is not shown, the best first.
     left_out: Vec<LeftOut>,
     /// How many those are in all.
@@ -104,7 +114,14 @@ pub struct Built {
     /// The conversation that this is a round of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     conversation: Option<RoundOf>,
+    /// Whether the text says why.
+    #[serde(default, skip_serializing_if = "is_false")]
+    explains: bool,
     state: State,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// A round of a conversation.
@@ -185,8 +202,29 @@ impl Method for Build {
 
     fn text(answer: &Built) -> String {
         let mut text = answer.context_text.clone();
-        text.push_str("── why ──\n");
-        for item in &answer.items {
+        if answer.explains {
+            text.push_str(&answer.reasons());
+        } else if answer.left_out_total > 0 {
+            text.push_str(&format!(
+                "{} shown, {} left out: ask with why for reasons\n",
+                answer.shown, answer.left_out_total
+            ));
+        }
+        if let Some(round) = &answer.conversation {
+            text.push_str(&format!(
+                "conversation {}: round {}, lives {}\n",
+                round.id, round.round, round.lives
+            ));
+        }
+        printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}
+
+impl Built {
+    /// Why each type is there, and what is left out.
+    fn reasons(&self) -> String {
+        let mut text = "── why ──\n".to_owned();
+        for item in &self.items {
             let gave = Factors::NAMES.iter().zip(item.gave.all()).filter(|(_, gave)| *gave > 0.0);
             let gave: Vec<String> = gave.map(|(name, gave)| format!("{name} {gave:.2}")).collect();
             let gave = if gave.is_empty() {
@@ -196,20 +234,32 @@ impl Method for Build {
             };
             text.push_str(&format!("{:.2} {}: {}{gave}\n", item.score, item.path, item.why));
         }
-        for left in &answer.left_out {
+        for left in &self.left_out {
             text.push_str(&format!("left out {:.2} {}: {}\n", left.score, left.path, left.why));
         }
-        let more = answer.left_out_total - answer.left_out.len();
+        let more = self.left_out_total - self.left_out.len();
         if more > 0 {
             text.push_str(&format!("left out: {more} more\n"));
         }
-        if let Some(round) = &answer.conversation {
-            text.push_str(&format!(
-                "conversation {}: round {}, lives {}\n",
-                round.id, round.round, round.lives
-            ));
+        text
+    }
+
+    /// Tokens of what is sent of it.
+    fn sent(&self, as_data: bool) -> Result<usize, Failed> {
+        match as_data {
+            true => serde_json::to_string(self)
+                .map(|data| o200k(&data))
+                .map_err(|error| Failed::bug(&error)),
+            false => Ok(o200k(&Build::text(self))),
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+    }
+
+    /// Without what only explains it.
+    fn unexplained(mut self) -> Self {
+        self.items.clear();
+        self.left_out.clear();
+        self.mentions.clear();
+        self
     }
 }
 
@@ -259,41 +309,38 @@ impl Build {
         }
     }
 
-    /// The answer with the budget, or with the most of it that the answer's room holds: as text and as data it is more than its text alone.
+    /// The answer of which all that is sent fits the budget, and the room that the answer has.
     fn in_room(&self, desk: &mut Desk<'_>, ground: &Ground) -> Result<Draft, Failed> {
-        let Some(room) = desk.context.room() else {
-            return self.draft(desk, ground, self.budget);
-        };
-        let mut within = |budget: usize| -> Result<(Draft, bool), Failed> {
+        let room = desk.context.room();
+        let as_data = room.is_some_and(|room| room.sends_data);
+        let most = room.map_or(self.budget, |room| room.most.min(self.budget));
+        let mut within = |budget: usize| -> Result<(Draft, usize), Failed> {
             let mut draft = self.draft(desk, ground, budget)?;
-            if budget < self.budget {
+            if most < self.budget {
                 let why = format!(
-                    "the budget is cut from {} to {budget} tokens: an answer here has no room for more",
+                    "the budget is cut from {} to {most} tokens: an answer here has no room for more",
                     self.budget
                 );
                 draft.answer.state = draft.answer.state.lacking(&[why]);
             }
-            let data = serde_json::to_string(&draft.answer).map_err(|error| Failed::bug(&error))?;
-            let taken = o200k(&Self::text(&draft.answer)) + o200k(&data);
-            Ok((draft, taken <= room.most))
-        };
-        let most = self.budget.min(room.most / 2);
-        if let (draft, true) = within(most)? {
-            return Ok(draft);
-        }
-        let (mut least, mut over, mut best) = (0, most.div_ceil(STEP), None);
-        while least + 1 < over {
-            let next = usize::midpoint(least, over);
-            match within(next * STEP)? {
-                (draft, true) => (least, best) = (next, Some(draft)),
-                (_, false) => over = next,
+            if as_data && !self.why {
+                draft.answer = draft.answer.unexplained();
             }
+            draft.answer.budget = most;
+            let sent = draft.answer.sent(as_data)?;
+            Ok((draft, sent))
+        };
+        // What stands around the text is about as long whatever the text is.
+        let mut budget = most - AROUND.min(most / 8);
+        for _ in 0..TRIES {
+            let (draft, sent) = within(budget)?;
+            if sent <= most || budget == 0 {
+                return Ok(draft);
+            }
+            budget = budget.saturating_sub((sent - most).max(LEAST_STEP));
         }
-        match best {
-            Some(draft) => Ok(draft),
-            // What the query names alone is too long: nothing is shown, and nothing noted as shown.
-            None => Ok(within(0)?.0),
-        }
+        // What the query names alone is too long: nothing is shown, and nothing noted as shown.
+        Ok(within(0)?.0)
     }
 
     /// The answer within so many tokens, and the round that it is; nothing is kept.
@@ -326,6 +373,8 @@ impl Build {
         let round = self.round(&told);
         let answer = Built {
             state,
+            shown: items.len(),
+            explains: self.why,
             items,
             left_out,
             left_out_total,

@@ -42,7 +42,6 @@ pub struct Show {
     /// An earlier version, whose text is shown and nothing else; around the cursor, if it is long.
     #[arg(long, value_name = "VERSION", conflicts_with = "since")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub version: Option<u64>,
     /// Tokens at most, about.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
@@ -81,12 +80,10 @@ pub struct Show {
     /// Compare with the anchor of that name.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub anchor: Option<String>,
     /// Where the cursor stands: LINE or LINE:COLUMN. With an earlier version it is not noted.
     #[arg(long, value_name = "LINE:COLUMN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
     pub cursor: Option<String>,
     /// What is selected: LINE:COLUMN-LINE:COLUMN.
     #[arg(long, value_name = "RANGE")]
@@ -95,7 +92,7 @@ pub struct Show {
     pub selection: Option<String>,
 }
 
-/// Tokens unless told: about those that fit in an answer of MCP, as text and as data.
+/// Tokens unless told.
 const USUAL: usize = 8_000;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
@@ -114,7 +111,7 @@ fn person() -> String {
 pub struct Answer {
     /// The sections as one text.
     context_text: String,
-    /// The same as a message to a model; by MCP only where there is room for both.
+    /// The same as a message to a model; not by MCP, which sends one form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
     /// The version that is shown: what to ask the next call with, as `since`.
@@ -222,7 +219,7 @@ impl Method for Show {
         }
         Ok(Answer {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
-            message: user(made.sections),
+            message: user(made.sections).filter(|_| desk.context.room().is_none()),
             version: current,
             shown: made.shown,
             lines: made.lines,

@@ -22,6 +22,7 @@ pub struct Doctor {
     /// Look at what was built alone, and count no names.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     quick: bool,
 }
 
@@ -36,7 +37,7 @@ pub struct Findings {
 impl Method for Doctor {
     const NAME: &'static str = "doctor";
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("status");
     type Answer = Findings;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Findings, Failed> {

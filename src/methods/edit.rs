@@ -17,13 +17,14 @@ use std::str::FromStr;
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::markdown;
 use workbench::edit::order::{Asked, Order, Part};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
+use workbench::edit::replies;
 use workbench::edit::response::{Level, Response};
 use workbench::edit::state::{Mode, Status};
-use workbench::edit::symbol::{self, Where};
+use workbench::edit::symbol::{self, Head, Where};
+use workbench::edit::{brief, markdown};
 use workbench::live::edits;
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::file_label;
@@ -33,11 +34,13 @@ use workbench::symbols::outputs::file_label;
 /// `open` gives the handle of a session that saves by `commit` (`mode` says otherwise); an edit without a handle is saved at once and has a
 /// session of its own, so that it can be undone. `replace` puts newText where oldText stands, which must be in one place: if it is in several,
 /// `replace_selection` takes the number of one of the candidates, of which `candidates` shows more. `append` puts newText behind the anchor.
+/// With `all` every place gets it. Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another
-/// path), `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all. A session ends seven days
-/// after it was last used. Every answer has status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
+/// path), `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes
+/// back and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
+/// place of its new text, unless `full` is given; the data have status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
@@ -52,51 +55,69 @@ pub struct Edit {
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// What stands there, exactly: white space and line ends count.
+    /// What stands there, exactly; any line ends do.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "Exact text there now, found once"))]
     pub old_text: Option<String>,
     /// What is to stand there; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "New text, patch, or path for persist_as"))]
     pub new_text: Option<String>,
     /// Number of a candidate.
     #[arg(long, value_name = "N")]
     #[serde(default, alias = "selection_id", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub selection_id: Option<usize>,
     /// The text to append behind; ^ is the beginning of the file, $ its end.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub anchor: Option<String>,
     /// A type or a member.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "Type or Type#Member, for *_symbol and insert_*"))]
     pub symbol: Option<String>,
-    /// Leave the documentation and the attributes of a replaced symbol where they are.
+    /// Replace documentation and attributes of a symbol, too, although the text brings none.
     #[arg(long)]
     #[serde(default)]
-    pub bare: bool,
+    pub whole: bool,
+    /// Replace oldText wherever it stands, and say how often.
+    #[arg(long)]
+    #[serde(default)]
+    pub all: bool,
     /// When edits are saved: `manual` by commit, `immediate` at once, `disabled` never.
     #[arg(long)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub mode: Option<When>,
     /// The replacements of `batch`, made in their order; on the command line each is a JSON object.
     #[arg(long, value_name = "JSON")]
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-tool" = ""))]
     pub edits: Vec<Replacement>,
     /// The first candidate to show.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
     pub from: Option<usize>,
-    /// Give texts the line ends of the file first.
+    /// Take line ends of texts as they are given; else they are those of the file.
     #[arg(long)]
-    #[serde(default, alias = "file_ends")]
-    pub file_ends: bool,
+    #[serde(default, alias = "exact_ends")]
+    #[schemars(extend("x-tool" = false))]
+    pub exact_ends: bool,
     /// Leave out the lines to look at: differences, places of candidates.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub basic: bool,
+    /// Answer in the full form, with the difference that an edit made; `[edit] replies = "full"` in cortex.toml does so always.
+    #[arg(long, conflicts_with = "basic")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub full: bool,
     /// Let cortex.toml be edited, too.
     #[arg(long)]
     #[serde(default)]
@@ -185,6 +206,7 @@ impl Method for Edit {
     type Answer = Response;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
+        edit_line::refuse_unused(self)?;
         let root = window::root(desk)?;
         let Meant { path, symbol, defines } = self.place(desk)?;
         let guard = Guard {
@@ -201,7 +223,7 @@ impl Method for Edit {
                 When::Immediate => Mode::Immediate,
                 When::Disabled => Mode::Disabled,
             }),
-            fit: self.file_ends,
+            fit: !self.exact_ends,
         };
         let live = Disk::new(&root);
         // Where it cannot be noted, the edit is done all the same: the next look on takes it over while the session lasts.
@@ -225,11 +247,20 @@ impl Method for Edit {
             Status::Exception => Code::Usage,
             Status::PersistFailure => Code::Io,
         });
-        Ok(response.at(if self.basic { Level::Basic } else { Level::Detail }))
+        let level = match (self.basic, self.full) {
+            (true, _) => Level::Basic,
+            (false, true) => Level::Full,
+            (false, false) => {
+                let manifest = live.read("cortex.toml").ok().flatten();
+                manifest.map_or_else(Level::default, |manifest| replies::usual(&manifest.bytes))
+            }
+        };
+        Ok(response.at(level))
     }
 
     fn text(answer: &Response) -> String {
-        printable(&format!("{}\n", markdown::format(answer)))
+        let form = if answer.full { markdown::format } else { brief::format };
+        printable(&format!("{}\n", form(answer)))
     }
 }
 
@@ -312,16 +343,19 @@ impl Edit {
                 symbol: self.needed("symbol", symbol.as_ref())?,
                 at,
                 new: new()?,
-                bare: self.bare,
+                head: if self.whole { Head::Replaced } else { Head::UnlessBrought },
                 defines: defines.clone(),
             }))
         };
         Ok(match self.op {
             Op::Open => Order::Open,
-            Op::Replace => Order::Replace {
-                old: self.needed("oldText", self.old_text.as_ref())?,
-                new: new()?,
-            },
+            Op::Replace => {
+                let (old, new) = (self.needed("oldText", self.old_text.as_ref())?, new()?);
+                match self.all {
+                    true => Order::ReplaceAll { old, new },
+                    false => Order::Replace { old, new },
+                }
+            }
             Op::ReplaceSelection => Order::Select {
                 id: self.needed("selectionId", self.selection_id.as_ref())?,
                 new: self.new_text.clone(),

@@ -1,10 +1,14 @@
 //! The operations of `edit` as commands: each with what it needs, and with a line that works.
 
-use super::FileForm;
 use super::command::{FILE, file};
 use super::edit::{Edit, Op};
+use super::{FileForm, reference};
+use crate::context::Failed;
+use crate::exit::Code;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use engine::values::diagnostic::Diagnostic;
+use serde_json::Value;
 
 /// The file of an operation, as it stands on a command line.
 const PATH: &str = "which";
@@ -35,9 +39,9 @@ const LINES: &[Line] = &[
     Line {
         name: "replace",
         about: "Put a text where another one stands, in one place; several places are offered by number",
-        form: "PATH --old-text TEXT --new-text TEXT [--session HANDLE]",
+        form: "PATH --old-text TEXT --new-text TEXT [--all] [--session HANDLE]",
         needs: &[PATH, "old_text", "new_text"],
-        takes: &["session", "mode", "file_ends", "manifest"],
+        takes: &["all", "session", "mode", "exact_ends", "manifest"],
         example: "replace src/Core/Node.cs --old-text 'Value == 0' --new-text 'Value is 0'",
     },
     Line {
@@ -61,7 +65,7 @@ const LINES: &[Line] = &[
         about: "Put a text behind another one, or at the beginning or the end of the file",
         form: "PATH --anchor TEXT --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "anchor", "new_text"],
-        takes: &["session", "mode", "file_ends", "manifest"],
+        takes: &["session", "mode", "exact_ends", "manifest"],
         example: "append docs/notes.md --anchor '$' --new-text 'The end.'",
     },
     Line {
@@ -77,23 +81,23 @@ const LINES: &[Line] = &[
         about: "Give a file a whole new text, or make it; which of the two is said",
         form: "PATH --new-text TEXT [--session HANDLE]",
         needs: &[PATH, "new_text"],
-        takes: &["session", "mode", "file_ends", "manifest"],
+        takes: &["session", "mode", "exact_ends", "manifest"],
         example: "write docs/plan.md --file plan.md",
     },
     Line {
         name: "replace_symbol",
         about: "Put a text in the place of a type or a member",
-        form: "--symbol NAME --new-text TEXT [--bare] [--session HANDLE] [PATH]",
+        form: "--symbol NAME --new-text TEXT [--whole] [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["bare", "session", "mode", "file_ends"],
-        example: "replace_symbol --symbol 'Node#IsRoot' --bare --new-text 'public bool IsRoot => Parent is null;'",
+        takes: &["whole", "session", "mode", "exact_ends"],
+        example: "replace_symbol --symbol 'Node#IsRoot' --new-text 'public bool IsRoot => Parent is null;'",
     },
     Line {
         name: "insert_before",
         about: "Put a text before a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["session", "mode", "file_ends"],
+        takes: &["session", "mode", "exact_ends"],
         example: "insert_before --symbol 'Node#IsRoot' --new-text '    public bool IsLeaf => Children.Count == 0;'",
     },
     Line {
@@ -101,8 +105,8 @@ const LINES: &[Line] = &[
         about: "Put a text behind a type or a member",
         form: "--symbol NAME --new-text TEXT [--session HANDLE] [PATH]",
         needs: &["symbol", "new_text"],
-        takes: &["session", "mode", "file_ends"],
-        example: "insert_after --symbol 'Node#IsRoot' --file member.cs --file-ends",
+        takes: &["session", "mode", "exact_ends"],
+        example: "insert_after --symbol 'Node#IsRoot' --file member.cs",
     },
     Line {
         name: "patch",
@@ -117,7 +121,7 @@ const LINES: &[Line] = &[
         about: "Make several replacements in one or several files, all or none",
         form: "[PATH] --edits JSON --edits JSON … [--session HANDLE]",
         needs: &["edits"],
-        takes: &["session", "mode", "file_ends", "manifest"],
+        takes: &["session", "mode", "exact_ends", "manifest"],
         example: "batch src/Core/Node.cs --edits '{\"oldText\": \"a\", \"newText\": \"b\"}' --edits '{\"oldText\": \"c\", \"newText\": \"d\"}'",
     },
     Line {
@@ -162,11 +166,11 @@ const LINES: &[Line] = &[
     },
     Line {
         name: "undo",
-        about: "Take the last edit back, with all its files, or with one alone",
-        form: "--session HANDLE [PATH]",
-        needs: &["session"],
-        takes: &["manifest"],
-        example: "undo --session 1a2b3c4d",
+        about: "Take the last edit back, with all its files, or with one alone; without a session that of this checkout",
+        form: "[--session HANDLE] [PATH]",
+        needs: &[],
+        takes: &["session", "manifest"],
+        example: "undo",
     },
     Line {
         name: "redo",
@@ -194,6 +198,39 @@ const LINES: &[Line] = &[
     },
 ];
 
+/// Every operation takes these.
+const ALWAYS: [&str; 2] = ["basic", "full"];
+
+/// Refuses an argument that the operation has no use for: nobody gives it who does not mean something by it.
+///
+/// # Errors
+/// Which argument it is.
+pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
+    let given = serde_json::to_value(edit).expect("invariant: arguments are plain values");
+    let name = given["op"].as_str().unwrap_or_default();
+    let Some(line) = LINES.iter().find(|line| line.name == name) else {
+        return Ok(());
+    };
+    let is_given = |value: &Value| !value.is_null() && *value != Value::Bool(false);
+    let fields = given.as_object().into_iter().flatten();
+    let unused = fields.filter(|(_, value)| is_given(value)).find_map(|(field, _)| {
+        let id = reference::snake(field);
+        (id != "op" && !line.takes(&id)).then_some(field)
+    });
+    let Some(unused) = unused else { return Ok(()) };
+    let all = [line.needs, line.takes].concat();
+    let names: Vec<String> = all
+        .iter()
+        .map(|id| if *id == PATH { "path".to_owned() } else { reference::camel(id) })
+        .collect();
+    let why = Diagnostic::error("E_PARAM", format!("{name} has no use for '{unused}'; nothing was done"));
+    let hint = match names.is_empty() {
+        true => format!("{name} takes no arguments"),
+        false => format!("{name} takes {}", names.join(", ")),
+    };
+    Err(Failed::new(Code::Usage, why.hint(hint)))
+}
+
 /// `cortex edit` with a command for each operation.
 pub(super) fn command(command: Command) -> Command {
     let whole = Edit::augment_args(Command::new("edit"));
@@ -220,8 +257,16 @@ pub(super) fn read(matches: &ArgMatches) -> Result<Edit, clap::Error> {
 }
 
 impl Line {
+    /// Whether it has a use for an argument.
+    fn takes(&self, id: &str) -> bool {
+        let own = if id == "path" { PATH } else { id };
+        let takes_path = self.form.contains("PATH");
+        let listed = self.needs.contains(&own) || self.takes.contains(&own);
+        listed || ALWAYS.contains(&id) || (id == "path" && takes_path)
+    }
+
     fn command(&self, whole: &Command) -> Command {
-        let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || id == "basic";
+        let shown = |id: &str| self.needs.contains(&id) || self.takes.contains(&id) || ALWAYS.contains(&id);
         let needed = |id: &str| self.needs.contains(&id);
         let arguments = whole.get_arguments().map(|argument| {
             let id = argument.get_id().as_str();
@@ -252,6 +297,37 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_argument_without_a_use_is_refused() {
+        let refused = |arguments: Value| {
+            let edit: Edit = serde_json::from_value(arguments).expect("an edit");
+            refuse_unused(&edit).map_err(|failed| failed.diagnostics[0].message.clone())
+        };
+        for (arguments, unused) in [
+            (
+                serde_json::json!({"op": "replace", "path": "a", "oldText": "a", "newText": "b", "symbol": "A"}),
+                "symbol",
+            ),
+            (
+                serde_json::json!({"op": "replace_symbol", "symbol": "A", "newText": "b", "oldText": "a"}),
+                "oldText",
+            ),
+            (
+                serde_json::json!({"op": "insert_after", "symbol": "A", "newText": "b", "whole": true}),
+                "whole",
+            ),
+            (serde_json::json!({"op": "list", "path": "a"}), "path"),
+            (serde_json::json!({"op": "undo", "session": "s", "selectionId": 1}), "selectionId"),
+        ] {
+            let why = refused(arguments.clone()).expect_err("refused");
+            assert!(why.contains(&format!("'{unused}'")), "{arguments}: {why}");
+        }
+        assert_eq!(
+            refused(serde_json::json!({"op": "commit", "session": "s", "path": "a", "whole": false})),
+            Ok(())
+        );
+    }
 
     /// What a line of words means, or what is wrong with it.
     fn told(words: &str) -> Result<Edit, String> {

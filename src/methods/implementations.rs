@@ -24,14 +24,17 @@ pub struct ImplementationsOf {
     /// Not direct ones alone: whatever the number of steps.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     all: bool,
     /// Rows at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     offset: usize,
 }
 
@@ -56,7 +59,7 @@ pub struct Implementations {
 impl Method for ImplementationsOf {
     const NAME: &'static str = "implementations";
     const EFFECT: Effect = Effect::Looks;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["implementations"];
     type Answer = Implementations;

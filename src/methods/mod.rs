@@ -15,6 +15,8 @@ mod context_live_look;
 mod doctor;
 mod edit;
 mod edit_line;
+mod grep;
+mod impact;
 mod implementations;
 pub mod investigate;
 mod node;
@@ -27,6 +29,7 @@ mod overlay_merge;
 mod pack;
 pub mod reference;
 mod relations;
+mod rename;
 mod resolve;
 pub mod resolved;
 pub mod schema;
@@ -75,6 +78,8 @@ pub enum AsTool {
     Own,
     /// The group that it belongs to is one, and this an operation of it.
     Operation,
+    /// It is an operation of the tool of this name.
+    Under(&'static str),
     /// It is none.
     None,
 }
@@ -199,10 +204,12 @@ pub struct Entry {
 pub static METHODS: &[Entry] = &[
     entry::<resolve::Resolve>(),
     entry::<search::Search>(),
+    entry::<grep::Grep>(),
     entry::<outline::Outline>(),
     entry::<source::SourceOf>(),
     entry::<usages::UsagesOf>(),
     entry::<implementations::ImplementationsOf>(),
+    entry::<impact::ImpactOf>(),
     entry::<call_graph::Callers>(),
     entry::<call_graph::Callees>(),
     entry::<relations::Deps>(),
@@ -221,6 +228,7 @@ pub static METHODS: &[Entry] = &[
     entry::<window::Dismiss>(),
     entry::<window::Set>(),
     entry::<edit::Edit>(),
+    entry::<rename::Rename>(),
     entry::<overlay::Open>(),
     entry::<overlay_documents::Put>(),
     entry::<overlay_documents::Apply>(),
@@ -295,15 +303,24 @@ impl Entry {
         }
     }
 
+    /// The tool of which it is an operation.
+    pub fn operation_of(&self) -> Option<&'static str> {
+        match self.tool {
+            AsTool::Operation => self.words().0,
+            AsTool::Under(tool) => Some(tool),
+            AsTool::Own | AsTool::None => None,
+        }
+    }
+
     /// Whether it only tells what is there: nothing that anybody would notice changes, and nothing is paid.
     pub fn is_read_only(&self) -> bool {
         matches!(self.effect, Effect::Looks | Effect::Reads) && !self.asks
     }
 }
 
-/// The methods of a group, in the order of the help.
-pub fn group(name: &str) -> impl Iterator<Item = &'static Entry> {
-    METHODS.iter().filter(move |entry| entry.words().0 == Some(name))
+/// The operations of a tool, in the order of the help.
+pub fn operations(tool: &str) -> impl Iterator<Item = &'static Entry> {
+    METHODS.iter().filter(move |entry| entry.operation_of() == Some(tool))
 }
 
 /// The method of a name: its own, with words joined by a space, `.` or `_`, or one of the seed's.
@@ -317,9 +334,10 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 23] = [
+    const WITHOUT: [&str; 24] = [
         "context live",
         "edit",
+        "rename",
         "node get",
         "node why",
         "node query",

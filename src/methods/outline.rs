@@ -40,6 +40,7 @@ pub struct Outline {
         alias = "id",
         deserialize_with = "arguments::symbols"
     )]
+    #[schemars(extend("x-tool" = "Types, Type#Member, files, folders, namespaces or projects"))]
     pub symbols: Vec<String>,
     /// Also as data: what //types/SYMBOL:outline-info holds.
     #[arg(long)]

@@ -86,6 +86,7 @@ impl Method for Build {
     const ALSO: &'static [&'static str] = &["BuildPack"];
     const EFFECT: Effect = Effect::Sets;
     const ASKS: bool = true;
+    const TOOL: AsTool = AsTool::None;
     type Answer = Built;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {

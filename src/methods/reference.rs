@@ -55,8 +55,11 @@ pub fn section(entry: &Entry) -> String {
     };
     let tool = match (entry.tool, entry.words()) {
         (AsTool::Own, _) => format!(" · tool `{}`", entry.name.replace(' ', "_")),
-        (AsTool::Operation, (Some(group), own)) => format!(" · tool `{group}` with `op` `{own}`"),
-        _ => String::new(),
+        (_, (_, own)) => match entry.operation_of() {
+            Some(tool) if tool == own => format!(" · tool `{tool}`"),
+            Some(tool) => format!(" · tool `{tool}` with `op` `{own}`"),
+            None => String::new(),
+        },
     };
     let effect = match entry.effect {
         Effect::Looks => "reads; the same for the same sources",
@@ -87,7 +90,7 @@ Made from the program's table of methods (`cortex dev methods`); a test keeps it
 `cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
 
 An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
-missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `node …`, `overlay …`, `pack remove`,
+missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `rename`, `node …`, `overlay …`, `pack remove`,
 `window set`, `operation`, `status`, `doctor`, `work submit`) have none.
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
@@ -139,7 +142,20 @@ fn table(what: &str, schema: &Value, order: &[String]) -> String {
     text
 }
 
-fn camel(snake: &str) -> String {
+/// The name of an argument as the command line has it.
+pub fn snake(camel: &str) -> String {
+    let mut name = String::new();
+    for c in camel.chars() {
+        if c.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    name
+}
+
+/// The name of an argument as programs have it.
+pub fn camel(snake: &str) -> String {
     let mut words = snake.split('_');
     let mut name = words.next().unwrap_or_default().to_owned();
     for word in words {

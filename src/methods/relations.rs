@@ -27,6 +27,7 @@ pub struct Deps {
     /// The types that depend on it instead.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub reverse: bool,
 }
 
@@ -172,6 +173,7 @@ fn text(answer: &Related) -> String {
 impl Method for Deps {
     const NAME: &'static str = "deps";
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
     type Answer = Related;
@@ -190,7 +192,7 @@ impl Method for Rdeps {
     const EFFECT: Effect = Effect::Looks;
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = PAGES;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("usages");
     type Answer = Related;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Related, Failed> {

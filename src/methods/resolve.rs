@@ -2,7 +2,7 @@
 
 use super::access::leads_out;
 use super::symbols::{notes, resolution};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -50,6 +50,8 @@ impl Method for Resolve {
     const NAME: &'static str = "resolve";
     const ALSO: &'static [&'static str] = &["ResolveSymbol"];
     const EFFECT: Effect = Effect::Looks;
+    // `search` finds whole names first.
+    const TOOL: AsTool = AsTool::None;
     const WITHIN: bool = true;
     type Answer = Meaning;
 

@@ -1,7 +1,7 @@
 //! `search`: names that match.
 
 use super::symbols::{learns, notes};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
@@ -19,10 +19,12 @@ pub struct Search {
     /// The query: a part of a name, maybe with a part of what it stands in (Store.Get).
     #[arg(default_value = "")]
     #[serde(default)]
+    #[schemars(extend("x-tool" = "Part of a name; of grep a regex"))]
     pub query: String,
     /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
     /// property, indexer, event, field, constant, enum member, value (what has one).
@@ -41,6 +43,7 @@ pub struct Search {
     /// The next page: what the page before said.
     #[arg(long, value_name = "CURSOR")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
     pub cursor: Option<String>,
 }
 
@@ -60,6 +63,7 @@ impl Method for Search {
     const NAME: &'static str = "search";
     const ALSO: &'static [&'static str] = &["SearchSymbols"];
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("search");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["hits"];
     type Answer = Hits;

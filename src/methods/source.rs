@@ -29,10 +29,12 @@ pub struct SourceOf {
     /// Types or members, by any unambiguous name, of a method all its overloads (Type.Method); files by path, with lines if wanted (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
+    #[schemars(extend("x-tool" = "Names, or files with lines: src/A.cs:10-40"))]
     pub symbols: Vec<String>,
     /// Lines of each at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
     #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
     pub lines: usize,
 }
 
@@ -111,23 +113,29 @@ impl Method for SourceOf {
     }
 
     fn text(answer: &Texts) -> String {
-        let mut text = String::new();
-        for source in &answer.sources {
-            for part in &source.parts {
-                let of = if source.path == part.file {
-                    String::new()
-                } else {
-                    format!("{}  ", source.path)
-                };
-                text.push_str(&format!("// {of}{}:{}-{}\n{}", part.file, part.start, part.end, part.numbered()));
-                if !text.ends_with('\n') {
-                    text.push('\n');
-                }
-            }
-        }
+        let mut text = parts(&answer.sources);
         answer.failed.iter().for_each(|failed| text.push_str(&told(failed)));
         printable(&format!("{text}{}", notes(&answer.state)))
     }
+}
+
+/// Each part with its numbered lines below the line that says what it is.
+fn parts(sources: &[Source]) -> String {
+    let mut text = String::new();
+    for source in sources {
+        for part in &source.parts {
+            let of = if source.path == part.file {
+                String::new()
+            } else {
+                format!("{}  ", source.path)
+            };
+            text.push_str(&format!("// {of}{}:{}-{}\n{}", part.file, part.start, part.end, part.numbered()));
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+    }
+    text
 }
 
 /// The room that is left for texts beside all else that an answer tells of them.
@@ -136,7 +144,10 @@ fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
     bare.iter_mut()
         .flat_map(|source| &mut source.parts)
         .for_each(|part| part.text.clear());
-    let all = json!({"sources": bare, "failed": failed}).to_string();
+    let all = match room.sends_data {
+        true => json!({"sources": bare, "failed": failed}).to_string(),
+        false => parts(&bare) + &failed.iter().map(told).collect::<String>(),
+    };
     Room {
         most: room.most.saturating_sub((room.taken)(&all)),
         ..room

@@ -19,6 +19,7 @@ pub struct Status {
     /// Print every note and warning about current targets. A build prints only the first ones.
     #[arg(long)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub notes: bool,
 }
 
@@ -92,7 +93,7 @@ impl Method for Status {
     const NAME: &'static str = "status";
     const ALSO: &'static [&'static str] = &["Status"];
     const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::None;
+    const TOOL: AsTool = AsTool::Under("status");
     type Answer = Standing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {

@@ -1,7 +1,7 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
 use super::symbols::{notes, page, resolution, told};
-use super::{Effect, Method};
+use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
@@ -32,6 +32,7 @@ pub struct UsagesOf {
     /// Places to pass over: those that stood on the pages before.
     #[arg(long, value_name = "N", default_value_t)]
     #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
     pub offset: usize,
     /// Possible places at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
@@ -105,6 +106,7 @@ impl Method for UsagesOf {
     const NAME: &'static str = "usages";
     const ALSO: &'static [&'static str] = &["FindUsages"];
     const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["certain", "possible"];
     type Answer = Spots;

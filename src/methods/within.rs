@@ -14,7 +14,8 @@ pub const ARGUMENT: &str = "overlay";
 pub fn schema<M: Method>() -> Schema {
     let mut schema = schema::of::<M>();
     let fields = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
-    fields[ARGUMENT] = json!({"type": "string", "description": "The overlay, or edit session: asked about in place of the workspace."});
+    fields[ARGUMENT] =
+        json!({"type": "string", "description": "The overlay, or edit session: asked about in place of the workspace.", "x-tool": false});
     schema
 }
 

@@ -36,7 +36,6 @@ fn an_edit_is_saved_built_with_and_taken_back() {
             "replace_symbol",
             "--symbol",
             "NodeId.IsNone",
-            "--bare",
             "--new-text",
             "public bool IsNothing => Value == 0;",
         ],
@@ -94,7 +93,6 @@ fn a_replaced_type_has_other_members_and_the_others_what_they_had() {
             "replace_symbol",
             "--symbol",
             "NodeKind",
-            "--bare",
             "--new-text",
             "public enum NodeKind { Folder, Leaf }",
         ],
@@ -106,7 +104,7 @@ fn a_replaced_type_has_other_members_and_the_others_what_they_had() {
         "{outline}"
     );
     let two = "public enum NodeKind { Folder } public enum Other { }";
-    let (code, done) = edit(&bench, &["replace_symbol", "--symbol", "NodeKind", "--bare", "--new-text", two]);
+    let (code, done) = edit(&bench, &["replace_symbol", "--symbol", "NodeKind", "--new-text", two]);
     assert!(
         code == 2 && done["summary"].as_str().is_some_and(|told| told.contains("it would also declare")),
         "{done}"
@@ -205,7 +203,7 @@ fn exit_codes_and_forms() {
         all.extend(&args[1..]);
         bench.run(&all)
     };
-    let several = in_session(&["replace", "--old-text", "NodeId", "--new-text", "Id"]);
+    let several = in_session(&["replace", "--old-text", "NodeId", "--new-text", "Id", "--full"]);
     assert_eq!(several.code, 1);
     assert!(
         several
@@ -214,11 +212,13 @@ fn exit_codes_and_forms() {
         "{several:?}"
     );
     assert!(several.out.contains("\n| 1 | `[[SEL#1]]` | `[[/SEL#1]]` | "));
-    let basic = in_session(&["candidates", "--from", "2", "--basic"]);
+    let brief = in_session(&["candidates", "--from", "2"]);
     assert!(
-        basic.out.contains("\n| 2 | `[[SEL#2]]`") && !basic.out.contains("[Detail]"),
-        "{basic:?}"
+        brief.out.starts_with("MultiMatch: ") && brief.out.contains("[[SEL#2]]"),
+        "{brief:?}"
     );
+    let basic = in_session(&["candidates", "--from", "2", "--basic"]);
+    assert!(!basic.out.contains("[[SEL#2]]"), "{basic:?}");
     assert_eq!(in_session(&["commit"]).code, 2, "a choice waits");
     assert_eq!(in_session(&["replace_selection", "--selection-id", "1"]).code, 0);
     assert_eq!(in_session(&["replace", "--old-text", "nowhere at all", "--new-text", "x"]).code, 1);
@@ -340,7 +340,7 @@ fn whoever_gets_it_wrong_is_shown_what_works() {
         assert_eq!(ran.code, 2, "{ran:?}");
         ran.err
     };
-    let form = "help: write cortex edit replace PATH --old-text TEXT --new-text TEXT [--session HANDLE]";
+    let form = "help: write cortex edit replace PATH --old-text TEXT --new-text TEXT [--all] [--session HANDLE]";
     assert!(told(&["edit", "replace", "docs/a.md", "--old-text", "two"]).contains(form));
     assert!(told(&["edit", "replace", "docs/a.md", "two", "2"]).contains(form));
     assert!(told(&["edit", "docs/a.md"]).contains("as `cortex edit replace PATH --old-text TEXT --new-text TEXT`"));

@@ -140,7 +140,7 @@ fn by_mcp_a_document_is_cut_in_its_own_order() {
     let members: String = (0..3000).map(method).collect();
     let file = "src/MemoTree.Core/Tabs.cs";
     bench.write(file, &format!("class Tabs\n{{\n{members}}}\n"));
-    let mut client = Client::start(&bench, true);
+    let mut client = Client::structured(&bench, true);
     for arguments in [
         json!({"plan": "rename it"}),
         json!({"budget": 1_000_000}),
@@ -504,13 +504,13 @@ fn what_is_remembered_is_for_its_owner() {
 #[test]
 fn a_model_sees_a_document_and_what_belongs_to_a_task_by_one_tool() {
     let bench = Bench::memotree();
-    let mut client = Client::start(&bench, true);
+    let mut client = Client::structured(&bench, true);
     let built = client.call("context", json!({"op": "build", "query": "How are saves written?", "budget": 1000}));
     assert!(built["structuredContent"]["items"].is_array(), "{built}");
     let file = "src/MemoTree.Core/NodeId.cs";
     let seen = client.call("context", json!({"op": "live", "file": file}));
     assert!(
-        told_text(&seen).contains("struct NodeId") && seen["structuredContent"]["message"]["role"] == "user",
+        told_text(&seen).contains("struct NodeId") && seen["structuredContent"]["message"].is_null(),
         "{seen}"
     );
     assert_eq!(
@@ -519,7 +519,7 @@ fn a_model_sees_a_document_and_what_belongs_to_a_task_by_one_tool() {
     );
     let again = client.call("context", json!({"op": "live", "file": file, "since": 1, "plan": "rename it"}));
     assert_eq!(again["structuredContent"]["shown"], "unchanged");
-    // As much as is shown unless another budget is given is told whole, once as text and once as data.
+    // As much as is shown unless another budget is given is told whole.
     let lines: String = (0..5000)
         .map(|number| format!("    // a line of a long document: {number}\n"))
         .collect();

@@ -21,7 +21,16 @@ pub struct Client {
 
 impl Client {
     pub fn start(bench: &Bench, new: bool) -> Self {
-        let mut command = bench.command(&["mcp"]);
+        Self::of(bench, new, &["mcp"])
+    }
+
+    /// One whose answers are structured content.
+    pub fn structured(bench: &Bench, new: bool) -> Self {
+        Self::of(bench, new, &["mcp", "--structured"])
+    }
+
+    fn of(bench: &Bench, new: bool, arguments: &[&str]) -> Self {
+        let mut command = bench.command(arguments);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -128,11 +137,13 @@ pub fn hello() -> Value {
     json!({"protocolVersion": OLD, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
 }
 
+/// What an answer says in the one form that it has.
 pub fn text(result: &Value) -> String {
-    result["content"][0]["text"]
-        .as_str()
-        .unwrap_or_else(|| panic!("no text: {result}"))
-        .to_owned()
+    let (text, data) = (&result["content"][0]["text"], &result["structuredContent"]);
+    assert!(text.is_string() != data.is_object(), "one form: {result}");
+    let fields = [text, &data["contextText"], &data["outlineText"]];
+    let told = fields.into_iter().find_map(Value::as_str).map(str::to_owned);
+    told.unwrap_or_else(|| data.to_string())
 }
 
 fn names(list: &Value) -> Vec<&str> {
@@ -144,7 +155,7 @@ fn names(list: &Value) -> Vec<&str> {
 fn tools_in_both_protocols() {
     let bench = Bench::memotree();
     for new in [false, true] {
-        let mut client = Client::start(&bench, new);
+        let mut client = Client::structured(&bench, new);
         if new {
             let about = client.result("server/discover", json!({}));
             let versions = about["supportedVersions"].as_array().expect("versions");
@@ -170,13 +181,23 @@ fn tools_in_both_protocols() {
 
         let result = client.call("outline", json!({"symbols": ["NodeId"]}));
         assert_eq!(result["structuredContent"]["resolved"]["path"], "MemoTree.Core.NodeId");
-        assert_eq!(json!(text(&result)), result["structuredContent"]["outlineText"]);
+        assert_eq!(result["content"], json!([]), "one form is sent");
         let schema = &outline["outputSchema"];
         assert_eq!(
             (&schema["type"], &schema["required"]),
             (&json!("object"), &json!(["resolved", "outlineText", "state"]))
         );
         assert_eq!(client.result("tools/list", json!({})), listed, "the list stays the same");
+        let mut plain = Client::start(&bench, new);
+        let short = plain.call("outline", json!({"symbols": ["NodeId"]}));
+        assert_eq!(json!(text(&short)), result["structuredContent"]["outlineText"]);
+        assert!(short["structuredContent"].is_null() && short["isError"] == json!(false), "{short}");
+        let plain = plain.result("tools/list", json!({}));
+        let tools = plain["tools"].as_array().expect("tools");
+        assert!(tools.iter().all(|tool| tool["outputSchema"].is_null()), "{plain}");
+        // The summaries of this workspace are quoted: no model answers, and none is an agent.
+        let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+        assert!(has("search") && !has("investigate") && !has("work_next"), "{plain}");
         // The sources as they are now.
         bench.write(
             "src/MemoTree.Core/Fresh.cs",
@@ -343,7 +364,7 @@ fn prompts_name_the_tools() {
 #[test]
 fn progress_is_told_and_a_request_can_be_taken_back() {
     let (bench, pipe) = Bench::waits();
-    let mut client = Client::start(&bench, false);
+    let mut client = Client::structured(&bench, false);
     let waiting = json!({"name": "outline", "arguments": {"symbols": ["//index:waits"]}, "_meta": {"progressToken": "t"}});
     let id = client.begin("tools/call", waiting);
     let told = client.next();
@@ -391,8 +412,9 @@ fn long_answers_are_shortened_and_say_so() {
         "{}",
         &told[told.len().saturating_sub(300)..]
     );
-    assert!(result["structuredContent"]["shortened"][0].is_string());
-    // Three bytes a token, for text and data together.
+    let structured = Client::structured(&bench, false).call("outline", json!({"symbols": ["Long.Long"]}));
+    assert!(structured["structuredContent"]["shortened"][0].is_string());
+    // Five bytes a token.
     assert!(result.to_string().len() < 100_000, "{} bytes", result.to_string().len());
 }
 
@@ -422,7 +444,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     let names = (0..400).map(|number| format!("public class TypeOfARatherLong{long}LongName{number} : Base {{ }}\n"));
     let text = format!("namespace Many;\npublic class Base {{ }}\n{}", names.collect::<String>());
     bench.write("src/MemoTree.Core/Many.cs", &text);
-    let mut client = Client::start(&bench, false);
+    let mut client = Client::structured(&bench, false);
     let by_cursor = |page: &Value| page["next"].as_str().map(|next| json!({"cursor": next}));
     let search = |limit: u32| json!({"query": "RatherLong", "limit": limit});
     let (few, in_tens) = pages(&mut client, "search", search(40), "hits", by_cursor);
@@ -435,14 +457,14 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     let note = format!("{shown} of 400 are shown: ask on with the cursor 'next'");
     assert!(text_of_state(&page).contains(&note), "{}", text_of_state(&page));
     // Where it is a number that tells where to go on.
-    let rdeps = |limit: u32| json!({"symbol": "Many.Base", "reverse": true, "limit": limit});
+    let rdeps = |limit: u32| json!({"op": "deps", "symbol": "Many.Base", "reverse": true, "limit": limit});
     let mut by_offset = |limit: u32| {
         let mut seen = 0;
         let mut told = Vec::new();
         while seen < 400 {
             let mut asked = rdeps(limit);
             asked["offset"] = seen.into();
-            let page = client.call("deps", asked)["structuredContent"].clone();
+            let page = client.call("usages", asked)["structuredContent"].clone();
             let types = page["types"].as_array().expect("a list").clone();
             assert!(!types.is_empty() && page["shortened"].is_null() && page["total"] == 400, "{page}");
             seen += types.len();
@@ -466,7 +488,7 @@ fn text_of_state(result: &Value) -> String {
 #[test]
 fn an_agent_fills_summaries_by_tools() {
     let bench = work::pair();
-    let mut client = Client::start(&bench, false);
+    let mut client = Client::structured(&bench, false);
     let none = client.call("semantic", json!({"symbol": "A"}))["structuredContent"].clone();
     assert_eq!(
         (&none["semanticState"], &none["state"]["complete"]),
@@ -511,7 +533,7 @@ fn an_agent_fills_summaries_by_tools() {
 fn what_is_no_message_is_answered_and_the_conversation_goes_on() {
     let bench = Bench::memotree();
     for new in [false, true] {
-        let mut client = Client::start(&bench, new);
+        let mut client = Client::structured(&bench, new);
         let mut refused = |line: &[u8]| {
             client.to.write_all(line).expect("written");
             client.to.write_all(b"\n").expect("written");
@@ -543,7 +565,7 @@ fn it_ends_with_its_input() {
 #[test]
 fn a_model_edits_by_the_one_tool() {
     let bench = Bench::memotree();
-    let mut client = Client::start(&bench, true);
+    let mut client = Client::structured(&bench, true);
     let file = "src/MemoTree.Core/NodeId.cs";
     let opened = client.call("edit", json!({"op": "open", "path": file}));
     let session = opened["structuredContent"]["session"].as_str().expect("a handle").to_owned();
@@ -558,7 +580,7 @@ fn a_model_edits_by_the_one_tool() {
     let answer = &several["structuredContent"];
     assert_eq!(
         (&answer["status"], &several["isError"]),
-        (&json!("MultiMatch"), &json!(false)),
+        (&json!("MultiMatch"), &json!(true)),
         "{several}"
     );
     assert_eq!(answer["candidates"].as_array().map(Vec::len), Some(5));
@@ -566,7 +588,8 @@ fn a_model_edits_by_the_one_tool() {
     let chosen = client.call("edit", json!({"op": "replace_selection", "session": session, "selectionId": 2}));
     assert_eq!(chosen["structuredContent"]["workflow_state"], "PersistPending");
     let diff = client.call("edit", json!({"op": "diff", "session": session}));
-    assert!(text(&diff).contains("\n+") && text(&diff).contains("Number"), "{diff}");
+    let lines = diff["structuredContent"]["detail"].as_str().unwrap_or_default();
+    assert!(lines.contains("\n+") && lines.contains("Number"), "{diff}");
     let discarded = client.call("edit", json!({"op": "discard", "session": session}));
     assert_eq!(discarded["structuredContent"]["flags"], json!({"mask": 0, "names": []}));
     assert!(
@@ -574,4 +597,129 @@ fn a_model_edits_by_the_one_tool() {
             .failure("edit", json!({"op": "replace", "session": session}))
             .contains("oldText")
     );
+}
+
+#[test]
+fn an_edit_that_succeeds_is_told_in_one_line() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, true);
+    let file = "src/MemoTree.Core/NodeId.cs";
+    let replace = json!({"op": "replace", "path": file, "oldText": "bool IsNone =>", "newText": "bool IsNothing =>"});
+    let done = client.call("edit", replace.clone());
+    let told = text(&done);
+    assert!(
+        told.starts_with(&format!("{file}:")) && told.contains(", saved") && told.trim_end().lines().count() == 1,
+        "{told}"
+    );
+    // What there is to undo is shown.
+    let back = text(&client.call("edit", json!({"op": "undo"})));
+    assert!(
+        back.contains("-    public bool IsNothing") && back.contains("+    public bool IsNone"),
+        "{back}"
+    );
+    let mut full = replace.clone();
+    full["full"] = json!(true);
+    let told = text(&client.call("edit", full));
+    assert!(
+        told.starts_with("status: `Success`") && told.contains("+    public bool IsNothing"),
+        "{told}"
+    );
+    // It is an error where the command line ends with another code than 0, and an argument without a use is one.
+    assert_eq!(client.call("edit", replace)["isError"], json!(true));
+    let unused = json!({"op": "replace", "path": file, "oldText": "a", "newText": "b", "symbol": "NodeId"});
+    let why = client.failure("edit", unused);
+    assert!(why.contains("replace has no use for 'symbol'"), "{why}");
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"full\"\n"));
+    let told = text(&client.call("edit", json!({"op": "list"})));
+    assert!(told.starts_with("status: `Success`"), "{told}");
+}
+
+#[test]
+fn clients_are_configured() {
+    let bench = Bench::memotree();
+    let run = |arguments: &[&str]| bench.run(&[&["mcp", "install"], arguments].concat());
+    // Nobody says yes here.
+    let asked = run(&["claude"]);
+    assert!(
+        asked.code == 2 && asked.out.contains("+++ .mcp.json") && !bench.root().join(".mcp.json").exists(),
+        "{}",
+        asked.out
+    );
+    let done = run(&["vscode", "--yes", "--agents-md"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let read = |path: &str| std::fs::read_to_string(bench.root().join(path)).expect("a file");
+    assert!(read(".vscode/mcp.json").contains("${workspaceFolder}") && read("AGENTS.md").contains("`usages`"));
+    let again = run(&["vscode", "--yes", "--agents-md"]);
+    assert!(again.code == 0 && again.out.contains("already"), "{}", again.out);
+    bench.write(".cursor/mcp.json", "{ // broken\n");
+    assert_eq!(run(&["cursor", "--yes"]).code, 2);
+    assert_eq!(read(".cursor/mcp.json"), "{ // broken\n");
+}
+
+#[test]
+fn text_is_found_with_its_member() {
+    let bench = Bench::memotree();
+    bench.write(
+        "src/MemoTree.Core/Found.cs",
+        "namespace F;\nclass Found\n{\n    int Needle9() => 1;\n}\n",
+    );
+    let mut client = Client::start(&bench, false);
+    let told = text(&client.call("search", json!({"op": "grep", "query": "needle\\d", "ignoreCase": true})));
+    assert_eq!(told, "src/MemoTree.Core/Found.cs  F.Found#Needle9()\n4: int Needle9() => 1;\n");
+    assert_eq!(bench.run(&["grep", "-i", "needle\\d", "--path", "src/*/Found.cs"]).out, told);
+    let none = bench.run(&["grep", "Needle9", "--path", "nowhere"]);
+    assert!(none.code == 0 && none.out.contains("no source lies in nowhere"), "{}", none.out);
+    assert_eq!(bench.run(&["grep", "("]).code, 2);
+    // What nobody saved is found, too.
+    assert_eq!(bench.run(&["overlay", "open", "w"]).code, 0);
+    bench.write("new.txt", "namespace F;\nclass Found { int Other8; }\n");
+    let from = bench.root().join("new.txt").display().to_string();
+    assert_eq!(
+        bench
+            .run(&["overlay", "put", "w", "src/MemoTree.Core/Found.cs", "--from", &from])
+            .code,
+        0
+    );
+    let within = bench.run(&["grep", "Other8", "--overlay", "w"]).out;
+    assert!(within.contains("F.Found#Other8"), "{within}");
+}
+
+#[test]
+fn a_rename_is_saved_everywhere_or_nowhere() {
+    let bench = Bench::memotree();
+    let sources = || bench.run(&["grep", "IsNone|IsNothing", "--limit", "1000"]).out;
+    let before = sources();
+    let dry = bench.run(&["rename", "NodeId#IsNone", "IsNothing", "--dry-run"]);
+    assert!(
+        dry.code == 0 && dry.out.contains("+++ src/MemoTree.Core/NodeId.cs"),
+        "{}{}",
+        dry.out,
+        dry.err
+    );
+    assert_eq!(sources(), before);
+    for (new, why) in [("class", "no name"), ("Value", "has a Value")] {
+        let refused = bench.run(&["rename", "NodeId#IsNone", new]);
+        assert!(refused.code == 2 && refused.err.contains(why), "{}", refused.err);
+        assert_eq!(sources(), before);
+    }
+    let mut client = Client::start(&bench, false);
+    let done = text(&client.call("rename", json!({"symbol": "NodeId#IsNone", "new": "IsNothing"})));
+    assert!(
+        done.contains("MemoTree.Core.NodeId#IsNone → MemoTree.Core.NodeId#IsNothing"),
+        "{done}"
+    );
+    assert!(!sources().contains("IsNone") && sources().contains("IsNothing"));
+    let back = bench.run(&["edit", "undo"]);
+    assert!(back.code == 0 && sources() == before, "{}{}", back.out, back.err);
+    let again = bench.run(&["rename", "NodeId", "NodeKey"]);
+    assert!(again.code == 0, "{}{}", again.out, again.err);
+    assert!(bench.run(&["outline", "NodeKey"]).out.contains("IsNone"));
+    // A file that may not be written.
+    let file = bench.root().join("src/MemoTree.Core/NodeId.cs");
+    let mut mode = std::fs::metadata(&file).expect("a file").permissions();
+    mode.set_readonly(true);
+    std::fs::set_permissions(&file, mode).expect("set");
+    let refused = bench.run(&["rename", "NodeKey", "NodeName"]);
+    assert!(refused.code == 2 && refused.err.contains("it is read-only"), "{}", refused.err);
 }

@@ -7,7 +7,10 @@
 //! of refs other than files are not read: then nothing is known. Only what looks like a commit's name is taken from these files.
 
 use engine::seams::annotate::{Annotate, Revision};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -71,6 +74,56 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
         .output()
         .ok()?;
     output.status.success().then_some(output.stdout)
+}
+
+/// Files below a workspace that may differ from the commit that is checked out, tracked ones and `sources` that are not; and that commit. `None`
+/// outside of checkouts and where git's index cannot be read.
+pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {
+    let checkout = checkout(root)?;
+    let commit = commit(&checkout)?;
+    let index = read(&checkout.own.join("index"), LARGEST).and_then(|index| Index::parse(&index, commit.len() / 2))?;
+    let committed = if index.staged {
+        tree(&checkout.top, &commit)?
+    } else {
+        BTreeMap::new()
+    };
+    let below = |path: &[u8]| {
+        let path = checkout.top.join(OsStr::from_bytes(path));
+        path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned)
+    };
+    let is_staged = |entry: &Entry| index.staged && committed.get(&entry.path) != Some(&entry.id);
+    let differing = index
+        .entries
+        .iter()
+        .filter(|entry| is_staged(entry) || entry.differs(&checkout.top));
+    let mut changed: BTreeSet<String> = differing.filter_map(|entry| below(&entry.path)).collect();
+    let tracked: BTreeSet<String> = index.entries.iter().filter_map(|entry| below(&entry.path)).collect();
+    changed.extend(sources.iter().filter(|source| !tracked.contains(*source)).cloned());
+    Some((commit, changed))
+}
+
+/// The names of the contents of all files of a commit, by `git ls-tree`, which runs no filter and no hook.
+fn tree(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+    let output = Command::new("git")
+        .args(["ls-tree", "-r", "-z", "--full-tree", commit])
+        .current_dir(top)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    let line = |line: &[u8]| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let name = std::str::from_utf8(&line[..tab]).ok()?.rsplit(' ').next()?;
+        let pairs = name
+            .as_bytes()
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        Some((line[tab + 1..].to_vec(), pairs.collect::<Option<Vec<u8>>>()?))
+    };
+    Some(output.stdout.split(|byte| *byte == 0).filter_map(line).collect())
 }
 
 fn read(path: &Path, largest: u64) -> Option<Vec<u8>> {
@@ -145,6 +198,20 @@ struct Entry {
     seconds: u32,
     nanos: u32,
     size: u32,
+    /// The name of its content.
+    id: Vec<u8>,
+}
+
+impl Entry {
+    /// Whether its file is not what was noted of it.
+    fn differs(&self, top: &Path) -> bool {
+        let Ok(found) = fs::symlink_metadata(top.join(OsStr::from_bytes(&self.path))) else {
+            return true;
+        };
+        // Both are cut to 32 bits, as git does it. A git built without parts of seconds notes none.
+        let (size, seconds) = (found.size() & 0xffff_ffff, found.mtime() & 0xffff_ffff);
+        size != u64::from(self.size) || seconds != i64::from(self.seconds) || self.nanos != 0 && found.mtime_nsec() != i64::from(self.nanos)
+    }
 }
 
 /// Bytes of an index, from the front.
@@ -204,7 +271,7 @@ impl Index {
             let mode = rest.u32()?;
             rest.take(8)?;
             let size = rest.u32()?;
-            rest.take(id)?;
+            let name = rest.take(id)?.to_vec();
             let flags = rest.u16()?;
             let more = if version >= 3 && flags & 0x4000 != 0 { rest.u16()? } else { 0 };
             if version == 4 {
@@ -226,6 +293,7 @@ impl Index {
                     seconds,
                     nanos,
                     size,
+                    id: name,
                 });
             }
         }
@@ -245,20 +313,8 @@ impl Index {
 
     /// Whether something is staged, or a file below `root` is not what was noted of it.
     fn differs(&self, top: &Path, root: &Path) -> bool {
-        use std::os::unix::ffi::OsStrExt;
-        let differs = |entry: &Entry| {
-            let path = top.join(std::ffi::OsStr::from_bytes(&entry.path));
-            if !path.starts_with(root) {
-                return false;
-            }
-            let Ok(found) = fs::symlink_metadata(&path) else { return true };
-            // Both are cut to 32 bits, as git does it. A git built without parts of seconds notes none.
-            let (size, seconds) = (found.size() & 0xffff_ffff, found.mtime() & 0xffff_ffff);
-            size != u64::from(entry.size)
-                || seconds != i64::from(entry.seconds)
-                || entry.nanos != 0 && found.mtime_nsec() != i64::from(entry.nanos)
-        };
-        self.staged || self.entries.iter().any(differs)
+        let is_below = |entry: &&Entry| top.join(OsStr::from_bytes(&entry.path)).starts_with(root);
+        self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
     }
 }
 

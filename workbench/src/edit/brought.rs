@@ -3,10 +3,11 @@
 use super::conditional::readings;
 use super::declared::{Declared, Place, declared, holds};
 use super::directives::{Directive, directives, unpaired};
+use super::head::Parts;
 use super::lines::{body, split};
 use super::miss::visible;
 use super::settings::Settings;
-use super::symbol::{Refused, itself, read};
+use super::symbol::{Refused, read};
 use producers::csharp::lexer::lex;
 use producers::csharp::preprocess::{active, blank};
 use std::collections::BTreeSet;
@@ -55,7 +56,7 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
     };
     let (above, own) = (compiled(&before), compiled(&within));
     let was = Settings::default().after(&above);
-    let head = place.start + itself(&active.text[place.clone()]);
+    let head = place.start + Parts::of(&active.text[place.clone()]).itself;
     let said = own.iter().filter(|one| one.is_said() && one.at < head);
     let set = was.after(&own).unlike(&was);
     let mut lasting: Vec<Directive<'t>> = unpaired(within).into_iter().chain(said).copied().chain(set).collect();

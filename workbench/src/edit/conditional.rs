@@ -137,7 +137,7 @@ fn read<'t>(text: &'t str, new: &'t str, others: &BTreeSet<String>, together: &T
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Where, edited};
+    use super::super::symbol::{Head, Where, edited};
     use super::*;
     use proptest::prelude::*;
 
@@ -152,7 +152,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            bare: false,
+            head: Head::Replaced,
             defines: defines.map(|symbols| symbols.iter().map(|one| (*one).to_owned()).collect()),
         };
         edited(text, &asked).map(|(made, _)| made)
@@ -259,7 +259,7 @@ mod tests {
             // So many that not all sets of them are tried.
             let others: String = (0..9).filter(|_| has_many).map(|n| format!("#if S{n}\nint S{n};\n#endif\n")).collect();
             let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
-            let asked = |defines| Asked { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), bare: false, defines };
+            let asked = |defines| Asked { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };
             let some = [("A", a), ("B", b)].into_iter().filter(|(_, is)| *is).map(|(symbol, _)| symbol.to_owned()).collect();
             if let Ok(made) = edited(&text, &asked(None)) {
                 prop_assert_eq!(edited(&text, &asked(Some(some))), Ok(made));

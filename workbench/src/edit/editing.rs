@@ -1,6 +1,7 @@
 //! The operations that change a buffer.
 
 use super::candidate;
+use super::changed::Changed;
 use super::diagnostics::TRACED;
 use super::encoding::Written;
 use super::files::Files;
@@ -99,11 +100,12 @@ pub(super) fn written<F: Files>(
         return Ok(Done::of(Status::NoOp, "old and new are the same: nothing was changed"));
     }
     let paths: Vec<String> = texts.iter().map(|(path, _)| path.clone()).collect();
-    let mut detail = String::new();
+    let (mut detail, mut changed) = (String::new(), Vec::new());
     for (path, text) in &texts {
         let old = before.iter().find(|(other, _)| other == path).and_then(|(_, text)| text.as_ref());
         let old = old.map(|text| text.as_str());
         let new = text.as_ref().map(|written| written.text.as_str());
+        changed.push(Changed::of(path, old, new));
         detail.push_str(&unified(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
@@ -113,7 +115,7 @@ pub(super) fn written<F: Files>(
     }
     let status = run.edit(operation, texts)?;
     let mut done = Done::of(status, format!("{what}{}", after(run, &paths, status))).with(cut(detail));
-    done.paths = paths;
+    (done.paths, done.changed) = (paths, changed);
     if status == Status::PersistFailure {
         done.guidance =
             Some("mend what stands in the way, then call `commit` to save, `persist_as` to save elsewhere, or `discard`".to_owned());
@@ -159,22 +161,85 @@ pub(super) fn after<F: Files>(run: &Run<'_, F>, paths: &[String], status: Status
 
 pub(super) fn replace<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (old, new) = ended(&text, old, new, fits);
+    let (old, new) = adapted(run, path, &text, (old, new), fits);
     place_one(run, path, &text, &old, &new, "replaced one occurrence of old_text")
 }
 
+/// Puts a text wherever another one stands.
+pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let (old, new) = adapted(run, path, &text, (old, new), fits);
+    let count = if old.is_empty() { 0 } else { text.matches(&old).count() };
+    if count == 0 {
+        return place_one(run, path, &text, &old, &new, "");
+    }
+    trace(run, path, &text, &old);
+    let plural = if count == 1 { "" } else { "s" };
+    let what = format!("replaced {count} occurrence{plural} of old_text");
+    edited(run, "replace", vec![(path.to_owned(), Some(text.replace(&old, &new)))], &what)
+}
+
+/// What is looked for and what is to stand there, with the line ends of the file if they are to have them; that they got others is said.
+fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (&str, &str), fits: bool) -> (String, String) {
+    let (made_old, made_new) = ended(text, old, new, fits);
+    if made_old != old || made_new != new {
+        note_ends(run, path, text);
+    }
+    (made_old, made_new)
+}
+
+/// Says that a text got the line ends of a file.
+fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
+    let note = format!("line ends made {} as in {path}", Ends::of(text));
+    if !run.notes.contains(&note) {
+        run.notes.push(note);
+    }
+}
+
 /// What is looked for and what is to stand there, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
-/// for may stand as it is given, and nowhere else.
+/// for may stand as it is given, or with other ends, and nowhere else.
 fn ended(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
-    if !fits {
+    let ends = Ends::of(text);
+    if !fits || ends == Ends::default() {
         return (old.to_owned(), new.to_owned());
     }
-    let end = Ends::of(text).usual();
-    let fitted = fit(old, end);
-    match fitted != old && find(text, &fitted, 0, 1).count == 0 && find(text, old, 0, 1).count > 0 {
-        true => (old.to_owned(), fit(new, Ends::of(old).usual())),
-        false => (fitted, fit(new, end)),
+    let fitted = fit(old, ends.usual());
+    let is_there = |old: &str| find(text, old, 0, 1).count > 0;
+    if is_there(&fitted) || !ends.are_mixed() {
+        return (fitted, fit(new, ends.usual()));
     }
+    let other = if is_there(old) {
+        Some(old.to_owned())
+    } else {
+        whatever_ends(text, old)
+    };
+    match other {
+        Some(other) => (other.clone(), fit(new, Ends::of(&other).usual())),
+        None => (fitted, fit(new, ends.usual())),
+    }
+}
+
+/// What stands in a text as another one does but for its line ends, if it stands there once.
+fn whatever_ends(text: &str, old: &str) -> Option<String> {
+    let (plain, plain_old) = (fit(text, "\n"), fit(old, "\n"));
+    let found = find(&plain, &plain_old, 0, 1);
+    let [at] = found.at.as_slice() else { return None };
+    if found.count != 1 {
+        return None;
+    }
+    // As many bytes more as ends of lines before it have.
+    let place = |plain_at: usize| {
+        let (mut from, mut to) = (0, 0);
+        for line in split(text) {
+            let length = fit(line, "\n").len();
+            if from + length > plain_at {
+                break;
+            }
+            (from, to) = (from + length, to + line.len());
+        }
+        to + plain_at - from
+    };
+    text.get(place(*at)..place(at + plain_old.len())).map(str::to_owned)
 }
 
 /// Puts a text in the place of the only occurrence of another; offers the occurrences where there are several.
@@ -294,7 +359,7 @@ pub(super) fn select<F: Files>(run: &mut Run<'_, F>, path: &str, id: usize, new:
 
 pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
-    let (anchor, new) = ended(&text, anchor, new, fits);
+    let (anchor, new) = adapted(run, path, &text, (anchor, new), fits);
     if anchor.is_empty() {
         run.happen(path, Event::Refused);
         return Err(Trouble::new(
@@ -321,14 +386,19 @@ pub(super) fn whole<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits:
         lines => format!("{lines} lines"),
     };
     let before = run.text_of(path, &run.document(path)?.now.text)?;
+    let given = Ends::of(new);
     let Some((before, _)) = before else {
         let what = format!("{path} is new and has {}", lines(new));
         return edited(run, "create", vec![(path.to_owned(), Some(new.to_owned()))], &what);
     };
-    let new = match fits {
-        true => fit(new, Ends::of(&before).usual()),
+    let ends = Ends::of(&before);
+    let new = match fits && ends != Ends::default() {
+        true => fit(new, ends.usual()),
         false => new.to_owned(),
     };
+    if Ends::of(&new) != given {
+        note_ends(run, path, &before);
+    }
     let what = format!(
         "{path} was there and is written over: {} before, {} now",
         lines(&before),
@@ -340,8 +410,13 @@ pub(super) fn whole<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits:
 pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::Asked, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let mut wanted = wanted.clone();
-    if fits {
-        wanted.new = fit(&wanted.new, Ends::of(&text).usual());
+    let ends = Ends::of(&text);
+    if fits && ends != Ends::default() {
+        let fitted = fit(&wanted.new, ends.usual());
+        if fitted != wanted.new {
+            note_ends(run, path, &text);
+        }
+        wanted.new = fitted;
     }
     let (made, what) = symbol::edited(&text, &wanted).map_err(|why| {
         run.happen(path, Event::Refused);
@@ -358,7 +433,26 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
     edited(run, operation, vec![(path.to_owned(), Some(made))], &what)
 }
 
+/// Gives files whole new texts. One that is not what its new text was made of stops all of them.
+pub(super) fn rewrite<F: Files>(
+    run: &mut Run<'_, F>,
+    operation: &str,
+    texts: &[(String, String, String)],
+    paths: &[String],
+) -> Result<Done, Trouble> {
+    let mut made = Vec::new();
+    for ((_, before, after), path) in texts.iter().zip(paths) {
+        if *run.text(path)? != **before {
+            let why = format!("{path} was changed meanwhile; nothing was changed");
+            return Err(Trouble::new(why, "do it again: it is made of the file as it is then").at(path));
+        }
+        made.push((path.clone(), Some(after.clone())));
+    }
+    edited(run, operation, made, operation)
+}
+
 pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[String], fits: bool) -> Result<Done, Trouble> {
+    let mut adapted_any = false;
     let mut texts: Vec<(String, Option<String>)> = Vec::new();
     for path in paths {
         texts.push((path.clone(), Some(run.text(path)?.to_string())));
@@ -374,6 +468,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
             .and_then(|(_, text)| text.as_mut());
         let Some(text) = text else { continue };
         let (old, new) = ended(text, &edit.old, &edit.new, fits);
+        adapted_any |= old != edit.old || new != edit.new;
         let found = find(text, &old, 0, candidate::SHOWN);
         match found.at.as_slice() {
             [at] => text.replace_range(*at..at + old.len(), &new),
@@ -410,6 +505,9 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
                 });
             }
         }
+    }
+    if adapted_any {
+        run.notes.push("line ends made those of the files".to_owned());
     }
     let plural = if edits.len() == 1 { "" } else { "s" };
     edited(run, "batch", texts, &format!("made {} edit{plural} as one", edits.len()))

@@ -1,6 +1,6 @@
 //! The operations between buffer and file: saving, dropping, comparing, reading anew, taking back.
 
-use super::editing::after;
+use super::editing::{after, named};
 use super::files::Files;
 use super::leading::both_seen;
 use super::merge::unified;
@@ -220,15 +220,31 @@ pub(super) fn persist_as<F: Files>(run: &mut Run<'_, F>, path: &str, given: &str
     })
 }
 
-pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&str>) -> Result<Done, Trouble> {
+/// Takes an edit back, or makes it again. Of one that nobody named it is `shown` what became of it.
+pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&str>, shown: bool) -> Result<Done, Trouble> {
+    let mut before = Vec::new();
+    for (path, document) in run.session.documents.iter().filter(|_| shown) {
+        before.push((path.clone(), run.text_of(path, &document.now.text)?.map(|(text, _)| text)));
+    }
     let taken = run.take_back(redo, only)?;
     let what = if redo { "made again" } else { "took back" };
     let summary = format!("{what}: {}{}", taken.operation, after(run, &taken.paths, taken.status));
     let mut detail = String::new();
-    if taken.status == Status::ExternalConflict {
-        for path in &taken.paths {
-            detail.push_str(&both(run, path)?);
-        }
+    for path in taken.paths.iter().filter(|_| taken.status == Status::ExternalConflict) {
+        detail.push_str(&both(run, path)?);
+    }
+    for (path, before) in before
+        .iter()
+        .filter(|(path, _)| taken.paths.contains(path) && taken.status == Status::Success)
+    {
+        let after = run.text_of(path, &run.document(path)?.now.text)?.map(|(text, _)| text);
+        let (old, new) = (before.as_deref().map(String::as_str), after.as_deref().map(String::as_str));
+        detail.push_str(&unified(
+            old.unwrap_or_default(),
+            new.unwrap_or_default(),
+            &named(path, old),
+            &named(path, new),
+        ));
     }
     Ok(Done {
         paths: taken.paths,

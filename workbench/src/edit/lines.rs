@@ -59,6 +59,11 @@ impl Ends {
         ends
     }
 
+    /// Whether lines end in several ways.
+    pub fn are_mixed(&self) -> bool {
+        [self.lf, self.crlf, self.cr].iter().filter(|count| **count > 0).count() > 1
+    }
+
     /// The end that most lines have; LF where there is none.
     pub fn usual(&self) -> &'static str {
         let Self { lf, crlf, cr } = *self;
@@ -134,6 +139,15 @@ mod tests {
         assert_eq!(named("\r\n\r\r\n\n"), "mixed line ends (1 LF, 2 CRLF, 1 CR)");
         let usual = |text: &str| Ends::of(text).usual();
         assert_eq!([usual("a"), usual("a\r\nb\n\r\n"), usual("\r\r\n\r")], ["\n", "\r\n", "\r"]);
+    }
+
+    #[test]
+    fn several_ends_are_mixed() {
+        let mixed = |text: &str| Ends::of(text).are_mixed();
+        assert_eq!(
+            [mixed("a"), mixed("a\r\nb\r\n"), mixed("a\nb\r\n"), mixed("\r\n\r")],
+            [false, false, true, true]
+        );
     }
 
     #[test]

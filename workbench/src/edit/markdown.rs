@@ -337,6 +337,8 @@ mod tests {
             allowed: Vec::new(),
             detail: None,
             files: Vec::new(),
+            changed: Vec::new(),
+            full: false,
         }
     }
 

@@ -1,8 +1,11 @@
 //! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
 
 mod attributes;
+mod beginning;
+pub mod brief;
 mod brought;
 pub mod candidate;
+pub mod changed;
 mod conditional;
 mod declared;
 pub mod diagnostics;
@@ -13,7 +16,9 @@ pub mod encoding;
 pub mod files;
 mod fitting;
 pub mod flags;
+pub mod head;
 mod held;
+mod indent;
 mod keeping;
 #[cfg(test)]
 mod killed_tests;
@@ -42,6 +47,7 @@ mod putting;
 #[cfg(test)]
 pub(crate) mod real;
 mod refusing;
+pub mod replies;
 pub mod response;
 pub(crate) mod run;
 mod saving;

@@ -18,6 +18,13 @@ pub enum Order {
         /// What is to stand there.
         new: String,
     },
+    /// Put `new` wherever `old` stands.
+    ReplaceAll {
+        /// What stands there, exactly.
+        old: String,
+        /// What is to stand there.
+        new: String,
+    },
     /// Put the text of a pending replacement at one of its places.
     Select {
         /// The candidate's number.
@@ -45,6 +52,13 @@ pub enum Order {
     Symbol(symbol::Asked),
     /// Apply a patch.
     Patch(String),
+    /// Give several files whole new texts, all or none, each in place of the text that it was made of.
+    Rewrite {
+        /// What the edit is called.
+        operation: &'static str,
+        /// Paths, texts before and texts after.
+        texts: Vec<(String, String, String)>,
+    },
     /// Make several replacements, all or none; each text must stand in one place.
     Batch(Vec<Part>),
     /// Save.
@@ -108,7 +122,7 @@ impl Order {
     pub fn tool(&self) -> Option<Tool> {
         match self {
             Self::Open | Self::Close | Self::List => None,
-            Self::Replace { .. } => Some(Tool::Replace),
+            Self::Replace { .. } | Self::ReplaceAll { .. } => Some(Tool::Replace),
             Self::Select { .. } => Some(Tool::ReplaceSelection),
             Self::Candidates { .. } => Some(Tool::Candidates),
             Self::Append { .. } => Some(Tool::Append),
@@ -118,7 +132,7 @@ impl Order {
                 Where::After => Tool::InsertAfter,
             }),
             Self::Patch(_) => Some(Tool::Patch),
-            Self::Batch(_) => Some(Tool::Batch),
+            Self::Batch(_) | Self::Rewrite { .. } => Some(Tool::Batch),
             Self::Create(_) => Some(Tool::Create),
             Self::Write(_) => Some(Tool::Write),
             Self::Commit => Some(Tool::Commit),
@@ -151,13 +165,14 @@ impl Asked {
     pub fn arguments(&self) -> Value {
         let cut = |text: &str| text.chars().take(LOGGED).collect::<String>();
         let own = match &self.order {
-            Order::Replace { old, new } => json!({"old_text": cut(old), "new_text": cut(new)}),
+            Order::Replace { old, new } | Order::ReplaceAll { old, new } => json!({"old_text": cut(old), "new_text": cut(new)}),
             Order::Select { id, new } => json!({"selection_id": id, "new_text": new.as_deref().map(cut)}),
             Order::Append { anchor, new } => json!({"anchor": cut(anchor), "new_text": cut(new)}),
             Order::Symbol(asked) => json!({"symbol": asked.symbol, "new_text": cut(&asked.new)}),
             Order::Create(text) | Order::Write(text) => json!({"new_text": cut(text)}),
             Order::Patch(text) => json!({"patch": cut(text)}),
             Order::PersistAs(path) => json!({"as": path}),
+            Order::Rewrite { operation, texts } => json!({"operation": operation, "files": texts.len()}),
             Order::Batch(parts) => json!({"edits": parts.len()}),
             _ => json!({}),
         };

@@ -1,9 +1,11 @@
 //! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
 //! done, and the answer is made of what came of it.
 
+use super::beginning::{begin, last_edited, no_session};
 use super::candidate::Candidate;
+use super::changed::Changed;
 use super::diagnostics::{Category, Log, Met};
-use super::editing::{append, batch, opened, replace, select, shown, symbol_edit, whole, written};
+use super::editing::{append, batch, opened, replace, replace_all, rewrite, select, shown, symbol_edit, whole, written};
 use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
@@ -34,6 +36,7 @@ pub(super) struct Done {
     pub(super) candidates: Option<Vec<Candidate>>,
     pub(super) count: Option<usize>,
     pub(super) paths: Vec<String>,
+    pub(super) changed: Vec<Changed>,
 }
 
 impl Done {
@@ -113,10 +116,11 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
     if asked.order == Order::List {
         return list(files, now, told).unwrap_or_else(|trouble| refused(&trouble, "-"));
     }
-    let is_new = asked.session.is_none();
-    let session = match &asked.session {
-        Some(id) => Session::load(files, id, now).map_err(|why| no_session(&why)),
-        None => begin(files, asked, now),
+    let is_new = asked.session.is_none() && asked.order != Order::Undo;
+    let session = match (&asked.session, &asked.order) {
+        (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
+        (None, Order::Undo) => last_edited(files, now),
+        (None, _) => begin(files, asked, now),
     };
     let session = match session {
         Ok(session) => session,
@@ -270,40 +274,6 @@ fn unkept<F: Files>(
     answer(run, asked, done, focus)
 }
 
-fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
-    let usual = match asked.order {
-        Order::Open => Mode::Manual,
-        Order::Replace { .. }
-        | Order::Append { .. }
-        | Order::Create(_)
-        | Order::Write(_)
-        | Order::Symbol(_)
-        | Order::Patch(_)
-        | Order::Batch(_) => Mode::Immediate,
-        _ => {
-            let why = format!("{} needs the handle of a session", asked.order.name());
-            return Err(Trouble::new(
-                why,
-                "name it with session; `list` tells which there are, `open` makes one",
-            ));
-        }
-    };
-    let news = session::tidy(files, now)?;
-    let id = format!("{:08x}", files.fresh() as u32);
-    Ok(Session {
-        opened: asked.order == Order::Open,
-        news,
-        ..Session::new(id, asked.mode.unwrap_or(usual), now)
-    })
-}
-
-fn no_session(why: &NoSession) -> Trouble {
-    Trouble::new(
-        why.to_string(),
-        "`open` the file anew, or `list` the sessions that there are; files are as they were saved last",
-    )
-}
-
 /// The answer where there is no document to tell of.
 fn refused(trouble: &Trouble, id: &str) -> Response {
     Response {
@@ -320,6 +290,8 @@ fn refused(trouble: &Trouble, id: &str) -> Response {
         allowed: Vec::new(),
         detail: trouble.detail.clone(),
         files: Vec::new(),
+        changed: Vec::new(),
+        full: false,
     }
 }
 
@@ -431,6 +403,8 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         allowed: if closed { Vec::new() } else { run.possible(state.told()) },
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
+        changed: done.changed,
+        full: false,
     }
 }
 
@@ -460,7 +434,7 @@ fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>,
         }
         return Ok(vec![path]);
     }
-    if matches!(asked.order, Order::Patch(_) | Order::Batch(_)) {
+    if matches!(asked.order, Order::Patch(_) | Order::Batch(_) | Order::Rewrite { .. }) {
         return Ok(Vec::new());
     }
     let all: Vec<String> = run.session.documents.keys().cloned().collect();
@@ -507,6 +481,13 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             if !paths.contains(&path) {
                 paths.push(path);
             }
+        }
+    }
+    if let Order::Rewrite { texts, .. } = &asked.order {
+        for (path, ..) in texts {
+            let path = resolved(run.files, path)?;
+            run.open(&path)?;
+            paths.push(path);
         }
     }
     if asked.path.is_none() && paths.len() > 1 && matches!(asked.order, Order::Commit | Order::Refresh) {
@@ -564,6 +545,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
     let mut done = match &asked.order {
         Order::Open => opened(run, &paths[0])?,
         Order::Replace { old, new } => replace(run, &paths[0], old, new, asked.fit)?,
+        Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, asked.fit)?,
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
         Order::Candidates { from } => shown(run, &paths[0], from.saturating_sub(1))?,
         Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
@@ -574,13 +556,14 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             written(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
+        Order::Rewrite { operation, texts } => rewrite(run, operation, texts, &paths)?,
         Order::Commit => commit(run, &paths)?,
         Order::Discard => discard(run, &paths, &offered)?,
         Order::Diff => diff(run, &paths)?,
         Order::PersistAs(given) => persist_as(run, &paths[0], given)?,
         Order::Undo | Order::Redo => {
             let only = asked.path.as_ref().and(paths.first());
-            again(run, asked.order == Order::Redo, only.map(String::as_str))?
+            again(run, asked.order == Order::Redo, only.map(String::as_str), asked.session.is_none())?
         }
         Order::Close => close(run, &paths)?,
         Order::Refresh | Order::List => Done::default(),

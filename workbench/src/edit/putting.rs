@@ -1,7 +1,8 @@
 //! Where the text of an edit goes: in a declaration's place, or before or behind it on lines of its own.
 
+use super::indent::indented;
 use super::lines::{Ends, body, end, split};
-use super::symbol::{Asked, Where};
+use super::symbol::Where;
 use producers::csharp::lexer::{comment_end, lex};
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
@@ -17,15 +18,24 @@ pub(super) struct Stand<'s> {
 
 /// The text with the new one in its place, and what it took the place of. Before and behind a symbol it gets lines of its own, unless others share
 /// them, and where commas part what is declared, one.
-pub(super) fn put(text: &str, stand: &Stand<'_>, asked: &Asked, defines: &BTreeSet<String>) -> (String, Range<usize>) {
+pub(super) fn put(text: &str, stand: &Stand<'_>, where_to: Where, new: &str, defines: &BTreeSet<String>) -> (String, Range<usize>) {
     let usual = Ends::of(text).usual();
     let (own, around) = (stand.own, stand.around);
     let parted = Parted::of(text, own);
-    let new = parted.fit(&asked.new, asked.at, defines);
-    let new = new.as_str();
     let start = text[..around.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let plain = parted.fit(new, where_to, defines);
+    let new = match &text[start..around.start] {
+        indent if indent.trim().is_empty() => indented(&plain, indent_of(text, own).unwrap_or(indent)),
+        _ => plain.clone(),
+    };
+    let new = new.as_str();
+    let gap = if matches!(parted, Parted::Not) && gap(text, around) {
+        usual
+    } else {
+        ""
+    };
     let insert = |at: usize, parts: [&str; 3]| ([&text[..at], &parts.concat(), &text[at..]].concat(), at..at);
-    match asked.at {
+    match where_to {
         Where::Replace => {
             let new = if end(new).is_empty() { new } else { body(new) };
             // Its first line begins where that of the old one did.
@@ -39,7 +49,8 @@ pub(super) fn put(text: &str, stand: &Stand<'_>, asked: &Asked, defines: &BTreeS
         }
         Where::Before if text[start..around.start].trim().is_empty() => {
             let end = if end(new).is_empty() { usual } else { "" };
-            insert(start, [new, end, ""])
+            let gap = if ends_blank(new) { "" } else { gap };
+            insert(start, [new, end, gap])
         }
         Where::Before => insert(around.start, [new, " ", ""]),
         Where::After => {
@@ -49,14 +60,45 @@ pub(super) fn put(text: &str, stand: &Stand<'_>, asked: &Asked, defines: &BTreeS
                 Some(at) => (at, usual, ""),
                 None => (behind, " ", ""),
             };
+            // Beside others on a line it begins where it is put.
+            let new = if before == " " { plain.as_str() } else { new };
             match parted {
                 Parted::Last { .. } => {
                     let made = [&text[..own.end], ",", &text[own.end..at], before, new, after, &text[at..]];
                     (made.concat(), own.end..at)
                 }
-                Parted::Not | Parted::Followed => insert(at, [before, new, after]),
+                Parted::Not | Parted::Followed => {
+                    let gap = if before == " " || begins_blank(new) { "" } else { gap };
+                    insert(at, [&[before, gap].concat(), new, after])
+                }
             }
         }
+    }
+}
+
+/// What stands before the first line of a declaration, if nothing but white space does.
+fn indent_of<'t>(text: &'t str, own: &Range<usize>) -> Option<&'t str> {
+    let start = text[..own.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    Some(&text[start..own.start]).filter(|indent| indent.trim().is_empty())
+}
+
+fn begins_blank(text: &str) -> bool {
+    split(text).next().is_some_and(|line| body(line).trim().is_empty())
+}
+
+fn ends_blank(text: &str) -> bool {
+    split(text).last().is_some_and(|line| body(line).trim().is_empty())
+}
+
+/// Whether a blank line parts a declaration from those beside it: from the one behind it, or of a last one from the one before it.
+fn gap(text: &str, own: &Range<usize>) -> bool {
+    let behind: Vec<&str> = split(&text[own.end..]).skip(1).take(2).map(|line| body(line).trim()).collect();
+    let is_last = behind.first().is_none_or(|line| line.starts_with('}'));
+    let start = text[..own.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let before = split(&text[..start]).last().map(|line| body(line).trim());
+    match is_last {
+        true => before == Some(""),
+        false => behind.first() == Some(&""),
     }
 }
 
@@ -136,7 +178,7 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::edited;
+    use super::super::symbol::{Asked, Head, edited};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
@@ -144,7 +186,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            bare: false,
+            head: Head::Replaced,
             defines: None,
         };
         edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)

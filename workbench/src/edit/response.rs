@@ -1,6 +1,7 @@
 //! What every operation answers, whatever it came to: the contract of seed 004 §4.1. Markdown and JSON are made of the one value.
 
 use super::candidate::Candidate;
+use super::changed::Changed;
 use super::flags::{Flag, Flags};
 use super::state::{Status, WorkflowState};
 use super::tools::Tool;
@@ -55,6 +56,16 @@ pub struct Response {
     /// All files that the operation edited, when there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// What the operation did to each file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<Changed>,
+    /// Whether the text of the answer has the full form.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub full: bool,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// How much is told.
@@ -63,17 +74,21 @@ pub struct Response {
 pub enum Level {
     /// What counts later, too.
     Basic,
-    /// Also the lines to look at now.
+    /// Also the lines to look at now; of an edit that succeeded, where its new text stands.
     #[default]
     Detail,
+    /// Everything, in the full form.
+    Full,
 }
 
 impl Response {
     /// At a level.
     pub fn at(mut self, level: Level) -> Self {
-        if level == Level::Basic {
+        let is_done = self.status == Status::Success && !self.changed.is_empty();
+        if level == Level::Basic || (level == Level::Detail && is_done) {
             self.detail = None;
         }
+        self.full = level == Level::Full;
         self
     }
 

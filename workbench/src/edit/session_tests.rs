@@ -284,7 +284,7 @@ fn symbols_are_given_the_line_ends_of_the_file() {
         symbol: "A.F".to_owned(),
         at: symbol::Where::Replace,
         new: "int F()\n    {\n        return 2;\n    }".to_owned(),
-        bare: false,
+        head: symbol::Head::Replaced,
         defines: None,
     });
     let asked = Asked {
@@ -419,7 +419,7 @@ fn symbols_are_edited_in_the_buffer() {
             symbol: symbol.to_owned(),
             at: symbol::Where::Replace,
             new: new.to_owned(),
-            bare: false,
+            head: symbol::Head::Replaced,
             defines: None,
         })
     };

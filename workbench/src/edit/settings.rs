@@ -160,7 +160,7 @@ pub(super) fn around(text: &str, own: &Range<usize>, asked: &Asked, defines: &BT
     compiled.retain(|one| active.is_compiled(one.at));
     let around = Around::of(text, &compiled, own)?;
     let is_meant = match asked.at {
-        Where::Replace => !asked.bare && around.is_in(&asked.new, &directives(&asked.new, &blank(&asked.new, defines))),
+        Where::Replace => around.is_in(&asked.new, &directives(&asked.new, &blank(&asked.new, defines))),
         Where::Before | Where::After => true,
     };
     is_meant.then_some(around.range)
@@ -174,7 +174,7 @@ fn tail_of_item(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::edited;
+    use super::super::symbol::{Head, edited};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
@@ -182,7 +182,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            bare: false,
+            head: Head::Replaced,
             defines: None,
         };
         edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)

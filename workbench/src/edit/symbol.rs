@@ -6,6 +6,8 @@ use super::brought::{keeps_directives, only_declares};
 pub use super::conditional::declares;
 use super::conditional::whatever;
 use super::declared::{Place, declared, stays};
+pub use super::head::Head;
+use super::head::{Replaced, unless_brought};
 use super::meaning::meant;
 use super::putting::{Stand, put};
 use super::settings::around;
@@ -14,7 +16,6 @@ use producers::csharp::model::{Syntax, Tier};
 use producers::csharp::parse;
 use producers::csharp::preprocess::blank;
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 /// Where the new text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +37,8 @@ pub struct Asked {
     pub at: Where,
     /// The new text.
     pub new: String,
-    /// Whether documentation and attributes are no part of the symbol, and stay.
-    pub bare: bool,
+    /// What becomes of documentation and attributes of a symbol that is replaced.
+    pub head: Head,
     /// The symbols for `#if` that the file is compiled under, where they are known.
     pub defines: Option<BTreeSet<String>>,
 }
@@ -100,15 +101,19 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Mad
     let all = declared(text, &before);
     let found = meant(&all, &asked.symbol)?;
     let around = around(text, &found.range, asked, defines);
-    let own = match asked.bare {
-        true => bare(&blank(text, defines), &found.range, asked, &found.is.name)?,
-        false => found.range.clone(),
+    let Replaced { own, new, kept } = match (asked.at, asked.head, &around) {
+        (Where::Replace, Head::UnlessBrought, None) => unless_brought(text, &blank(text, defines), &found.range, &asked.new),
+        _ => Replaced {
+            own: found.range.clone(),
+            new: asked.new.clone(),
+            kept: None,
+        },
     };
     let stand = Stand {
         own: &own,
         around: around.as_ref().unwrap_or(&own),
     };
-    let (made, old) = put(text, &stand, asked, defines);
+    let (made, old) = put(text, &stand, asked.at, &new, defines);
     let replaced = (asked.at == Where::Replace).then_some(found);
     let old = replaced.map_or(old.clone(), |found| old.start.min(found.range.start)..old.end);
     let place = Place {
@@ -130,7 +135,10 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Mad
     }
     stays(&all, replaced, &declared(&made, &after), &place)?;
     let what = match asked.at {
-        Where::Replace => format!("replaced {}", found.is.name),
+        Where::Replace => match kept {
+            Some(kept) => format!("replaced {} but {kept}", found.is.name),
+            None => format!("replaced {}", found.is.name),
+        },
         Where::Before => format!("put the text before {}", found.is.name),
         Where::After => format!("put the text behind {}", found.is.name),
     };
@@ -139,12 +147,6 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Mad
 
 /// An insertion is no part of the symbol that it stands beside, and takes none of it.
 fn stands_alone(asked: &Asked) -> Result<(), Refused> {
-    if asked.bare {
-        return Err(Refused::new(
-            "bare says what of a symbol is replaced; what is inserted stands before its documentation and attributes, or behind the whole",
-            "leave bare out, or `replace_symbol`",
-        ));
-    }
     let lexed = lex(&asked.new);
     let last = lexed.tokens.last();
     let ends = if last.is_some_and(|token| token.text(&asked.new) == "]") {
@@ -177,39 +179,6 @@ fn worse(before: &Syntax, after: &Syntax) -> bool {
     rank(after.tier) > rank(before.tier)
 }
 
-/// A declaration without the documentation and the attributes before it, of which the new text has none either.
-fn bare(compiled: &str, whole: &Range<usize>, asked: &Asked, name: &str) -> Result<Range<usize>, Refused> {
-    if itself(&asked.new) > 0 {
-        return Err(Refused::new(
-            format!("without its documentation and attributes {name} is replaced, and the text brings some; nothing was changed"),
-            "leave them out of the text, or bare",
-        ));
-    }
-    Ok(whole.start + itself(&compiled[whole.clone()])..whole.end)
-}
-
-/// Where in a declaration, as it is compiled, documentation and attributes have ended; 0 where there are none.
-pub(super) fn itself(declaration: &str) -> usize {
-    let lexed = lex(declaration);
-    let mut depth = 0_usize;
-    // Comments are no tokens; an attribute is what stands in brackets before everything else.
-    let first = lexed.tokens.iter().position(|token| match token.text(declaration) {
-        "[" => {
-            depth += 1;
-            false
-        }
-        "]" => {
-            depth = depth.saturating_sub(1);
-            false
-        }
-        _ => depth == 0,
-    });
-    let start = |at: usize| lexed.tokens.get(at).map_or(declaration.len(), |token| token.start as usize);
-    let first = first.unwrap_or(lexed.tokens.len());
-    let is_documented = lexed.docs.first().is_some_and(|doc| (doc.0 as usize) < start(0));
-    if first > 0 || is_documented { start(first) } else { 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -221,7 +190,7 @@ mod tests {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
-            bare,
+            head: if bare { Head::UnlessBrought } else { Head::Replaced },
             defines: Some(BTreeSet::new()),
         };
         edited(TEXT, &asked).map(|(text, _)| text)
@@ -250,6 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn what_the_text_does_not_bring_stays() {
+        let get = |new: &str| asked("A#Get(int)", Where::Replace, new, true).expect("edited");
+        let before = "    /// <summary>Gets.</summary>\r\n    [Pure(\"]\")] // why\r\n    public int Get(int id) => id;";
+        let instead = |new: &str| TEXT.replace(before, new);
+        let (docs, attributes) = ("    /// <summary>New.</summary>\r\n", "    [New]\r\n");
+        let plain = "    public int Get(int id) => 1;";
+        assert_eq!(get(plain), instead(&before.replace("=> id", "=> 1")));
+        assert_eq!(get("public int Get(int id) => 1;"), instead(&before.replace("=> id", "=> 1")));
+        let documented = format!("{docs}    [Pure(\"]\")] // why\r\n{plain}");
+        assert_eq!(get(&format!("{docs}{plain}")), instead(&documented));
+        let attributed = format!("    /// <summary>Gets.</summary>\r\n{attributes}{plain}");
+        assert_eq!(get(&format!("{attributes}{plain}")), instead(&attributed));
+        let whole = format!("{docs}{attributes}{plain}");
+        assert_eq!(get(&whole), instead(&whole));
+    }
+
+    #[test]
     fn members_of_a_replaced_type_are_the_edits_to_change() {
         let text = "class O {\n    class A { int X; class I { int J; } }\n    int A2, B2;\n}\nrecord R(int P);\n";
         let replace = |symbol: &str, new: &str| {
@@ -257,7 +243,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
-                bare: false,
+                head: Head::Replaced,
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
@@ -325,7 +311,7 @@ mod tests {
         let shared = asked("A.X", Where::After, "int B;", false).expect("edited");
         assert_eq!(shared, TEXT.replace("int X;", "int X; int B;"));
         let last = asked("N.A", Where::After, "class B { }", false).expect("edited");
-        assert_eq!(last, format!("{TEXT}class B {{ }}\r\n"));
+        assert_eq!(last, format!("{TEXT}\r\nclass B {{ }}\r\n"));
     }
 
     #[test]
@@ -335,7 +321,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at: Where::After,
                 new: new.to_owned(),
-                bare: false,
+                head: Head::Replaced,
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(|(text, _)| text).map_err(|refused| refused.why)
@@ -393,11 +379,7 @@ mod tests {
         );
         let documented = "/// <summary>X.</summary>\n    [Pure] int X;";
         assert!(asked("A.X", Where::Replace, documented, false).is_ok());
-        let why = asked("A.X", Where::Replace, documented, true).expect_err("refused").why;
-        assert!(
-            why.starts_with("without its documentation and attributes N.A#X is replaced"),
-            "{why}"
-        );
+        assert!(asked("A.X", Where::Replace, documented, true).is_ok());
     }
 
     #[test]
@@ -410,8 +392,6 @@ mod tests {
             for new in ["    /// <summary>New.</summary>", "int B;\n    /** New. */"] {
                 assert!(why(new).starts_with("the text ends in documentation"), "{new}");
             }
-            let bare = asked("A#Get(int)", at, "int B;", true).expect_err("refused").why;
-            assert!(bare.starts_with("bare says what of a symbol is replaced"), "{bare}");
         }
         for ends in ["[Pure]", "/// <summary>New.</summary>"] {
             let new = format!("public int Get(int id) => 1;\n    {ends}");
@@ -488,7 +468,7 @@ mod tests {
                 symbol: "A.M".to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
-                bare: false,
+                head: Head::Replaced,
                 defines: Some(BTreeSet::from(["X".to_owned()])),
             };
             edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
@@ -547,7 +527,7 @@ mod tests {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),
-                bare: false,
+                head: Head::Replaced,
                 defines: Some(BTreeSet::new()),
             };
             edited(text, &asked).map(drop).map_err(|refused| refused.why)

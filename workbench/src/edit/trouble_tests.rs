@@ -192,7 +192,7 @@ fn what_is_possible_is_named_as_it_is_called() {
         symbol: "A".to_owned(),
         at: Where::Before,
         new: "x".to_owned(),
-        bare: false,
+        head: symbol::Head::Replaced,
         defines: None,
     };
     assert!(

@@ -17,6 +17,8 @@ pub struct Room {
     pub most: usize,
     /// What a text takes of it.
     pub taken: fn(&str) -> usize,
+    /// Whether the answer is sent as data, and not as text.
+    pub sends_data: bool,
 }
 
 /// Tokens at most, and where the answer has a room, not more than fits there.
@@ -27,9 +29,9 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// So many tokens; where there is a room, as many as surely matter there: a text stands in it twice.
+    /// So many tokens, and no more than the room has.
     pub fn within(tokens: usize, room: Option<Room>) -> Self {
-        let tokens = room.map_or(tokens, |room| tokens.min(room.most / 2));
+        let tokens = room.map_or(tokens, |room| tokens.min(room.most));
         Self { tokens, room }
     }
 

@@ -456,6 +456,7 @@ mod tests {
         let room = Room {
             most: 2000,
             taken: |text| 2 * text.len() + text.matches('\t').count(),
+            sends_data: false,
         };
         let editor = Editor::default();
         let text = "\tint M() => \"x\\n\";\n".repeat(3000);

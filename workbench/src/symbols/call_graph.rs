@@ -243,7 +243,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
 }
 
 /// The path of the type or member around a place of a file.
-fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
+pub(super) fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
     let Some(around) = around else { return file.to_owned() };
     let is_of_file = |at: &usize| symbols.row(*at).is_ok_and(|row| row.files.iter().any(|own| own == file));
     let key = match symbols.find(&around.symbol) {
@@ -264,7 +264,7 @@ fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) -> String {
 }
 
 /// A member as what is looked for.
-fn subject_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<Option<Subject>, O::Error> {
+pub(super) fn subject_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<Option<Subject>, O::Error> {
     let found = super::resolve::resolve(symbols, outputs, path, &super::resolve::Options::default())?;
     Ok(Subject::of(&found).ok())
 }

@@ -129,7 +129,11 @@ mod tests {
     }
 
     fn room(most: usize) -> Room {
-        Room { most, taken: str::len }
+        Room {
+            most,
+            taken: str::len,
+            sends_data: false,
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::index::simple_name;
 use super::outputs::Outputs;
 use super::overloads::short_of;
 use super::resolve::Candidate;
-use super::source::{Part, sources};
+use super::source::{Part, Source, sources};
 use producers::csharp::declared_names::name_in_declaration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +37,19 @@ pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Resu
         .collect())
 }
 
+/// Where symbols are declared, all parts of each, with the symbols' paths.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<(String, SourceLocation)>, O::Error> {
+    let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
+    let of = |(source, symbol): (Source, &&Candidate)| {
+        let parts = source.parts.iter().map(|part| (symbol.path.clone(), name_location(part, symbol)));
+        parts.collect::<Vec<_>>()
+    };
+    Ok(found.flat_map(of).collect())
+}
+
 /// Where the name of a symbol stands in one of its declarations.
 fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     let text = part.text.trim_start_matches('\u{feff}');
@@ -44,6 +57,8 @@ fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     let name = match symbol.member_name() {
         None => simple_name(symbol.key()),
         Some(".ctor" | ".cctor") => simple_name(symbol.key()),
+        // A finalizer bears the name of its type; a method may be called so.
+        Some("Finalize") if text[start..].contains('~') => simple_name(symbol.key()),
         Some("this[]") => "this",
         Some(name) => short_of(name).unwrap_or(name),
     };

@@ -142,6 +142,17 @@ pub fn enclosing<O: Outputs>(outputs: &mut O, places: &[&Place]) -> Result<Vec<O
     Ok(places.iter().map(find).collect())
 }
 
+/// The symbols of the types at a line of a file, and of the one that is declared behind it: documentation stands before what it is about.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn enclosing_lines<O: Outputs>(outputs: &mut O, file: &String, line: u32) -> Result<Vec<String>, O::Error> {
+    let known = files_of(outputs, &BTreeSet::from([file]))?;
+    let types = known.values().flat_map(|known| &known.tree.types);
+    let holding = types.filter(|decl| (decl.span.first..=decl.span.last).contains(&line));
+    Ok(holding.map(|decl| decl.symbol()).collect())
+}
+
 /// The innermost type and member around a place.
 fn around(tree: &Syntax, lines: &[&str], place: &Place) -> Option<Enclosing> {
     let line = lines.get(place.line.checked_sub(1)? as usize)?.trim_start_matches(MARK);

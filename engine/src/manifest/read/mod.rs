@@ -6,6 +6,7 @@
 
 mod check;
 mod cycles;
+mod edit;
 mod encode;
 mod fields;
 mod inputs;
@@ -53,7 +54,17 @@ pub fn too_large(name: &str) -> Diagnostic {
 
 /// Larger manifests are refused.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
-const TABLES: [&str; 8] = ["workspace", "sources", "producer", "rule", "model", "store", "remote", "tables"];
+const TABLES: [&str; 9] = [
+    "workspace",
+    "sources",
+    "producer",
+    "rule",
+    "model",
+    "store",
+    "remote",
+    "edit",
+    "tables",
+];
 /// What belongs to a person or a machine, not to a project.
 const PERSONAL: [&str; 4] = ["store", "remote", "cache", "secrets"];
 
@@ -221,6 +232,9 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
         }
         if let Some(fields) = document.table(report, "model", "'model'") {
             models::read(report, fields, &mut models);
+        }
+        if let Some(fields) = document.table(report, "edit", "'edit'") {
+            edit::check(report, fields);
         }
         if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::of(report, table, "'store'")

@@ -1,0 +1,105 @@
+//! `cortex mcp install`: the server in the configuration of a client.
+
+use crate::cli::InstallArgs;
+use crate::commands::gc::now;
+use crate::commands::show::written;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use std::io::{IsTerminal, Write};
+use workbench::edit::disk::Disk;
+use workbench::edit::encoding::decode;
+use workbench::edit::files::Files;
+use workbench::edit::merge::unified;
+use workbench::edit::order::{Asked, Order};
+use workbench::edit::perform::perform;
+use workbench::edit::state::Status;
+use workbench::mcp_clients::{Client, GUIDE, guided};
+
+/// Shows the change, and makes it once it is confirmed.
+pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
+    let root = context.workspace("mcp install")?.root.clone();
+    context.close();
+    let disk = Disk::new(&root);
+    let client = Client::from(args.client);
+    let before = text(&disk, client.file())?;
+    let configured = client.configured(before.as_deref()).map_err(|why| {
+        let why = Diagnostic::error("E_CLIENT", why.to_string());
+        Failed::new(
+            Code::Usage,
+            why.hint("mend the file, or write the server into it by hand as docs/services.md has it"),
+        )
+    })?;
+    let mut files = vec![(client.file(), before, configured)];
+    if args.agents_md {
+        let before = text(&disk, GUIDE)?;
+        let after = guided(before.as_deref());
+        files.push((GUIDE, before, after));
+    }
+    files.retain(|(_, before, after)| before.as_ref() != Some(after));
+    let mut out = context.stdout();
+    if files.is_empty() {
+        return written(writeln!(out, "{} has the server already", client.file()));
+    }
+    for (path, before, after) in &files {
+        let old = if before.is_some() { path } else { "/dev/null" };
+        let change = unified(before.as_deref().unwrap_or_default(), after, old, path);
+        written(write!(out, "{}", printable(&change)))?;
+    }
+    if !args.yes && !confirmed(&mut out)? {
+        let hint = "look at the change, then say yes, or run this with --yes";
+        return Err(Failed::new(
+            Code::Usage,
+            Diagnostic::error("E_UNCONFIRMED", "nothing was written: the change was not confirmed").hint(hint),
+        ));
+    }
+    for (path, _, after) in files {
+        let asked = Asked {
+            order: Order::Write(after),
+            session: None,
+            path: Some(path.to_owned()),
+            mode: None,
+            fit: false,
+        };
+        let response = perform(&disk, &asked, now());
+        if response.status != Status::Success {
+            let why = Diagnostic::error("E_WRITE", format!("{path} was not written: {}", response.summary));
+            return Err(Failed::new(
+                Code::Io,
+                why.hint("look at the permissions of the folder, then run this again"),
+            ));
+        }
+        written(writeln!(
+            out,
+            "wrote {path}; `cortex edit undo --session {}` takes it back",
+            response.session.unwrap_or_default()
+        ))?;
+    }
+    Ok(Code::Ok)
+}
+
+/// The text of a file, if it is there.
+fn text(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
+    let unread = |why: String| {
+        let why = Diagnostic::error("E_READ", format!("{path} cannot be read: {why}"));
+        Failed::new(Code::Io, why.hint("the configuration of a client is a text file of the workspace"))
+    };
+    let resolved = disk.resolve(path).map_err(|why| unread(why.to_string()))?;
+    let found = disk.read(&resolved).map_err(|error| unread(error.to_string()))?;
+    let decoded = found.map(|found| decode(&found.bytes).map(|(text, _)| text));
+    decoded.transpose().map_err(|why| unread(why.to_string()))
+}
+
+/// Asks the person at the terminal; without one nobody says yes.
+fn confirmed(out: &mut impl Write) -> Result<bool, Failed> {
+    if !std::io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    written(write!(out, "write this? [y/N] "))?;
+    written(out.flush())?;
+    let mut answer = String::new();
+    // What cannot be read is no yes.
+    let _ = std::io::stdin().read_line(&mut answer);
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}

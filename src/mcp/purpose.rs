@@ -1,0 +1,25 @@
+//! What each tool is for, in the words of one who chooses: what it answers about C#, and when it beats reading and grep.
+
+/// The description of a tool. A test has one for each.
+pub fn purpose(tool: &str) -> &'static str {
+    match tool {
+        "search" => "Find C# types and members by part of a name; op grep finds a regex in sources, each hit with its member",
+        "outline" => "Declarations of a type, or what a file, folder, namespace or project holds; a tenth of reading it",
+        "source" => "Exact code of types, members or files, with line numbers",
+        "usages" => {
+            "References bound as the compiler does, which grep cannot; op: who calls, implements, depends, what tests a change reaches"
+        }
+        "semantic" => "Summary of a type's role and limits, if one was written",
+        "investigate" => "Have a model answer a question about the code, with evidence",
+        "context" => "build: types and members that belong to a task; live: a file as it is and what changed since",
+        "pack_build" => "One text of what is known of chosen types",
+        "edit" => "Edit files exactly, saved at once, undoable, all or nothing; symbols by name",
+        "rename" => "Rename a C# symbol everywhere, or say what is in the way",
+        "overlay" => "Try unsaved edits: put or apply, build, diff, merge",
+        "node" => "Any target of the build graph: output, why stale, versions, cost",
+        "status" => "How index and projects stand; op doctor explains gaps",
+        "work_next" => "Take prompts whose answers this workspace lacks",
+        "work_submit" => "Hand in the answer to a prompt",
+        _ => "",
+    }
+}

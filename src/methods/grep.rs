@@ -1,0 +1,147 @@
+//! `grep`: text in sources, with the members that it stands in.
+
+use super::symbols::{notes, page};
+use super::{AsTool, Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::printable;
+use engine::values::wildcard::Wildcard;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use workbench::symbols::grep::{Hit, Query, grep, locate};
+use workbench::symbols::state::{Empty, State};
+
+/// Find lines of sources that match a regular expression, each with the type or member that it stands in.
+///
+/// Sources are read as they are, unsaved documents of an overlay or a session included; the expression is that of ripgrep, within one line.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Grep {
+    /// The regular expression.
+    #[serde(alias = "query")]
+    #[schemars(extend("x-tool" = false))]
+    pub pattern: String,
+    /// Only below this folder, in this file, or in files that fit a pattern with * and ?.
+    #[arg(long)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = "grep: folder, file or glob"))]
+    pub path: Option<String>,
+    /// The expression is the text itself.
+    #[arg(short = 'F', long)]
+    #[serde(default)]
+    pub fixed: bool,
+    /// Case counts for nothing.
+    #[arg(short, long)]
+    #[serde(default)]
+    pub ignore_case: bool,
+    /// Only whole words.
+    #[arg(short, long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub word: bool,
+    /// Lines at most; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
+    pub limit: usize,
+    /// Lines to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    pub offset: usize,
+}
+
+/// Lines unless told.
+const USUAL: usize = 100;
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// The lines.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// Lines by file and line.
+    hits: Vec<Hit>,
+    /// How many lines match in all.
+    total: usize,
+    state: State,
+}
+
+impl Method for Grep {
+    const NAME: &'static str = "grep";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("search");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["hits"];
+    type Answer = Found;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
+        let query = Query {
+            pattern: &self.pattern,
+            fixed: self.fixed,
+            ignore_case: self.ignore_case,
+            word: self.word,
+        };
+        let matcher = query.matcher()?;
+        let (workspace, session) = desk.open()?;
+        let world = workspace.engine.world.clone();
+        let files = session.sources.files().into_iter().map(|(path, _)| path);
+        let files: Vec<String> = files.filter(|path| self.is_within(path)).collect();
+        let found = grep(&*world, &files, &matcher);
+        let total = found.hits.len();
+        let mut hits: Vec<Hit> = found.hits.into_iter().skip(self.offset).take(self.limit).collect();
+        if !hits.is_empty() {
+            let names = desk.names()?;
+            locate(desk, &names.symbols, &mut hits)?;
+        }
+        let mut state = State::default();
+        match &self.path {
+            Some(path) if files.is_empty() => state.notes.push(format!("no source lies in {path}")),
+            _ if total == 0 => state = state.empty(Empty::None),
+            _ => {}
+        }
+        if found.unread > 0 {
+            state
+                .notes
+                .push(format!("{} sources are no text and were not searched", found.unread));
+        }
+        Ok(Found {
+            state: page(state, (self.offset, hits.len()), total),
+            hits,
+            total,
+        })
+    }
+
+    fn text(answer: &Found) -> String {
+        let mut text = String::new();
+        let mut last = None;
+        for hit in &answer.hits {
+            let head = (hit.file.as_str(), hit.within.as_deref());
+            if last.replace(head) != Some(head) {
+                text.push_str(hit.file.as_str());
+                if let Some(within) = &hit.within {
+                    text.push_str(&format!("  {within}"));
+                }
+                text.push('\n');
+            }
+            text.push_str(&format!("{}: {}\n", hit.line, hit.text));
+        }
+        printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}
+
+impl Grep {
+    /// Whether a file is to be searched.
+    fn is_within(&self, file: &str) -> bool {
+        let Some(path) = &self.path else { return true };
+        let path = path.trim_start_matches("./").trim_end_matches('/');
+        let wanted = Wildcard::new(path);
+        match wanted.is_plain() {
+            true => file == path || path.is_empty() || path == "." || file.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')),
+            // What holds no / is the name of a file.
+            false if !path.contains('/') => wanted.matches(file.rsplit('/').next().unwrap_or(file)),
+            false => wanted.matches(file),
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `impact`: what a change reaches.
+
+use super::symbols::{meant_with_overloads, notes, page};
+use super::window::root;
+use super::{AsTool, Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::printable;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use workbench::changed_lines::changed_lines;
+use workbench::symbols::impact::{Affected, Reached, at_lines, impact};
+use workbench::symbols::state::{Empty, State};
+
+/// List what a change of a member reaches: what uses it, over several steps, what carries it on, and the tests among these.
+///
+/// With --diff the members that differ from the commit that is checked out are meant. Certain uses are followed, and those through a base or an
+/// interface; a row that is not certain says why and ends there. Tests are methods with the attributes of xUnit, NUnit or MSTest.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ImpactOf {
+    /// A type or member, by any unambiguous name; of a method's name all its overloads.
+    #[arg(required_unless_present = "diff", conflicts_with = "diff")]
+    #[serde(default, alias = "path", alias = "id", skip_serializing_if = "Option::is_none")]
+    symbol: Option<String>,
+    /// What differs from the commit that is checked out.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = "impact: of what differs from the commit, in place of symbol"))]
+    diff: bool,
+    /// Only tests.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    tests: bool,
+    /// Print a filter for `dotnet test --filter` that selects the tests.
+    #[arg(long)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = "impact: a filter for dotnet test"))]
+    filter: bool,
+    /// Steps to go.
+    #[arg(long, value_name = "N", default_value_t = USUAL_DEPTH, value_parser = clap::value_parser!(u32).range(1..))]
+    #[serde(default = "usual_depth")]
+    #[schemars(range(min = 1))]
+    depth: u32,
+    /// Rows at most, the nearest first; all are counted.
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    #[serde(default = "usual")]
+    #[schemars(extend("x-tool" = false))]
+    limit: usize,
+    /// Rows to pass over: those that stood on the pages before.
+    #[arg(long, value_name = "N", default_value_t)]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = false))]
+    offset: usize,
+}
+
+/// Steps unless told.
+const USUAL_DEPTH: u32 = 5;
+/// Rows unless told.
+const USUAL: usize = 200;
+
+fn usual_depth() -> u32 {
+    USUAL_DEPTH
+}
+
+fn usual() -> usize {
+    USUAL
+}
+
+/// What is reached.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reach {
+    /// The members and types that changed.
+    changed: Vec<String>,
+    /// What they reach, the nearest first.
+    affected: Vec<Affected>,
+    /// How many rows there are.
+    total: usize,
+    /// How many tests are reached for certain, and how many of all may be.
+    tests: usize,
+    /// What selects the tests, for `dotnet test --filter`; where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    filter: Option<String>,
+    state: State,
+}
+
+impl Method for ImpactOf {
+    const NAME: &'static str = "impact";
+    const EFFECT: Effect = Effect::Looks;
+    const TOOL: AsTool = AsTool::Under("usages");
+    const WITHIN: bool = true;
+    const PAGES: &'static [&'static str] = &["affected"];
+    type Answer = Reach;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Reach, Failed> {
+        let names = desk.names()?;
+        let (changed, former) = self.changed(desk, &names)?;
+        let health = desk.health()?;
+        let found = impact(desk, &names.symbols, &changed, self.depth, &health.gaps())?;
+        let unread: Vec<String> = found.unread.iter().cloned().collect();
+        let unseen: Vec<String> = found.unseen.iter().cloned().collect();
+        let mut state = State::default()
+            .of_workspace(&names.flaws)
+            .of_projects(&health)
+            .unread(&unread)
+            .lacking(&unseen);
+        if let (Some(former), Some(first)) = (&former, changed.first()) {
+            state = state.renamed(Some(former), first);
+        }
+        let filter = self.filter.then(|| found.filter());
+        let tests = found.affected.iter().filter(|one| one.test).count();
+        let is_wanted = |one: &Affected| one.how != Reached::Changed && (one.test || !self.tests);
+        let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
+        let total = rows.len();
+        if changed.is_empty() {
+            state.notes.push("no member differs from the commit that is checked out".to_owned());
+        } else if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
+        Ok(Reach {
+            changed: changed.into_iter().collect(),
+            state: page(state, (self.offset, affected.len()), total),
+            affected,
+            total,
+            tests,
+            filter,
+        })
+    }
+
+    fn text(answer: &Reach) -> String {
+        if let Some(filter) = &answer.filter {
+            return printable(&format!("{filter}\n"));
+        }
+        let mut text = String::new();
+        if answer.changed.len() > 1 {
+            text.push_str(&format!("changed: {}\n", answer.changed.join(", ")));
+        }
+        for one in &answer.affected {
+            let mut line = format!("{} ", one.distance);
+            if let (Some(file), Some(at)) = (&one.file, one.line) {
+                line.push_str(&format!("{file}:{at} "));
+            }
+            if one.test {
+                line.push_str("test ");
+            }
+            line.push_str(&one.path);
+            if one.how != Reached::Uses {
+                line.push_str(&format!(", {} {}", one.how.word(), one.by.as_deref().unwrap_or_default()));
+            }
+            if let Some(why) = &one.why {
+                line.push_str(&format!(" (possible: {why})"));
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+        if answer.total > 0 {
+            text.push_str(&format!("{} rows, {} tests\n", answer.total, answer.tests));
+        }
+        printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}
+
+impl ImpactOf {
+    /// What changed, and what a symbol was called before.
+    fn changed(&self, desk: &mut Desk<'_>, names: &super::symbols::Names) -> Result<(BTreeSet<String>, Option<String>), Failed> {
+        let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", message).hint(hint));
+        match (&self.symbol, self.diff) {
+            (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),
+            (None, false) => Err(wrong("the argument 'symbol' is missing", "name a type or member, or ask with diff")),
+            (Some(symbol), false) => {
+                let (found, former) = meant_with_overloads(desk, names, symbol)?;
+                Ok((found.into_iter().map(|one| one.path).collect(), former))
+            }
+            (None, true) => {
+                let root = root(desk)?;
+                let (workspace, session) = desk.open()?;
+                let world = workspace.engine.world.clone();
+                let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+                let lines = changed_lines(&root, &*world, &sources);
+                let lines = lines.ok_or_else(|| wrong("git knows no commit of this workspace", "name a type or member instead"))?;
+                Ok((at_lines(desk, &names.symbols, &lines)?, None))
+            }
+        }
+    }
+}

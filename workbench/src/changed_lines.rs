@@ -1,0 +1,96 @@
+//! Which lines of sources differ from the commit that is checked out.
+
+use crate::edit::encoding::{LARGEST, decode};
+use crate::edit::lines::{fit, place, split};
+use crate::edit::merge::changes;
+use crate::git;
+use engine::seams::world::World;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// First and last line of stretches, by file; of lines that only went the one behind them.
+pub type ChangedLines = BTreeMap<String, Vec<(u32, u32)>>;
+
+/// The lines of sources that are not in the commit; a file that no commit has is new in all of its lines. `None` where git tells nothing.
+pub fn changed_lines(root: &Path, world: &dyn World, sources: &[String]) -> Option<ChangedLines> {
+    let (commit, files) = git::changed(root, sources)?;
+    let mut found = ChangedLines::new();
+    for file in files.into_iter().filter(|file| sources.binary_search(file).is_ok()) {
+        let Some(now) = world.read_at_most(&file, LARGEST).ok().and_then(|bytes| text(&bytes)) else {
+            continue;
+        };
+        let before = git::file_at(root, &commit, &file)
+            .and_then(|bytes| text(&bytes))
+            .unwrap_or_default();
+        let lines = between(&before, &now);
+        if !lines.is_empty() {
+            found.insert(file, lines);
+        }
+    }
+    Some(found)
+}
+
+/// A text whose line ends are alike, whatever git makes of them in checkouts.
+fn text(bytes: &[u8]) -> Option<String> {
+    decode(bytes).ok().map(|(text, _)| fit(&text, "\n"))
+}
+
+fn between(before: &str, now: &str) -> Vec<(u32, u32)> {
+    let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    let lines = changes(before, now).into_iter().map(|change| {
+        let first = place(now, change.new.start).0;
+        let count = split(&now[change.new]).count();
+        (number(first), number(first + count.saturating_sub(1)))
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::files::memory::MemoryWorld;
+    use std::process::Command;
+
+    #[test]
+    fn lines_differ_from_the_commit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a path");
+        let git = |arguments: &[&str]| {
+            let run = Command::new("git")
+                .args(arguments)
+                .current_dir(&root)
+                .env("GIT_CONFIG_GLOBAL", "/dev/null")
+                .output();
+            assert!(run.expect("git runs").status.success(), "{arguments:?}");
+        };
+        let write = |file: &str, text: &str| std::fs::write(root.join(file), text).expect("written");
+        git(&["init", "-q"]);
+        for (file, text) in [("a.cs", "1\n2\n3\n"), ("b.cs", "1\n"), ("c.cs", "1\n2\n"), ("d.cs", "1\r\n")] {
+            write(file, text);
+        }
+        git(&["add", "."]);
+        git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-q", "-m", "t"]);
+        let sources = ["a.cs", "b.cs", "c.cs", "d.cs", "e.cs"].map(str::to_owned);
+        let now = || {
+            let world = MemoryWorld::new();
+            for file in &sources {
+                if let Ok(bytes) = std::fs::read(root.join(file)) {
+                    world.put(file, bytes);
+                }
+            }
+            changed_lines(&root, &world, &sources).expect("a checkout")
+        };
+        assert_eq!(now(), ChangedLines::new());
+        write("a.cs", "1\nx\ny\n3\n");
+        write("c.cs", "1\n");
+        git(&["add", "c.cs"]);
+        write("d.cs", "1\n");
+        write("e.cs", "1\n2\n");
+        let lines = |file: &str, lines: &[(u32, u32)]| (file.to_owned(), lines.to_vec());
+        assert_eq!(
+            now(),
+            ChangedLines::from([lines("a.cs", &[(2, 3)]), lines("c.cs", &[(2, 2)]), lines("e.cs", &[(1, 2)])])
+        );
+        assert_eq!(changed_lines(&std::env::temp_dir(), &MemoryWorld::new(), &sources), None);
+    }
+}

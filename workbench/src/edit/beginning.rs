@@ -1,0 +1,76 @@
+//! The session of an operation that names none: a new one, or of an undo that of the last edit.
+
+use super::files::Files;
+use super::order::{Asked, Order};
+use super::run::Trouble;
+use super::session::{self, NoSession, Session};
+use super::state::{Mode, Status};
+
+/// A new session for an order that needs none yet.
+pub(super) fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
+    let usual = match asked.order {
+        Order::Open => Mode::Manual,
+        Order::Replace { .. }
+        | Order::ReplaceAll { .. }
+        | Order::Append { .. }
+        | Order::Create(_)
+        | Order::Write(_)
+        | Order::Symbol(_)
+        | Order::Patch(_)
+        | Order::Rewrite { .. }
+        | Order::Batch(_) => Mode::Immediate,
+        _ => {
+            let why = format!("{} needs the handle of a session", asked.order.name());
+            return Err(Trouble::new(
+                why,
+                "name it with session; `list` tells which there are, `open` makes one",
+            ));
+        }
+    };
+    let news = session::tidy(files, now)?;
+    let id = format!("{:08x}", files.fresh() as u32);
+    Ok(Session {
+        opened: asked.order == Order::Open,
+        news,
+        ..Session::new(id, asked.mode.unwrap_or(usual), now)
+    })
+}
+
+/// The session of the last edit of this checkout.
+pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
+    let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
+    let at = |session: &Session| session.done.last().map(|edit| edit.at);
+    let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
+    let Some(last) = all.iter().filter_map(at).max() else {
+        return Err(Trouble {
+            status: Status::NoOp,
+            ..Trouble::new("nothing was edited in this checkout that could be taken back", "")
+        });
+    };
+    let mut of_then: Vec<Session> = all.into_iter().filter(|session| at(session) == Some(last)).collect();
+    match of_then.len() {
+        1 => Ok(of_then.remove(0)),
+        count => {
+            let told = of_then.iter().map(|session| {
+                let edit = session.done.last().into_iter();
+                let paths: Vec<&str> = edit.flat_map(|edit| &edit.changes).map(|change| change.path.as_str()).collect();
+                format!("{}  {}", session.id, paths.join(", "))
+            });
+            Err(Trouble {
+                detail: Some(told.collect::<Vec<_>>().join("\n")),
+                ..Trouble::new(
+                    format!("{count} sessions edited last, in the same second"),
+                    "name the one that is meant with session",
+                )
+            })
+        }
+    }
+}
+
+/// Why there is no session of a handle.
+pub(super) fn no_session(why: &NoSession) -> Trouble {
+    Trouble::new(
+        why.to_string(),
+        "`open` the file anew, or `list` the sessions that there are; files are as they were saved last",
+    )
+}

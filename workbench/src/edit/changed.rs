@@ -1,0 +1,95 @@
+//! What an edit did to each file, in figures: where its new text stands, and how many lines came and went.
+
+use super::lines::{place, split};
+use super::merge::changes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What became of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Changed {
+    /// The file.
+    pub path: String,
+    /// First and last line that are new, or the line behind those that went; absent where the file is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(usize, usize)>,
+    /// How many lines came.
+    pub added: usize,
+    /// How many went.
+    pub removed: usize,
+}
+
+impl Changed {
+    /// Compares two texts of a file; `None` where there is no file.
+    pub fn of(path: &str, old: Option<&str>, new: Option<&str>) -> Self {
+        let before = old.unwrap_or_default();
+        let after = new.unwrap_or_default();
+        let all = changes(before, after);
+        let count = |text: &str| split(text).count();
+        let lines = new.and_then(|_| {
+            let (first, last) = (all.first()?, all.last()?);
+            let from = place(after, first.new.start).0;
+            // The end of a stretch is the beginning of the line behind it.
+            let to = from + count(&after[first.new.start..last.new.end]);
+            Some((from, (to - 1).max(from)))
+        });
+        Self {
+            path: path.to_owned(),
+            lines,
+            added: all.iter().map(|change| count(&after[change.new.clone()])).sum(),
+            removed: all.iter().map(|change| count(&before[change.old.clone()])).sum(),
+        }
+    }
+
+    /// Whether the file is gone.
+    pub fn is_gone(&self) -> bool {
+        self.lines.is_none()
+    }
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lines {
+            Some((from, to)) if from == to => write!(f, "{}:{from}", self.path),
+            Some((from, to)) => write!(f, "{}:{from}-{to}", self.path),
+            None => write!(f, "{} (gone)", self.path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(old: Option<&str>, new: Option<&str>) -> String {
+        let changed = Changed::of("a", old, new);
+        format!("{changed} +{} -{}", changed.added, changed.removed)
+    }
+
+    #[test]
+    fn new_lines_are_named_and_counted() {
+        assert_eq!(told(Some("a\nb\nc\n"), Some("a\nx\ny\nc\n")), "a:2-3 +2 -1");
+        assert_eq!(told(Some("a\r\nb\r\nc"), Some("a\r\nc")), "a:2 +0 -1");
+        assert_eq!(told(None, Some("a\nb\n")), "a:1-2 +2 -0");
+        assert_eq!(told(Some("a\n"), None), "a (gone) +0 -1");
+        assert_eq!(told(Some("a\nb\nc\nd\n"), Some("x\nb\nc\ny\n")), "a:1-4 +2 -2");
+    }
+
+    proptest! {
+        #[test]
+        fn outside_of_the_new_lines_nothing_changed(old in "([abc]{0,2}\n){0,8}", new in "([abc]{0,2}\n){0,8}") {
+            let changed = Changed::of("a", Some(&old), Some(&new));
+            let (before, after): (Vec<&str>, Vec<&str>) = (split(&old).collect(), split(&new).collect());
+            prop_assert_eq!(before.len() + changed.added, after.len() + changed.removed);
+            if let Some((from, to)) = changed.lines {
+                prop_assert_eq!(&before[..from - 1], &after[..from - 1]);
+                let behind = after.len().saturating_sub(to);
+                prop_assert_eq!(&before[before.len() - behind..], &after[after.len() - behind..]);
+            } else {
+                prop_assert_eq!(old, new);
+            }
+        }
+    }
+}

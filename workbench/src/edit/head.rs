@@ -1,0 +1,92 @@
+//! What stands before a declaration itself: its documentation and its attributes. Of what replaces it, what the new text does not bring stays.
+
+use producers::csharp::lexer::lex;
+use std::ops::Range;
+
+/// What becomes of documentation and attributes of a declaration that is replaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Head {
+    /// Each stays unless the new text brings its own.
+    #[default]
+    UnlessBrought,
+    /// They go, whatever the new text brings.
+    Replaced,
+}
+
+/// Where parts of a declaration begin, as it is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// Whether documentation stands before it.
+    pub(super) is_documented: bool,
+    /// The first attribute, if there is one.
+    pub(super) attributes: Option<usize>,
+    /// The declaration itself; 0 where nothing stands before it.
+    pub(super) itself: usize,
+}
+
+impl Parts {
+    pub(super) fn of(declaration: &str) -> Self {
+        let lexed = lex(declaration);
+        let mut depth = 0_usize;
+        // Comments are no tokens; an attribute is what stands in brackets before everything else.
+        let first = lexed.tokens.iter().position(|token| match token.text(declaration) {
+            "[" => {
+                depth += 1;
+                false
+            }
+            "]" => {
+                depth = depth.saturating_sub(1);
+                false
+            }
+            _ => depth == 0,
+        });
+        let start = |at: usize| lexed.tokens.get(at).map_or(declaration.len(), |token| token.start as usize);
+        let first = first.unwrap_or(lexed.tokens.len());
+        let is_documented = lexed.docs.first().is_some_and(|doc| (doc.0 as usize) < start(0));
+        Self {
+            is_documented,
+            attributes: (first > 0).then(|| start(0)),
+            itself: if first > 0 || is_documented { start(first) } else { 0 },
+        }
+    }
+}
+
+/// What is replaced of a declaration, and the text that replaces it.
+pub(super) struct Replaced {
+    pub(super) own: Range<usize>,
+    pub(super) new: String,
+    /// What stays, in words.
+    pub(super) kept: Option<&'static str>,
+}
+
+/// Keeps what the new text does not bring. `compiled` is the text with blanks for what is not compiled.
+pub(super) fn unless_brought(text: &str, compiled: &str, whole: &Range<usize>, new: &str) -> Replaced {
+    let (old, brought) = (Parts::of(&compiled[whole.clone()]), Parts::of(new));
+    let from = |at: usize, new: String, kept| Replaced {
+        own: whole.start + at..whole.end,
+        new,
+        kept,
+    };
+    match (brought.is_documented, brought.attributes, old.attributes) {
+        (true, Some(_), _) => from(0, new.to_owned(), None),
+        (true, None, None) => from(0, new.to_owned(), None),
+        (true, None, Some(attributes)) => {
+            let kept = &text[whole.start + attributes..whole.start + old.itself];
+            let new = [&new[..brought.itself], kept, &new[brought.itself..]].concat();
+            from(0, new, Some("its attributes"))
+        }
+        (false, Some(_), attributes) => {
+            let kept = old.is_documented.then_some("its documentation");
+            from(attributes.unwrap_or(old.itself), new.to_owned(), kept)
+        }
+        (false, None, _) => {
+            let kept = match (old.is_documented, old.attributes) {
+                (true, Some(_)) => Some("its documentation and attributes"),
+                (true, None) => Some("its documentation"),
+                (false, Some(_)) => Some("its attributes"),
+                (false, None) => None,
+            };
+            from(old.itself, new.to_owned(), kept)
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The configuration of MCP clients: the text that a client's file has once the server of this workspace stands in it. Everything else of the file,
+//! comments and order included, stays as it is.
+
+use crate::edit::lines::{Ends, fit};
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use jsonc_parser::{ParseOptions, json};
+use toml::Table;
+
+/// A client that starts the server by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Client {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Visual Studio Code.
+    VsCode,
+    /// Cursor.
+    Cursor,
+    /// Gemini CLI.
+    Gemini,
+}
+
+/// The name of the server among the client's.
+const NAME: &str = "cortex";
+
+/// The file with guidance for agents, whatever their client.
+pub const GUIDE: &str = "AGENTS.md";
+
+/// What stands in it.
+const GUIDANCE: &str = "For C# code ask the `cortex` tools before grep and before reading whole files: `search` and `outline` to find, `usages` before \
+a change, `context` for what belongs to a task, `edit` to change by symbol. They are true for the files as they are and say when an answer is incomplete.\n";
+
+/// Why a file cannot be configured.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unconfigured {
+    /// It cannot be read.
+    #[error("{0} cannot be read: {1}")]
+    Unread(&'static str, String),
+    /// Something of its name is there, and is something else.
+    #[error("{0} has a server '{NAME}' already, which is another one")]
+    Taken(&'static str),
+}
+
+impl Client {
+    /// Its configuration, from the workspace's root.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Claude => ".mcp.json",
+            Self::Codex => ".codex/config.toml",
+            Self::VsCode => ".vscode/mcp.json",
+            Self::Cursor => ".cursor/mcp.json",
+            Self::Gemini => ".gemini/settings.json",
+        }
+    }
+
+    /// The table of servers in it, and what stands there of this one.
+    fn entry(self) -> (&'static str, CstInputValue) {
+        match self {
+            Self::VsCode => (
+                "servers",
+                json!({"type": "stdio", "command": NAME, "args": ["-C", "${workspaceFolder}", "mcp"]}),
+            ),
+            Self::Cursor => (
+                "mcpServers",
+                json!({"type": "stdio", "command": NAME, "args": ["-C", "${workspaceFolder}", "mcp"]}),
+            ),
+            Self::Codex => ("mcp_servers", json!({"command": NAME, "args": ["mcp"]})),
+            Self::Claude | Self::Gemini => ("mcpServers", json!({"command": NAME, "args": ["mcp"]})),
+        }
+    }
+
+    /// The text of its file with the server, made of the present text if there is one; the same text where it stands there already.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or names another server so.
+    pub fn configured(self, text: Option<&str>) -> Result<String, Unconfigured> {
+        match self {
+            Self::Codex => self.in_toml(text.unwrap_or_default()),
+            _ => self.in_json(text.unwrap_or_default()),
+        }
+    }
+
+    fn in_json(self, text: &str) -> Result<String, Unconfigured> {
+        let unread = |why: String| Unconfigured::Unread(self.file(), why);
+        let is_empty = text.trim().is_empty();
+        let before = if is_empty { "{}\n" } else { text };
+        let options = ParseOptions {
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            ..ParseOptions::default()
+        };
+        let root = CstRootNode::parse(before, &options).map_err(|error| unread(error.to_string()))?;
+        let (table, entry) = self.entry();
+        let object = root.object_value().ok_or_else(|| unread("it holds no object".to_owned()))?;
+        let servers = object.object_value_or_create(table);
+        let servers = servers.ok_or_else(|| unread(format!("'{table}' is no object")))?;
+        let Some(own) = servers.get(NAME) else {
+            servers.append(NAME, entry);
+            return Ok(root.to_string());
+        };
+        match own.to_string().contains("\"mcp\"") {
+            true => Ok(text.to_owned()),
+            false => Err(Unconfigured::Taken(self.file())),
+        }
+    }
+
+    fn in_toml(self, text: &str) -> Result<String, Unconfigured> {
+        let table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| Unconfigured::Unread(self.file(), error.message().to_owned()))?;
+        let own = table.get("mcp_servers").and_then(|servers| servers.get(NAME));
+        match own.map(|own| own.get("args").is_some_and(|args| args.to_string().contains("\"mcp\""))) {
+            Some(true) => return Ok(text.to_owned()),
+            Some(false) => return Err(Unconfigured::Taken(self.file())),
+            None => {}
+        }
+        let entry = format!("[mcp_servers.{NAME}]\ncommand = \"{NAME}\"\nargs = [\"mcp\"]\n");
+        let made = below(text, &entry);
+        // `mcp_servers = {…}` takes no table beside it.
+        match made.parse::<Table>() {
+            Ok(_) => Ok(made),
+            Err(error) => Err(Unconfigured::Unread(self.file(), error.message().to_owned())),
+        }
+    }
+}
+
+/// The text of the file for agents with its guidance; the same text where it stands there already.
+pub fn guided(text: Option<&str>) -> String {
+    let text = text.unwrap_or_default();
+    match text.contains("`cortex` tools") {
+        true => text.to_owned(),
+        false => below(text, GUIDANCE),
+    }
+}
+
+/// A paragraph below a text, with the text's line ends.
+fn below(text: &str, paragraph: &str) -> String {
+    let end = Ends::of(text).usual();
+    let between = match text {
+        "" => "",
+        text if text.ends_with(['\n', '\r']) => end,
+        _ => &end.repeat(2),
+    };
+    format!("{text}{between}{}", fit(paragraph, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Client; 5] = [Client::Claude, Client::Codex, Client::VsCode, Client::Cursor, Client::Gemini];
+
+    #[test]
+    fn a_new_file_has_the_server_alone_and_stays_so() {
+        for client in ALL {
+            let made = client.configured(None).expect("made");
+            assert!(
+                made.contains(NAME) && made.contains("mcp") && made.ends_with('\n'),
+                "{client:?}: {made}"
+            );
+            assert_eq!(client.configured(Some(&made)), Ok(made.clone()), "{client:?}");
+        }
+        insta::assert_snapshot!(Client::VsCode.configured(None).expect("made"), @r#"
+        {
+          "servers": {
+            "cortex": {
+              "type": "stdio",
+              "command": "cortex",
+              "args": ["-C", "${workspaceFolder}", "mcp"]
+            }
+          }
+        }
+        "#);
+    }
+
+    #[test]
+    fn what_stands_there_stays() {
+        let before =
+            "// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n  \"mcpServers\": {\r\n    \"a\": {\"command\": \"a\"}\r\n  }\r\n}\r\n";
+        let made = Client::Gemini.configured(Some(before)).expect("made");
+        let added: Vec<&str> = made.lines().filter(|line| !before.contains(line.trim_end_matches(','))).collect();
+        assert!(
+            made.starts_with("// mine\r\n{\r\n  \"theme\": \"dark\", // yes\r\n") && !added.is_empty(),
+            "{made}"
+        );
+        assert!(!made.replace("\r\n", "").contains('\n'), "line ends are the file's: {made:?}");
+        let toml = "model = \"x\" # mine\n\n[mcp_servers.a]\ncommand = \"a\"";
+        let made = Client::Codex.configured(Some(toml)).expect("made");
+        assert_eq!(
+            made,
+            format!("{toml}\n\n[mcp_servers.cortex]\ncommand = \"cortex\"\nargs = [\"mcp\"]\n")
+        );
+        let guide = guided(Some("# Agents\r\n"));
+        assert!(guide.starts_with("# Agents\r\n\r\nFor C#") && guide.ends_with(".\r\n"), "{guide:?}");
+        assert_eq!(guided(Some(&guide)), guide);
+    }
+
+    #[test]
+    fn what_is_not_of_the_form_is_refused() {
+        for (client, text) in [
+            (Client::Claude, "{"),
+            (Client::Claude, "[]"),
+            (Client::Claude, "{\"mcpServers\": 3}"),
+            (Client::Claude, "{\"mcpServers\": {\"cortex\": {\"command\": \"other\"}}}"),
+            (Client::Codex, "= 3"),
+            (Client::Codex, "mcp_servers = {}"),
+            (Client::Codex, "mcp_servers = 3"),
+            (Client::Codex, "[mcp_servers.cortex]\ncommand = \"other\""),
+        ] {
+            assert!(client.configured(Some(text)).is_err(), "{client:?} {text}");
+        }
+    }
+}

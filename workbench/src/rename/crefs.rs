@@ -1,0 +1,135 @@
+//! References in documentation: `cref="…"`. They are no code, and what they mean is told by names alone: one that means the symbol changes, one that
+//! may mean others stays and is said.
+
+use super::Asked;
+use super::family::Family;
+use super::places::{Change, Texts};
+use crate::edit::lines::place;
+use crate::symbols::index::Symbols;
+use crate::symbols::outputs::Outputs;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::source::enclosing_lines;
+use producers::csharp::lexer::lex;
+use std::ops::Range;
+
+/// Changes the references that mean one of the family.
+pub(super) fn read<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    family: &Family,
+    asked: Asked<'_>,
+    texts: &mut Texts<'_>,
+    change: &mut Change,
+) -> Result<(), O::Error> {
+    for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
+        let Some(text) = texts.read(file).filter(|text| text.contains("cref") && text.contains(&family.old)) else {
+            continue;
+        };
+        let text = text.to_owned();
+        for reference in references(&text) {
+            for at in named(&text, &reference, family) {
+                let line = u32::try_from(place(&text, at).0).unwrap_or(u32::MAX);
+                let written = &text[reference.clone()];
+                match means(outputs, symbols, family, (file, line), written, at - reference.start)? {
+                    Some(true) => change.add(file, at, false),
+                    Some(false) => {}
+                    None => change.left.push(format!("{file}:{line}: documentation may mean it: {written}")),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The references of all documentation, without their quotes.
+fn references(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    for (from, to) in lex(text).docs {
+        let (mut at, end) = (from as usize, to as usize);
+        while let Some(next) = text[at..end].find("cref=") {
+            at += next + "cref=".len();
+            let Some(quote @ ('"' | '\'')) = text[at..end].chars().next() else {
+                continue;
+            };
+            let start = at + 1;
+            let Some(length) = text[start..end].find(quote) else { break };
+            found.push(start..start + length);
+            at = start + length;
+        }
+    }
+    found
+}
+
+/// Where in a reference the name stands: that of a member as its last word before parameters, that of a type anywhere.
+fn named(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
+    let (whole, name) = (&text[reference.clone()], family.old.as_str());
+    let head = match family.is_type {
+        true => whole,
+        false => &whole[..whole.find('(').unwrap_or(whole.len())],
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let found = head
+        .match_indices(name)
+        .map(|(at, _)| at)
+        .filter(|at| !head[..*at].ends_with(is_word) && !head[at + name.len()..].starts_with(is_word));
+    let found: Vec<usize> = found.map(|at| reference.start + at).collect();
+    if family.is_type {
+        return found;
+    }
+    found.last().copied().into_iter().collect()
+}
+
+/// Whether a reference means one of the family by the word at `at`; `None` where it may.
+fn means<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    family: &Family,
+    (file, line): (&String, u32),
+    reference: &str,
+    at: usize,
+) -> Result<Option<bool>, O::Error> {
+    let end = at + family.old.len();
+    // The dotted name that ends there; `M:` and `global::` are no part of it.
+    let begins = |c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '{' | '}'));
+    let start = reference[..end].rfind(begins).map_or(0, |before| before + 1);
+    let head = &reference[start..end];
+    let is_member_part = !family.is_type && reference[at + family.old.len()..].starts_with('.');
+    if is_member_part {
+        return Ok(Some(false));
+    }
+    let plain: String = without_arguments(head);
+    let mut wanted = vec![plain.clone()];
+    if !family.is_type && !plain.contains('.') {
+        let around = enclosing_lines(outputs, file, line)?;
+        wanted = around.into_iter().map(|key| format!("{key}#{plain}")).collect();
+    }
+    let mut may = false;
+    for name in wanted {
+        let found = resolve(symbols, outputs, &name, &Options::default())?;
+        let paths: Vec<&str> = found.candidates.iter().map(|one| one.path.as_str()).collect();
+        let own = |path: &&&str| family.paths.contains(**path);
+        match paths.iter().filter(own).count() {
+            0 => {}
+            all if all == paths.len() => return Ok(Some(true)),
+            _ => may = true,
+        }
+    }
+    Ok(if may { None } else { Some(false) })
+}
+
+/// A dotted name without type arguments in braces.
+fn without_arguments(text: &str) -> String {
+    let mut depth = 0_usize;
+    let kept = text.chars().filter(|c| match c {
+        '{' => {
+            depth += 1;
+            false
+        }
+        '}' => {
+            depth = depth.saturating_sub(1);
+            false
+        }
+        _ => depth == 0,
+    });
+    kept.collect()
+}

@@ -1,0 +1,128 @@
+//! Names outside of every type: using directives, attributes of the assembly, statements of a program.
+
+use super::family::Family;
+use super::places::{Change, Texts};
+use super::{Asked, InTheWay};
+use crate::edit::lines::{fit, place};
+use crate::symbols::index::Symbols;
+use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use crate::symbols::resolve::{Options, resolve};
+use engine::values::label::halves;
+use producers::csharp::lexer::{Kind, Token, lex};
+use producers::csharp::model::Syntax;
+use producers::csharp::syntax;
+use producers::csharp::types::symbol_of;
+
+/// Changes the using directives that name a type; whatever else names it there is in the way.
+pub(super) fn read<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    family: &Family,
+    asked: Asked<'_>,
+    texts: &mut Texts<'_>,
+    change: &mut Change,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    let mut naming: Vec<&String> = Vec::new();
+    for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
+        if texts.read(file).is_some_and(|text| text.contains(&family.old)) {
+            naming.push(file);
+        }
+    }
+    if naming.is_empty() {
+        return Ok(());
+    }
+    let labels: Vec<String> = naming.iter().map(|file| file_label(file, "syntax")).collect();
+    for (file, output) in naming.into_iter().zip(outputs.read(&labels)?) {
+        if asked.flawed.contains(file) {
+            way.add(format!("{file}: it names {} and could not be read as a whole", family.old));
+        }
+        let Some(bytes) = output.bytes else { continue };
+        let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+        let text = texts.of(file).unwrap_or_default().to_owned();
+        let tokens = lex(&text).tokens;
+        for at in outside(&text, &tokens, &tree, &family.old) {
+            let start = tokens[at].start as usize + usize::from(tokens[at].text(&text).starts_with('@'));
+            if change.has(file, start) {
+                continue;
+            }
+            let line = place(&text, start).0;
+            match path_in_using(&text, &tokens, at) {
+                Some(path) if family.is_type => match meant(outputs, symbols, family, &path)? {
+                    Some(true) => change.add(file, start, false),
+                    Some(false) => {}
+                    None => way.add(format!("{file}:{line}: what the using directive names is not known")),
+                },
+                Some(_) => {}
+                None => way.add(format!("{file}:{line}: {} stands outside of every type", family.old)),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The words of a name that stand in no type.
+fn outside(text: &str, tokens: &[Token], tree: &Syntax, name: &str) -> Vec<usize> {
+    let is_name = |token: &Token| token.kind == Kind::Word && token.text(text).trim_start_matches('@') == name;
+    // Lines of the tree are those of the text whatever its line ends are.
+    let is_outside = |token: &Token| {
+        let before = fit(&text[..token.start as usize], "\n");
+        let line = u32::try_from(before.matches('\n').count() + 1).unwrap_or(u32::MAX);
+        let column = u32::try_from(before.len() - before.rfind('\n').map_or(0, |end| end + 1)).unwrap_or(u32::MAX);
+        let at = (line, column);
+        !tree
+            .types
+            .iter()
+            .any(|decl| (decl.span.first, decl.span.from) <= at && at < (decl.span.last, decl.span.to))
+    };
+    let found = tokens.iter().enumerate().filter(|(_, token)| is_name(token) && is_outside(token));
+    found.map(|(at, _)| at).collect()
+}
+
+/// The dotted name up to a word, where it stands in a using directive behind its alias.
+fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
+    let word = |at: usize| tokens[at].text(text);
+    let begin = (0..=at).rev().take_while(|at| !matches!(word(*at), ";" | "{" | "}")).last()?;
+    let mut first = begin + usize::from(word(begin) == "global");
+    if word(first) != "using" {
+        return None;
+    }
+    first += 1;
+    while matches!(word(first), "static" | "unsafe") {
+        first += 1;
+    }
+    if at == first && word(first + 1) == "=" {
+        return Some(ALIAS.to_owned());
+    }
+    // The dotted name that ends there, also within type arguments.
+    let is_part = |at: &usize| tokens[*at].kind == Kind::Word || matches!(word(*at), "." | "::");
+    let start = (first..=at).rev().take_while(is_part).last()?;
+    let path: String = (start..=at).map(word).collect();
+    Some(path.strip_prefix("global::").unwrap_or(&path).replace('@', ""))
+}
+
+/// What stands for the name that a directive gives by itself.
+const ALIAS: &str = "=";
+
+/// Whether a dotted name means the type; `None` where that cannot be told.
+fn meant<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family, path: &str) -> Result<Option<bool>, O::Error> {
+    let key = family.paths.first().map(String::as_str).unwrap_or_default();
+    let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");
+    if path == ALIAS {
+        return Ok(Some(false));
+    }
+    if plain(key) == path {
+        return Ok(Some(true));
+    }
+    // A namespace, or another type by its whole name.
+    if symbols.namespaces().iter().any(|one| one == path) || symbols.keys().any(|other| plain(other) == path) {
+        return Ok(Some(false));
+    }
+    let found = resolve(symbols, outputs, path, &Options::default())?;
+    Ok(match found.meant() {
+        Ok(one) if one.path == key => None,
+        Ok(_) => Some(false),
+        Err(_) if found.candidates.iter().any(|one| halves(&one.path).is_none() && one.path == key) => None,
+        Err(_) => Some(false),
+    })
+}

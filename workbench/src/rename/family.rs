@@ -1,0 +1,292 @@
+//! What gets a new name together: a type, or a member with all that override or implement it.
+
+use super::{Asked, InTheWay};
+use crate::symbols::calls::counterparts;
+use crate::symbols::hierarchy::implementations;
+use crate::symbols::index::{Symbols, simple_name};
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use crate::symbols::overloads::{self, Overload, short_of};
+use engine::values::label::halves;
+use producers::csharp::deps::dotnet;
+use producers::csharp::deps::shape::Shape;
+use producers::csharp::deps::world::{Lookups, TableRows, World};
+use producers::csharp::model::{Tier, TypeKind};
+use producers::csharp::parse;
+use producers::csharp::syntax;
+use producers::csharp::types::symbol_of;
+use producers::csharp::usages::{outside, related};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Kinds of members that have a name of their own.
+const NAMED: [&str; 6] = ["method", "property", "event", "field", "constant", "enum member"];
+
+/// What gets a new name together.
+pub(super) struct Family {
+    /// Paths: of a type its key, of members key and member.
+    pub(super) paths: BTreeSet<String>,
+    /// The name.
+    pub(super) old: String,
+    /// Whether it is a type.
+    pub(super) is_type: bool,
+}
+
+/// Refuses what cannot be a name, and what has none that could be another.
+pub(super) fn check_name(symbols: &Symbols, asked: Asked<'_>, way: &mut InTheWay) {
+    let (candidate, new) = (asked.candidate, asked.new);
+    // What C# reads as the name of a field is one.
+    let source = format!("class C__ {{ int {new}; }}");
+    let (read, _) = parse::read(&source, &BTreeSet::new(), "");
+    let is_name = !new.contains(char::is_whitespace) && read.tier == Tier::Whole && {
+        let members: Vec<&str> = read
+            .types
+            .iter()
+            .flat_map(|decl| &decl.members)
+            .map(|member| member.name.as_str())
+            .collect();
+        read.types.len() == 1 && members == [new]
+    };
+    if !is_name {
+        way.add(format!("'{new}' is no name that C# has for a type or a member"));
+    }
+    if candidate.inherited_by.is_some() {
+        way.add(format!(
+            "{} inherits it: name the type that declares it",
+            candidate.inherited_by.as_deref().unwrap_or_default()
+        ));
+    }
+    let old = match candidate.member_name() {
+        None => simple_name(candidate.key()),
+        Some(name) => short_of(name).unwrap_or(name),
+    };
+    if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
+        way.add(format!("a {} has no name of its own", candidate.kind));
+    }
+    if old == new {
+        way.add(format!("{} has this name already", candidate.path));
+    }
+    if symbols.is_generated(candidate.key()) {
+        way.add(format!("{} is generated", candidate.key()));
+    }
+}
+
+impl Family {
+    /// Of a symbol.
+    pub(super) fn of<O: Outputs>(outputs: &mut O, symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) -> Result<Self, O::Error> {
+        let Some(name) = candidate.member_name() else {
+            return Ok(Self {
+                paths: BTreeSet::from([candidate.key().to_owned()]),
+                old: simple_name(candidate.key()).to_owned(),
+                is_type: true,
+            });
+        };
+        let old = short_of(name).unwrap_or(name).to_owned();
+        let mut family = Self {
+            paths: BTreeSet::new(),
+            old,
+            is_type: false,
+        };
+        let mut open = vec![candidate.path.clone()];
+        while let Some(path) = open.pop() {
+            if family.paths.insert(path.clone()) {
+                open.extend(family.beside(outputs, symbols, &path, way)?);
+            }
+        }
+        Ok(family)
+    }
+
+    /// What overrides or implements a member, and what it overrides or implements.
+    fn beside<O: Outputs>(&self, outputs: &mut O, symbols: &Symbols, path: &str, way: &mut InTheWay) -> Result<Vec<String>, O::Error> {
+        let Some((key, member)) = halves(path) else { return Ok(Vec::new()) };
+        let damaged = |_| SymbolError::damaged();
+        let mut found: Vec<String> = carried_on(outputs, symbols, path)?.into_iter().collect();
+        let owners = symbols.owners(&self.old);
+        let others: Vec<String> = related(symbols.declarations(), key, &owners)
+            .map_err(damaged)?
+            .into_iter()
+            .collect();
+        let keys: Vec<&str> = std::iter::once(key).chain(others.iter().map(String::as_str)).collect();
+        let mut rows = overloads::of(outputs, &keys)?.into_iter();
+        let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
+        let Some(own) = own else { return Ok(found) };
+        let mut has_base = false;
+        for (other, mut rows) in others.iter().zip(rows) {
+            rows.retain(|one| one.name == self.old || short_of(&one.name) == Some(self.old.as_str()));
+            for one in counterparts(&own, &rows) {
+                let base = format!("{other}#{}", one.key);
+                if carried_on(outputs, symbols, &base)?.contains(path) {
+                    has_base = true;
+                    found.push(base);
+                }
+            }
+        }
+        let is_explicit = short_of(&own.name).is_some();
+        if (own.is_override || is_explicit) && !has_base {
+            way.add(format!("{path}: what it overrides or implements is not in this workspace"));
+        }
+        self.check_bases(outputs, symbols, (key, path), &own, way)?;
+        Ok(found)
+    }
+
+    /// Bases outside of the workspace must not declare the member: it would not be theirs any more.
+    fn check_bases<O: Outputs>(
+        &self,
+        outputs: &mut O,
+        symbols: &Symbols,
+        (key, path): (&str, &str),
+        own: &Overload,
+        way: &mut InTheWay,
+    ) -> Result<(), O::Error> {
+        for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
+            way.add(format!("{path}: {base} declares it too, which is not of this workspace"));
+        }
+        if own.is_static || own.accessibility == "private" {
+            return Ok(());
+        }
+        if has_unknown_base(outputs, symbols, key)? {
+            way.add(format!("{path}: a base of its type is not known, and may declare it"));
+        }
+        Ok(())
+    }
+
+    /// Refuses a name that something there has.
+    pub(super) fn check_clashes<O: Outputs>(
+        &self,
+        outputs: &mut O,
+        symbols: &Symbols,
+        new: &str,
+        way: &mut InTheWay,
+    ) -> Result<(), O::Error> {
+        for path in &self.paths {
+            let (key, member) = halves(path).map_or((path.as_str(), None), |(key, member)| (key, Some(member)));
+            match member {
+                None => self.check_type(symbols, key, new, way),
+                Some(member) => self.check_member(outputs, symbols, (key, member), new, way)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut InTheWay) {
+        let renamed = renamed_key(key, new);
+        let plain = symbol_of(&renamed).to_owned();
+        if symbols.keys().any(|other| symbol_of(other) == plain) {
+            way.add(format!("there is a {plain} already"));
+        }
+        if symbols.declares(key, new) {
+            way.add(format!("{key} has a member {new}"));
+        }
+        if let Some((outer, _)) = key.rsplit_once('+')
+            && (symbols.declares(outer, new) || simple_name(outer) == new)
+        {
+            way.add(format!("{outer} has a {new}"));
+        }
+    }
+
+    fn check_member<O: Outputs>(
+        &self,
+        outputs: &mut O,
+        symbols: &Symbols,
+        (key, member): (&str, &str),
+        new: &str,
+        way: &mut InTheWay,
+    ) -> Result<(), O::Error> {
+        let damaged = |_| SymbolError::damaged();
+        if simple_name(key) == new {
+            way.add(format!("a member of {key} cannot have the name of its type"));
+        }
+        let nested = format!("{}+{new}", symbol_of(key));
+        if symbols.keys().any(|other| symbol_of(other) == nested) {
+            way.add(format!("{key} has a type {new}"));
+        }
+        for base in outside(symbols.declarations(), key, new).map_err(damaged)? {
+            way.add(format!("{base}, a base of {key}, has a {new}"));
+        }
+        let owners = symbols.owners(new);
+        let mut others: Vec<String> = related(symbols.declarations(), key, &owners)
+            .map_err(damaged)?
+            .into_iter()
+            .collect();
+        others.extend(symbols.declares(key, new).then(|| key.to_owned()));
+        if others.is_empty() {
+            return Ok(());
+        }
+        let keys: Vec<&str> = std::iter::once(key).chain(others.iter().map(String::as_str)).collect();
+        let mut rows = overloads::of(outputs, &keys)?.into_iter();
+        let own = rows.next().unwrap_or_default().into_iter().find(|one| one.key == member);
+        for (other, mut rows) in others.iter().zip(rows) {
+            rows.retain(|one| one.name == new || short_of(&one.name) == Some(new));
+            // Another overload of a method's name is none of it.
+            let is_apart = own
+                .as_ref()
+                .is_some_and(|own| own.kind == "method" && counterparts(own, &rows).is_empty());
+            if !(is_apart && rows.iter().all(|one| one.kind == "method")) {
+                way.add(format!("{other} has a {new}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The paths before and after.
+    pub(super) fn renamed(&self, new: &str) -> BTreeMap<String, String> {
+        let renamed = |path: &String| match halves(path) {
+            None => renamed_key(path, new),
+            Some((key, member)) => {
+                let end = member.find(['`', '(']).unwrap_or(member.len());
+                let (name, rest) = member.split_at(end);
+                let qualified = name.len() - short_of(name).unwrap_or(name).len();
+                format!("{key}#{}{new}{rest}", &name[..qualified])
+            }
+        };
+        self.paths.iter().map(|path| (path.clone(), renamed(path))).collect()
+    }
+}
+
+/// What overrides or implements a member, at any distance.
+fn carried_on<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<BTreeSet<String>, O::Error> {
+    let found = implementations(outputs, symbols, &Candidate::of(path, &[]), true)?;
+    Ok(found.into_iter().map(|one| one.path).collect())
+}
+
+/// Whether a type, or a base of it in the workspace, names a base that is not known.
+fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -> Result<bool, O::Error> {
+    let levels = {
+        let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
+        let lookups = Lookups::new(&rows);
+        let world = World::new(&lookups);
+        let levels = world.levels(&Shape::plain(key));
+        let is_unknown = |base: &Shape| match base.key() {
+            None => true,
+            Some(base) => base.strip_prefix('~').is_some_and(|base| dotnet::get(base).is_none()),
+        };
+        if levels.iter().any(is_unknown) {
+            return Ok(true);
+        }
+        let own = levels.iter().filter_map(Shape::key).filter(|base| !base.starts_with('~'));
+        own.map(|base| (base.to_owned(), world.type_line(base).map_or(0, |line| line.bases.len())))
+            .collect::<Vec<_>>()
+    };
+    for (base, known) in levels {
+        let Some(at) = symbols.find(&base) else { return Ok(true) };
+        let labels: Vec<String> = symbols.row(at)?.files.iter().map(|file| file_label(file, "syntax")).collect();
+        let mut written: BTreeSet<String> = BTreeSet::new();
+        for output in outputs.read(&labels)? {
+            let Some(bytes) = output.bytes else { return Ok(true) };
+            let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+            let parts = tree.types.into_iter().filter(|decl| decl.symbol() == symbol_of(&base));
+            // What an enumeration is made of is no base.
+            written.extend(parts.filter(|decl| decl.kind != TypeKind::Enum).flat_map(|decl| decl.bases));
+        }
+        if written.len() > known {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A type's key with another name.
+fn renamed_key(key: &str, new: &str) -> String {
+    let old = simple_name(key);
+    let at = key.rfind(old).unwrap_or(0);
+    format!("{}{new}{}", &key[..at], &key[at + old.len()..])
+}

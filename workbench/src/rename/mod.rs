@@ -1,0 +1,134 @@
+//! Renaming a type or a member everywhere: what has to change with it, where it stands, and whether what comes out means the same.
+//!
+//! A plan is made of what is known of the workspace, and refused where anything is in the way. Before it is saved it is looked at in an overlay: every
+//! place that used the symbol has to use it still, and no other place may.
+
+mod crefs;
+mod directives;
+mod family;
+mod places;
+mod verify;
+
+use crate::edit::merge::unified;
+use crate::symbols::index::Symbols;
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::Outputs;
+use engine::seams::world::World;
+use family::Family;
+use places::{Change, Texts};
+use std::collections::{BTreeMap, BTreeSet};
+pub use verify::verify;
+
+/// What a rename is made of.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// The symbol.
+    pub candidate: &'a Candidate,
+    /// Its new name.
+    pub new: &'a str,
+    /// Whether possible uses stay as they are, instead of being in the way.
+    pub leave_possible: bool,
+    /// Projects whose references are not all known.
+    pub gaps: &'a BTreeSet<String>,
+    /// Files that could not be read as a whole.
+    pub flawed: &'a BTreeSet<String>,
+    /// All sources.
+    pub sources: &'a [String],
+}
+
+/// What is in the way of a rename, each with its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct InTheWay(pub BTreeSet<String>);
+
+impl InTheWay {
+    fn add(&mut self, what: impl Into<String>) {
+        self.0.insert(what.into());
+    }
+
+    fn result<T>(self, of: T) -> Result<T, Self> {
+        if self.0.is_empty() { Ok(of) } else { Err(self) }
+    }
+}
+
+/// A file and its text before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewritten {
+    /// Its path.
+    pub path: String,
+    /// What it holds.
+    pub before: String,
+    /// What it is to hold.
+    pub after: String,
+}
+
+/// A place: file, line and column in characters, both from 1.
+type Spot = (String, u32, u32);
+
+/// A rename that nothing is in the way of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The symbols that get the name, by their paths before and after.
+    pub renamed: BTreeMap<String, String>,
+    /// The files.
+    pub files: Vec<Rewritten>,
+    /// How many places change.
+    pub places: usize,
+    /// Places that may be uses and stay as they are.
+    pub left: Vec<String>,
+    /// The uses of each renamed symbol as they are to be afterwards.
+    expected: BTreeSet<Spot>,
+}
+
+impl Plan {
+    /// What changes, as a unified diff.
+    pub fn diff(&self) -> String {
+        let of = |file: &Rewritten| unified(&file.before, &file.after, &file.path, &file.path);
+        self.files.iter().map(of).collect()
+    }
+}
+
+/// Plans a rename.
+///
+/// # Errors
+/// Outside, when outputs cannot be read; inside, what is in the way.
+pub fn plan<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    world: &dyn World,
+    asked: Asked<'_>,
+) -> Result<Result<Plan, InTheWay>, O::Error> {
+    let mut way = InTheWay::default();
+    family::check_name(symbols, asked, &mut way);
+    if !way.0.is_empty() {
+        return Ok(Err(way));
+    }
+    let family = Family::of(outputs, symbols, asked.candidate, &mut way)?;
+    family.check_clashes(outputs, symbols, asked.new, &mut way)?;
+    let mut texts = Texts::new(world);
+    let mut change = Change::default();
+    places::declared(outputs, symbols, &family, &mut texts, &mut change, &mut way)?;
+    places::used(outputs, symbols, &family, asked, &mut texts, &mut change, &mut way)?;
+    directives::read(outputs, symbols, &family, asked, &mut texts, &mut change, &mut way)?;
+    crefs::read(outputs, symbols, &family, asked, &mut texts, &mut change)?;
+    for file in change.files() {
+        if asked.flawed.contains(file) {
+            way.add(format!("{file}: it could not be read as a whole"));
+        }
+        if producers::csharp::generated::is_generated(file, texts.of(file).unwrap_or_default()) {
+            way.add(format!("{file}: it is generated"));
+        }
+    }
+    let expected = change.expected(&family, asked.new, &texts);
+    let files = change.rewritten(&family, asked.new, &texts, &mut way);
+    let plan = Plan {
+        renamed: family.renamed(asked.new),
+        places: change.len(),
+        left: change.left,
+        expected,
+        files,
+    };
+    Ok(way.result(plan))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Where a name stands: in declarations and in uses; and the texts with another name there.
+
+use super::family::Family;
+use super::{Asked, InTheWay, Rewritten, Spot};
+use crate::edit::encoding::{LARGEST, decode};
+use crate::edit::lines::split;
+use crate::symbols::index::Symbols;
+use crate::symbols::locations::all_declarations;
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::Outputs;
+use crate::symbols::overloads;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::usages::{Subject, Why, usages};
+use engine::seams::world::World;
+use engine::values::label::halves;
+use producers::csharp::usages::Place;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The texts of files, each read once.
+pub(super) struct Texts<'w> {
+    world: &'w dyn World,
+    read: BTreeMap<String, Option<String>>,
+}
+
+impl<'w> Texts<'w> {
+    pub(super) fn new(world: &'w dyn World) -> Self {
+        Self {
+            world,
+            read: BTreeMap::new(),
+        }
+    }
+
+    /// Reads a file.
+    pub(super) fn read(&mut self, file: &str) -> Option<&str> {
+        let world = self.world;
+        let read = || decode(&world.read_at_most(file, LARGEST).ok()?).ok().map(|(text, _)| text);
+        self.read.entry(file.to_owned()).or_insert_with(read).as_deref()
+    }
+
+    /// A file that was read.
+    pub(super) fn of(&self, file: &str) -> Option<&str> {
+        self.read.get(file)?.as_deref()
+    }
+
+    /// The identifier at a place, and where it begins in bytes.
+    fn word(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
+        let text = self.read(file)?;
+        let start = start_of_line(text, *line)?;
+        let rest = &text[start..];
+        let at = rest.char_indices().nth(*column as usize - 1)?.0;
+        let at = at + usize::from(rest[at..].starts_with('@'));
+        let word: String = rest[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        Some((start + at, word))
+    }
+}
+
+/// Where a line begins, in bytes; a byte order mark is no part of a text here.
+fn start_of_line(text: &str, line: u32) -> Option<usize> {
+    let before: usize = split(text).take(line.checked_sub(1)? as usize).map(str::len).sum();
+    (before <= text.len()).then_some(before)
+}
+
+/// What changes.
+#[derive(Default)]
+pub(super) struct Change {
+    /// Bytes in files where the name stands, and whether as the short name of an attribute.
+    at: BTreeMap<String, BTreeMap<usize, bool>>,
+    /// Uses that are certain.
+    uses: BTreeSet<Spot>,
+    /// Places that may be uses and stay as they are.
+    pub(super) left: Vec<String>,
+}
+
+/// What ends the names of attributes, and may be left out where they are used.
+const ATTRIBUTE: &str = "Attribute";
+
+impl Change {
+    pub(super) fn add(&mut self, file: &str, at: usize, is_short: bool) {
+        self.at.entry(file.to_owned()).or_default().insert(at, is_short);
+    }
+
+    pub(super) fn has(&self, file: &str, at: usize) -> bool {
+        self.at.get(file).is_some_and(|places| places.contains_key(&at))
+    }
+
+    pub(super) fn files(&self) -> impl Iterator<Item = &String> {
+        self.at.keys()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.at.values().map(BTreeMap::len).sum()
+    }
+
+    /// The uses where they stand afterwards: behind what became longer or shorter on their lines.
+    pub(super) fn expected(&self, family: &Family, new: &str, texts: &Texts<'_>) -> BTreeSet<Spot> {
+        let count = |text: &str| text.chars().count() as i64;
+        let moved = |(file, line, column): &Spot| {
+            let spot = (file.clone(), *line, *column);
+            let (Some(text), Some(places)) = (texts.of(file), self.at.get(file)) else {
+                return spot;
+            };
+            let Some(start) = start_of_line(text, *line) else { return spot };
+            let own = text[start..]
+                .char_indices()
+                .nth(*column as usize - 1)
+                .map_or(start, |(at, _)| start + at);
+            let grown = places.range(start..own).map(|(_, is_short)| {
+                let (old, new) = names(family, new, *is_short);
+                count(new) - count(old)
+            });
+            let column = i64::from(*column) + grown.sum::<i64>();
+            (file.clone(), *line, u32::try_from(column).unwrap_or(1))
+        };
+        self.uses.iter().map(moved).collect()
+    }
+
+    /// The texts afterwards.
+    pub(super) fn rewritten(&self, family: &Family, new: &str, texts: &Texts<'_>, way: &mut InTheWay) -> Vec<Rewritten> {
+        let mut files = Vec::new();
+        for (file, places) in &self.at {
+            let Some(before) = texts.of(file) else {
+                way.add(format!("{file}: it cannot be read as text"));
+                continue;
+            };
+            let mut after = before.to_owned();
+            for (at, is_short) in places.iter().rev() {
+                let (old, written) = names(family, new, *is_short);
+                if *is_short && short(new) == new {
+                    way.add(format!(
+                        "{file}: it is used as [{old}], which a name that does not end in '{ATTRIBUTE}' has not"
+                    ));
+                }
+                after.replace_range(*at..at + old.len(), written);
+            }
+            files.push(Rewritten {
+                path: file.clone(),
+                before: before.to_owned(),
+                after,
+            });
+        }
+        files
+    }
+}
+
+/// The names before and after, as they are written at a place.
+fn names<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
+    match is_short {
+        true => (short(&family.old), short(new)),
+        false => (&family.old, new),
+    }
+}
+
+fn short(name: &str) -> &str {
+    name.strip_suffix(ATTRIBUTE).filter(|short| !short.is_empty()).unwrap_or(name)
+}
+
+/// Where the family is declared, in all parts, and the constructors and finalizers of a type.
+pub(super) fn declared<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    family: &Family,
+    texts: &mut Texts<'_>,
+    change: &mut Change,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    let mut candidates: Vec<Candidate> = Vec::new();
+    for path in &family.paths {
+        let key = halves(path).map_or(path.as_str(), |(key, _)| key);
+        let Some(at) = symbols.find(key) else { continue };
+        let files = symbols.row(at)?.files;
+        candidates.push(Candidate::of(path, &files));
+        if family.is_type {
+            let own = overloads::of(outputs, &[key])?.into_iter().flatten();
+            let bears = own.filter(|one| matches!(one.name.as_str(), ".ctor" | ".cctor" | "Finalize"));
+            candidates.extend(bears.map(|one| Candidate::of(&format!("{key}#{}", one.key), &files)));
+        }
+    }
+    for (candidate, spot) in all_declarations(outputs, &candidates.iter().collect::<Vec<_>>())? {
+        let spot = (spot.file, spot.line, spot.column);
+        match texts.word(&spot) {
+            Some((at, word)) if word == family.old => change.add(&spot.0, at, false),
+            // Not every type writes its constructor.
+            _ if family.is_type && halves(&candidate).is_some() => {}
+            _ => way.add(format!(
+                "{}:{}: the name of {candidate} is not found in its declaration",
+                spot.0, spot.1
+            )),
+        }
+    }
+    if change.at.is_empty() {
+        way.add("no declaration of it is found in the files as they are");
+    }
+    Ok(())
+}
+
+/// Where the family is used.
+pub(super) fn used<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    family: &Family,
+    asked: Asked<'_>,
+    texts: &mut Texts<'_>,
+    change: &mut Change,
+    way: &mut InTheWay,
+) -> Result<(), O::Error> {
+    let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
+    for path in &family.paths {
+        let found = resolve(symbols, outputs, path, &Options::default())?;
+        let Ok(subject) = Subject::of(&found) else {
+            way.add(format!("{path}: its uses cannot be told from those of others"));
+            continue;
+        };
+        let found = usages(outputs, symbols, &subject, asked.gaps)?;
+        found
+            .unread
+            .iter()
+            .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
+        found.unseen.into_iter().for_each(|why| way.add(why));
+        certain.extend(found.certain);
+        possible.extend(found.possible);
+    }
+    for place in certain {
+        let spot = (place.file.clone(), place.line, place.column);
+        match texts.word(&spot) {
+            Some((at, word)) if word == family.old => change.add(&place.file, at, false),
+            Some((at, word)) if family.is_type && short(&family.old) != family.old && word == short(&family.old) => {
+                change.add(&place.file, at, true);
+            }
+            // Types are meant where nothing is written: `new()`, `this(…)`.
+            _ if family.is_type => {}
+            _ => way.add(format!(
+                "{}:{}: it is used here without its name: {}",
+                place.file, place.line, place.text
+            )),
+        }
+        change.uses.insert(spot);
+    }
+    for (place, why) in possible {
+        let spot = (place.file.clone(), place.line, place.column);
+        if change.uses.contains(&spot) || matches!(&why, Why::Through(path) if !family.has_member_of(path)) {
+            continue;
+        }
+        let told = format!("{}:{}: possible use, {why}: {}", place.file, place.line, place.text);
+        match asked.leave_possible {
+            true => change.left.push(told),
+            false => way.add(told),
+        }
+    }
+    Ok(())
+}
+
+impl Family {
+    /// Whether a type that is named with a member's name declares one of the family.
+    fn has_member_of(&self, path: &str) -> bool {
+        let key = halves(path).map_or(path, |(key, _)| key);
+        self.paths.iter().any(|own| halves(own).is_some_and(|(own, _)| own == key))
+    }
+}

@@ -1,0 +1,157 @@
+//! Renames of small workspaces: complete, or refused with what is in the way.
+
+use super::*;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::samples::Sample;
+use engine::files::memory::MemoryWorld;
+
+const SHOP: &str = "namespace N;
+
+/// <summary>Sells; see <see cref=\"Price(int)\"/> and <see cref=\"Shop.Tax\"/>.</summary>
+public interface IShop
+{
+    int Price(int count);
+}
+
+/// <summary>A <see cref=\"Shop\"/>.</summary>
+public partial class Shop : IShop
+{
+    /// <seealso cref=\"Twice\"/> <seealso cref=\"Take(Shop, N.Shop[])\"/>
+    public Shop(int size) { Tax = size; } void Take(Shop one, Shop[] more) { }
+    public int Tax;
+    public virtual int Price(int count) => Tax * count; public int Twice() => Price(1) + Price(2);
+    public int Price(string name) => name.Length;
+}
+public partial class Shop { ~Shop() { } public static Shop Make() => new Shop(1); }
+";
+const USERS: &str = "using A = N.Shop;\r\nusing B = System.Collections.Generic.List<N.Shop>;\r\nusing static N.Shop;\r\nnamespace U;\r\nclass Market : N.Shop {\r\n    public Market() : base(1) { }\r\n    public override int Price(int count) => base.Price(count);\r\n}\r\nclass Go {\r\n    A shop; N.IShop other;\r\n    int Sum() => shop.Price(1) + other.Price(2) + shop.Price(\"x\") + new N.Shop(3).Tax; // Price\r\n    string S() => nameof(N.Shop) + $\"{shop.Price(4)}\";\r\n}\r\n";
+
+fn files() -> Vec<(&'static str, &'static str)> {
+    vec![("src/shop.cs", SHOP), ("src/users.cs", USERS)]
+}
+
+/// A rename, looked at with its texts: the texts afterwards, or what is in the way.
+fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<Vec<(String, String)>, Vec<String>> {
+    let mut sample = Sample::of(files);
+    let symbols = sample.names();
+    let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+    let candidate = found.meant().expect("one").clone();
+    let world = MemoryWorld::new();
+    files.iter().for_each(|(path, text)| world.put(path, text.as_bytes()));
+    let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let asked = Asked {
+        candidate: &candidate,
+        new,
+        leave_possible: false,
+        gaps: &BTreeSet::new(),
+        flawed: &BTreeSet::new(),
+        sources: &sources,
+    };
+    let told = |way: InTheWay| way.0.into_iter().collect::<Vec<_>>();
+    let plan = plan(&mut sample, &symbols, &world, asked).expect("outputs").map_err(told)?;
+    let text = |(path, text): &(&str, &str)| {
+        let file = plan.files.iter().find(|file| file.path == *path);
+        ((*path).to_owned(), file.map_or(*text, |file| &file.after).to_owned())
+    };
+    let after: Vec<(String, String)> = files.iter().map(text).collect();
+    let given: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut sample = Sample::of(&given);
+    let symbols = sample.names();
+    verify(&mut sample, &symbols, &plan, &BTreeSet::new())
+        .expect("outputs")
+        .map_err(told)?;
+    Ok(after)
+}
+
+#[test]
+fn a_type_is_renamed_in_all_its_parts_and_uses() {
+    let after = renamed(&files(), "N.Shop", "Store").expect("renamed");
+    for ((_, before), (_, after)) in files().iter().zip(&after) {
+        assert_eq!(
+            *after,
+            before.replace("IShop", "I_").replace("Shop", "Store").replace("I_", "IShop")
+        );
+    }
+    let longer = renamed(&files(), "N.IShop", "ISellManyThings").expect("renamed");
+    assert_eq!(longer[1].1, USERS.replace("IShop", "ISellManyThings"));
+}
+
+#[test]
+fn a_member_is_renamed_with_what_carries_it_on() {
+    let after = renamed(&files(), "N.Shop#Price(int)", "Cost").expect("renamed");
+    let shop = SHOP
+        .replace("int Price(int", "int Cost(int")
+        .replace("Price(1) + Price(2)", "Cost(1) + Cost(2)")
+        .replace("cref=\"Price(int)\"", "cref=\"Cost(int)\"");
+    assert_eq!(after[0].1, shop);
+    let users = USERS
+        .replace("int Price(int", "int Cost(int")
+        .replace("base.Price", "base.Cost")
+        .replace("shop.Price(1) + other.Price(2)", "shop.Cost(1) + other.Cost(2)")
+        .replace("shop.Price(4)", "shop.Cost(4)");
+    assert_eq!(after[1].1, users);
+    let field = renamed(&files(), "N.Shop#Tax", "Rate").expect("renamed");
+    assert_eq!(field[0].1, SHOP.replace("Tax", "Rate"));
+    assert_eq!(field[1].1, USERS.replace("Tax", "Rate"));
+}
+
+#[test]
+fn what_is_in_the_way_is_named() {
+    let refused = |symbol: &str, new: &str| renamed(&files(), symbol, new).expect_err(new).join("\n");
+    for (symbol, new, why) in [
+        ("N.Shop", "class", "no name"),
+        ("N.Shop", "1a", "no name"),
+        ("N.Shop", "a b", "no name"),
+        ("N.Shop", "A; int B", "no name"),
+        ("N.Shop", "", "no name"),
+        ("N.Shop", "Shop", "already"),
+        ("N.Shop", "IShop", "there is a N.IShop already"),
+        ("N.Shop", "Twice", "has a member Twice"),
+        ("N.Shop#Tax", "Twice", "has a Twice"),
+        ("N.Shop#Tax", "Shop", "the name of its type"),
+        ("N.Shop#Tax", "ToString", "System.Object"),
+        ("N.Shop#.ctor(int)", "Make2", "no name of its own"),
+    ] {
+        let told = refused(symbol, new);
+        assert!(told.contains(why), "{symbol} {new}: {told}");
+    }
+}
+
+#[test]
+fn what_would_mean_something_else_is_refused() {
+    let refused = |text: &str, symbol: &str, new: &str| renamed(&[("a.cs", text)], symbol, new).expect_err(text).join("\n");
+    // A local of that name hides it.
+    let told = refused("class A { int X; int M() { int Y = 1; return X + Y; } }", "A#X", "Y");
+    assert!(told.contains("would not be used here any more"), "{told}");
+    // A value whose type is not known may be of it.
+    let told = refused("class A { public int X; } class B { int M(dynamic d) => d.X; }", "A#X", "Y");
+    assert!(told.contains("possible use"), "{told}");
+    // A base that is not known may declare it.
+    let told = refused("class A : Some.Handler { public void Handle() { } }", "A#Handle", "Run");
+    assert!(told.contains("not known"), "{told}");
+    let told = refused("class A { public override string ToString() => \"\"; }", "A#ToString()", "Text");
+    assert!(told.contains("System.Object"), "{told}");
+    let told = refused("class A : System.IDisposable { public void Dispose() { } }", "A#Dispose()", "End");
+    assert!(told.contains("System.IDisposable"), "{told}");
+    // What #if leaves out is not known.
+    let told = refused("class A { int X;\n#if NEVER\nint M() => X;\n#endif\n}", "A#X", "Y");
+    assert!(told.contains("#if"), "{told}");
+    // A loop calls it without its name.
+    let told = refused(
+        "class A { public E GetEnumerator() => null; } class E { public int Current => 1; public bool MoveNext() => false; } class B { void M(A a) { foreach (var x in a) { } } }",
+        "E#MoveNext()",
+        "Go",
+    );
+    assert!(!told.is_empty());
+    let told = refused("// <auto-generated/>\nclass A { int X; }", "A#X", "Y");
+    assert!(told.contains("generated"), "{told}");
+}
+
+#[test]
+fn attributes_lose_and_keep_their_ending() {
+    let text = "class MarkAttribute : System.Attribute { } [Mark] class B { [MarkAttribute] int X; }";
+    let after = renamed(&[("a.cs", text)], "MarkAttribute", "NoteAttribute").expect("renamed");
+    assert_eq!(after[0].1, text.replace("Mark", "Note"));
+    let told = renamed(&[("a.cs", text)], "MarkAttribute", "Note").expect_err("refused");
+    assert!(told.iter().any(|why| why.contains("[Mark]")), "{told:?}");
+}

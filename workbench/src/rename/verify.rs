@@ -1,0 +1,58 @@
+//! Whether a renamed workspace means the same: what used the symbols uses them still, and nothing else does.
+
+use super::{InTheWay, Plan, Spot};
+use crate::symbols::index::Symbols;
+use crate::symbols::outputs::Outputs;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::usages::{Subject, Why, usages};
+use engine::values::label::halves;
+use std::collections::BTreeSet;
+
+/// Looks at the workspace with a plan's texts in the place of its files.
+///
+/// # Errors
+/// Outside, when outputs cannot be read; inside, what is not as it was.
+pub fn verify<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    plan: &Plan,
+    gaps: &BTreeSet<String>,
+) -> Result<Result<(), InTheWay>, O::Error> {
+    let mut way = InTheWay::default();
+    let mut uses: BTreeSet<Spot> = BTreeSet::new();
+    let mut possible: Vec<(Spot, Why)> = Vec::new();
+    let keys: BTreeSet<&str> = plan.renamed.values().filter_map(|path| Some(halves(path)?.0)).collect();
+    for path in plan.renamed.values() {
+        let found = resolve(symbols, outputs, path, &Options::default())?;
+        let subject = match Subject::of(&found) {
+            Ok(subject) if subject.path == *path => subject,
+            _ => {
+                way.add(format!("{path} would not be found by this name"));
+                continue;
+            }
+        };
+        let found = usages(outputs, symbols, &subject, gaps)?;
+        let spot = |place: &producers::csharp::usages::Place| (place.file.clone(), place.line, place.column);
+        uses.extend(found.certain.iter().map(spot));
+        possible.extend(found.possible.iter().map(|(place, why)| (spot(place), why.clone())));
+    }
+    for (file, line, _) in plan.expected.difference(&uses) {
+        way.add(format!("{file}:{line}: it would not be used here any more"));
+    }
+    for (file, line, _) in uses.difference(&plan.expected) {
+        way.add(format!("{file}:{line}: it would be used here, which it is not"));
+    }
+    for ((file, line, column), why) in possible {
+        let is_known = plan.expected.contains(&(file.clone(), line, column));
+        let is_other = match &why {
+            // A name that stood there before could not mean it.
+            Why::UnknownValue | Why::UnknownValueNear(_) => true,
+            Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
+            Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
+        };
+        if !is_known && !is_other {
+            way.add(format!("{file}:{line}: it might be used here, {why}"));
+        }
+    }
+    Ok(way.result(()))
+}

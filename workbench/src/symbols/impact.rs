@@ -1,0 +1,490 @@
+//! What a change of members reaches: the members that use them, over several steps, those that carry them on, and the tests among all of these.
+//!
+//! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. A test is a method with an
+//! attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of them.
+
+use super::call_graph::{path_of, subject_of};
+use super::hierarchy::{Relation, implementations};
+use super::index::Symbols;
+use super::outputs::{Outputs, SymbolError, file_label};
+use super::source::{Enclosing, enclosing};
+use super::usages::{Why, usages};
+use crate::changed_lines::ChangedLines;
+use engine::values::label::halves;
+use producers::csharp::ids::member_key;
+use producers::csharp::model::{Member, MemberKind, Span, Syntax};
+use producers::csharp::syntax;
+use producers::csharp::types::symbol_of;
+use producers::csharp::usages::Place;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Members that are followed; what more there are is said.
+const MOST_FOLLOWED: usize = 200;
+
+/// The ends of names of attributes that make a method a test: also those of extensions, as `SkippableFact`.
+const TESTS: [&str; 6] = ["Fact", "Theory", "Test", "TestCase", "TestCaseSource", "TestMethod"];
+/// The names of attributes of what runs before or behind each test.
+const AROUND: [&str; 8] = [
+    "SetUp",
+    "TearDown",
+    "OneTimeSetUp",
+    "OneTimeTearDown",
+    "TestInitialize",
+    "TestCleanup",
+    "ClassInitialize",
+    "ClassCleanup",
+];
+
+/// How a member is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reached {
+    /// It changed.
+    Changed,
+    /// It uses one that is reached.
+    Uses,
+    /// It overrides one that changed.
+    Overrides,
+    /// It implements one that changed.
+    Implements,
+    /// It is a type derived from one that changed.
+    Derives,
+    /// It is a test that something runs before which is reached.
+    Runs,
+}
+
+impl Reached {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Changed => "changed",
+            Self::Uses => "uses",
+            Self::Overrides => "overrides",
+            Self::Implements => "implements",
+            Self::Derives => "derives from",
+            Self::Runs => "runs",
+        }
+    }
+}
+
+/// A member that a change reaches.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Affected {
+    /// Steps from what changed.
+    pub distance: u32,
+    /// Its path; of code outside of every member its type or file.
+    pub path: String,
+    /// How it is reached.
+    pub how: Reached,
+    /// The member that it is reached by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Line, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Whether it is a test.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub test: bool,
+    /// Why it is not certain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What a change reaches.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// The nearest first; what carries on a change and uses it, too, has a row for each.
+    pub affected: Vec<Affected>,
+    /// Labels of the targets that could not be made.
+    pub unread: BTreeSet<String>,
+    /// What was not looked at, each one sentence.
+    pub unseen: BTreeSet<String>,
+}
+
+impl Impact {
+    /// What selects the tests that are reached, for `dotnet test --filter`.
+    pub fn filter(&self) -> String {
+        let tests = self.affected.iter().filter(|one| one.test);
+        let names: BTreeSet<String> = tests.map(|one| format!("FullyQualifiedName~{}", full_name(&one.path))).collect();
+        names.into_iter().collect::<Vec<_>>().join("|")
+    }
+}
+
+/// The name of a method as test runners have it.
+fn full_name(path: &str) -> String {
+    let plain = path.split('(').next().unwrap_or(path);
+    let (key, member) = halves(plain).unwrap_or((plain, ""));
+    let key = key.split('@').next().unwrap_or(key);
+    let member = member.split('`').next().unwrap_or(member);
+    format!("{key}.{member}")
+}
+
+/// The members and types that stand at lines.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn at_lines<O: Outputs>(outputs: &mut O, symbols: &Symbols, lines: &ChangedLines) -> Result<BTreeSet<String>, O::Error> {
+    let files: Vec<(&String, &Vec<(u32, u32)>)> = lines.iter().filter(|(file, _)| file.ends_with(".cs")).collect();
+    let labels: Vec<String> = files.iter().map(|(file, _)| file_label(file, "syntax")).collect();
+    let mut found = BTreeSet::new();
+    if labels.is_empty() {
+        return Ok(found);
+    }
+    for ((file, stretches), output) in files.into_iter().zip(outputs.read(&labels)?) {
+        let Some(bytes) = output.bytes else { continue };
+        let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+        for (first, last) in stretches {
+            for line in *first..=*last {
+                let around = at_line(&tree, line).into_iter();
+                found.extend(around.map(|around| path_of(symbols, file, Some(around))));
+            }
+        }
+    }
+    // A type around a member that changed is changed by nothing else.
+    let of_member: BTreeSet<String> = found.iter().filter_map(|path| Some(halves(path)?.0.to_owned())).collect();
+    found.retain(|path| halves(path).is_some() || !of_member.contains(path));
+    Ok(found)
+}
+
+/// The members at a line of the innermost type there, or that type.
+fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
+    let holds = |span: &Span| (span.first..=span.last).contains(&line);
+    let Some(decl) = tree.types.iter().rfind(|decl| holds(&decl.span)) else {
+        return Vec::new();
+    };
+    let symbol = decl.symbol();
+    let members = decl.members.iter().filter(|member| holds(&member.span));
+    let of = |member: Option<String>| Enclosing {
+        symbol: symbol.clone(),
+        member,
+    };
+    let members: Vec<Enclosing> = members.map(|member| of(Some(member_key(member)))).collect();
+    if members.is_empty() { vec![of(None)] } else { members }
+}
+
+/// What a change of these members and types reaches in at most `depth` steps; `gaps` as for [`usages`].
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn impact<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    changed: &BTreeSet<String>,
+    depth: u32,
+    gaps: &BTreeSet<String>,
+) -> Result<Impact, O::Error> {
+    let mut walk = Walk {
+        symbols,
+        gaps,
+        impact: Impact::default(),
+        seen: changed.clone(),
+        trees: BTreeMap::new(),
+    };
+    for path in changed {
+        walk.add(Affected::new(0, path, Reached::Changed, None));
+    }
+    for path in changed {
+        walk.heirs(outputs, path)?;
+    }
+    let mut here: Vec<String> = changed.iter().cloned().collect();
+    let mut followed = 0;
+    for distance in 1..=depth {
+        let room = MOST_FOLLOWED - followed;
+        if here.len() > room {
+            let left = here.len() - room;
+            walk.impact
+                .unseen
+                .insert(format!("{left} members are not followed further: {MOST_FOLLOWED} are at most"));
+            here.truncate(room);
+        }
+        followed += here.len();
+        let mut next = BTreeSet::new();
+        for path in here {
+            walk.users(outputs, &path, distance, &mut next)?;
+        }
+        here = next.into_iter().collect();
+        if here.is_empty() {
+            break;
+        }
+    }
+    walk.find_tests(outputs)?;
+    let mut impact = walk.impact;
+    impact.affected.sort();
+    Ok(impact)
+}
+
+impl Affected {
+    fn new(distance: u32, path: &str, how: Reached, by: Option<&str>) -> Self {
+        Self {
+            distance,
+            path: path.to_owned(),
+            how,
+            by: by.map(str::to_owned),
+            file: None,
+            line: None,
+            test: false,
+            why: None,
+        }
+    }
+}
+
+struct Walk<'w> {
+    symbols: &'w Symbols,
+    gaps: &'w BTreeSet<String>,
+    impact: Impact,
+    seen: BTreeSet<String>,
+    trees: BTreeMap<String, Syntax>,
+}
+
+impl Walk<'_> {
+    fn add(&mut self, one: Affected) {
+        self.impact.affected.push(one);
+    }
+
+    /// What uses a member; what is to be followed further goes into `next`.
+    fn users<O: Outputs>(&mut self, outputs: &mut O, path: &str, distance: u32, next: &mut BTreeSet<String>) -> Result<(), O::Error> {
+        let Some(subject) = subject_of(outputs, self.symbols, path)? else {
+            return Ok(());
+        };
+        let found = usages(outputs, self.symbols, &subject, self.gaps)?;
+        self.impact.unread.extend(found.unread);
+        self.impact.unseen.extend(found.unseen);
+        let certain = found.certain.into_iter().map(|place| (place, None));
+        let all: Vec<(Place, Option<Why>)> = certain
+            .chain(found.possible.into_iter().map(|(place, why)| (place, Some(why))))
+            .collect();
+        let around = enclosing(outputs, &all.iter().map(|(place, _)| place).collect::<Vec<_>>())?;
+        for ((place, why), around) in all.into_iter().zip(around) {
+            let user = path_of(self.symbols, &place.file, around);
+            let goes_on = matches!(why, None | Some(Why::Through(_)));
+            if goes_on && self.seen.insert(user.clone()) {
+                // What was only possible before is reached for certain.
+                self.impact.affected.retain(|one| one.path != user || one.how != Reached::Uses);
+                if halves(&user).is_some() {
+                    next.insert(user.clone());
+                }
+            } else if goes_on || self.impact.affected.iter().any(|one| one.path == user) {
+                continue;
+            }
+            self.add(Affected {
+                file: Some(place.file),
+                line: Some(place.line),
+                why: why.map(|why| why.to_string()),
+                ..Affected::new(distance, &user, Reached::Uses, Some(path))
+            });
+        }
+        Ok(())
+    }
+
+    /// What carries on a member or type that changed.
+    fn heirs<O: Outputs>(&mut self, outputs: &mut O, path: &str) -> Result<(), O::Error> {
+        let found = super::resolve::resolve(self.symbols, outputs, path, &super::resolve::Options::default())?;
+        let Ok(candidate) = found.meant().cloned() else { return Ok(()) };
+        let mut heirs = implementations(outputs, self.symbols, &candidate, true)?;
+        super::hierarchy::locate(outputs, self.symbols, &mut heirs)?;
+        for heir in heirs {
+            let how = match heir.relation {
+                Relation::Implements => Reached::Implements,
+                Relation::Overrides => Reached::Overrides,
+                _ => Reached::Derives,
+            };
+            if self.seen.contains(&heir.path) {
+                continue;
+            }
+            let (file, line) = heir.place.map_or((None, None), |place| (Some(place.file), Some(place.line)));
+            self.add(Affected {
+                file,
+                line,
+                ..Affected::new(heir.distance, &heir.path, how, Some(path))
+            });
+        }
+        Ok(())
+    }
+
+    /// Marks the tests among what is reached, and adds those of classes in which something is reached that runs before each.
+    fn find_tests<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
+        let mut affected = std::mem::take(&mut self.impact.affected);
+        let mut more: Vec<Affected> = Vec::new();
+        for one in &mut affected {
+            let Some((key, member)) = halves(&one.path) else { continue };
+            let members = self.members(outputs, key)?;
+            let Some(own) = members.iter().find(|(known, _)| known == member) else {
+                continue;
+            };
+            one.test = own.1 == Role::Test;
+            if own.1 == Role::Around && one.why.is_none() {
+                let tests = members.iter().filter(|(_, role)| *role == Role::Test);
+                more.extend(tests.map(|(test, _)| Affected {
+                    test: true,
+                    ..Affected::new(one.distance + 1, &format!("{key}#{test}"), Reached::Runs, Some(&one.path))
+                }));
+            }
+        }
+        for test in more {
+            match affected.iter_mut().find(|known| known.path == test.path) {
+                Some(known) if known.why.is_some() || known.distance > test.distance => *known = test,
+                Some(_) => {}
+                None => affected.push(test),
+            }
+        }
+        self.impact.affected = affected;
+        Ok(())
+    }
+
+    /// What members of a type are to tests.
+    fn members<O: Outputs>(&mut self, outputs: &mut O, key: &str) -> Result<Vec<(String, Role)>, O::Error> {
+        let Some(at) = self.symbols.find(key) else { return Ok(Vec::new()) };
+        let files = self.symbols.row(at)?.files;
+        let unknown: Vec<String> = files.iter().filter(|file| !self.trees.contains_key(*file)).cloned().collect();
+        if !unknown.is_empty() {
+            let labels: Vec<String> = unknown.iter().map(|file| file_label(file, "syntax")).collect();
+            for (file, output) in unknown.iter().zip(outputs.read(&labels)?) {
+                let Some(bytes) = output.bytes else { continue };
+                let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+                self.trees.insert(file.clone(), tree);
+            }
+        }
+        let symbol = symbol_of(key);
+        let trees = files.iter().filter_map(|file| self.trees.get(file));
+        let decls = trees.flat_map(|tree| &tree.types).filter(|decl| decl.symbol() == symbol);
+        Ok(decls
+            .flat_map(|decl| &decl.members)
+            .map(|member| (member_key(member), Role::of(member)))
+            .collect())
+    }
+}
+
+/// What a member is to tests.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It is one.
+    Test,
+    /// It runs before or behind each of its class.
+    Around,
+    /// Neither.
+    Other,
+}
+
+impl Role {
+    fn of(member: &Member) -> Self {
+        let mut names = member.attributes.iter().map(|attribute| attribute_name(attribute));
+        if member.kind == MemberKind::Method && names.clone().any(|name| TESTS.iter().any(|test| name.ends_with(test))) {
+            Self::Test
+        } else if member.kind == MemberKind::Constructor || names.any(|name| AROUND.contains(&name)) {
+            Self::Around
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The simple name of an attribute, from its canonical text.
+fn attribute_name(text: &str) -> &str {
+    let text = text.trim_start_matches('[');
+    let text = text.split(['(', '<', ']']).next().unwrap_or(text).trim();
+    let text = text.rsplit(['.', ':', ' ']).next().unwrap_or(text);
+    text.strip_suffix("Attribute").unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::Sample;
+    use super::*;
+
+    const CODE: &str = "namespace N;
+public interface IShop { int Price(int count); }
+public class Shop : IShop {
+    public int Price(int count) => Tax(count) * 2;
+    public int Tax(int count) => count;
+    public virtual int Rest() => 1;
+}
+public class Market : Shop {
+    public override int Rest() => Price(1);
+}
+class Other { dynamic d; void Go() => d.Tax(1); }
+";
+    const TESTS: &str = "namespace T;
+class ShopTests {
+    [Fact] public void Prices() => new N.Shop().Price(1);
+    [Xunit.TheoryAttribute, InlineData(1)] public void Through(int x) { N.IShop shop = new N.Shop(); shop.Price(x); }
+    [Fact] public void Nothing() { }
+    void Helper() => new N.Shop().Price(1);
+}
+class MarketTests {
+    N.Market market;
+    public MarketTests() { market = new N.Market(); market.Rest(); }
+    [Test] public void First() { }
+    [TestCase(1)] public void Second<T>(int x) { }
+}
+";
+
+    fn sample() -> Sample {
+        Sample::of(&[("src/a.cs", CODE), ("t/t.cs", TESTS)])
+    }
+
+    fn reached(changed: &[&str], depth: u32) -> (Vec<String>, String) {
+        let mut sample = sample();
+        let symbols = sample.names();
+        let changed = changed.iter().map(|path| (*path).to_owned()).collect();
+        let found = impact(&mut sample, &symbols, &changed, depth, &BTreeSet::new()).expect("an impact");
+        let told = |one: &Affected| {
+            let (test, maybe) = (if one.test { " test" } else { "" }, if one.why.is_some() { " maybe" } else { "" });
+            format!("{} {} {}{test}{maybe}", one.distance, one.how.word(), one.path)
+        };
+        (found.affected.iter().map(told).collect(), found.filter())
+    }
+
+    #[test]
+    fn users_heirs_and_tests_are_reached() {
+        let (rows, filter) = reached(&["N.Shop#Tax(int)"], 9);
+        assert_eq!(
+            rows,
+            [
+                "0 changed N.Shop#Tax(int)",
+                "1 uses N.Other#Go() maybe",
+                "1 uses N.Shop#Price(int)",
+                "2 uses N.Market#Rest()",
+                "2 uses T.ShopTests#Helper()",
+                "2 uses T.ShopTests#Prices() test",
+                "2 uses T.ShopTests#Through(int) test maybe",
+                "3 uses T.MarketTests#.ctor()",
+                "4 runs T.MarketTests#First() test",
+                "4 runs T.MarketTests#Second`1(int) test",
+            ]
+        );
+        let names = ["MarketTests.First", "MarketTests.Second", "ShopTests.Prices", "ShopTests.Through"];
+        assert_eq!(filter, names.map(|name| format!("FullyQualifiedName~T.{name}")).join("|"));
+        let (near, _) = reached(&["N.Shop#Tax(int)"], 1);
+        assert!(near.iter().all(|row| row.starts_with(['0', '1'])), "{near:?}");
+    }
+
+    #[test]
+    fn what_carries_on_a_change_is_reached() {
+        let (rows, _) = reached(&["N.IShop#Price(int)", "N.Shop#Rest()"], 1);
+        assert!(rows.contains(&"1 implements N.Shop#Price(int)".to_owned()), "{rows:?}");
+        assert!(rows.contains(&"1 overrides N.Market#Rest()".to_owned()), "{rows:?}");
+    }
+
+    #[test]
+    fn lines_are_those_of_members() {
+        let mut sample = sample();
+        let symbols = sample.names();
+        let mut at = |lines: &[(u32, u32)]| {
+            let lines = ChangedLines::from([("src/a.cs".to_owned(), lines.to_vec()), ("README.md".to_owned(), vec![(1, 1)])]);
+            at_lines(&mut sample, &symbols, &lines)
+                .expect("members")
+                .into_iter()
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(at(&[(4, 4)]), ["N.Shop#Price(int)"]);
+        assert_eq!(at(&[(3, 5)]), ["N.Shop#Price(int)", "N.Shop#Tax(int)"]);
+        assert_eq!(at(&[(3, 3)]), ["N.Shop"]);
+        assert!(at(&[(1, 1)]).is_empty());
+    }
+}
