@@ -4,6 +4,7 @@ use super::{pages, show};
 use crate::cli::{Cli, HelpArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::render::Style;
 use crate::render::codes;
 use clap::CommandFactory;
 use engine::values::codes::ErrorCode;
@@ -51,6 +52,64 @@ book![
     "worktrees",
 ];
 
+/// What commands are for, with those that belong there.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Begin", &["init", "build", "show", "ls", "status", "doctor", "trust"]),
+    (
+        "Ask about code",
+        &[
+            "resolve",
+            "search",
+            "grep",
+            "outline",
+            "source",
+            "usages",
+            "implementations",
+            "callers",
+            "callees",
+            "deps",
+            "rdeps",
+            "impact",
+            "context",
+            "pack",
+            "window",
+        ],
+    ),
+    (
+        "Find out why",
+        &[
+            "explain",
+            "log",
+            "history",
+            "diff",
+            "query",
+            "report",
+            "node",
+            "pin-version",
+            "unpin-version",
+        ],
+    ),
+    ("Edit", &["edit", "rename", "overlay"]),
+    (
+        "Summaries by models",
+        &[
+            "semantic",
+            "investigate",
+            "operation",
+            "work",
+            "prompt",
+            "regenerate",
+            "edit-output",
+            "cost",
+        ],
+    ),
+    ("Services and sharing", &["mcp", "serve", "watch", "warm", "remote"]),
+    ("Care", &["gc", "store", "clean", "rules", "completions", "man", "help"]),
+];
+
+/// Longest line of the list of commands.
+const LINE: usize = 80;
+
 /// Runs it.
 pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     pages::text_only(context, "help pages are text")?;
@@ -61,24 +120,59 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     }
     let mut command = Cli::command();
     command.build();
-    let text = match page(&args.topic) {
-        Some(page) if command_of(&mut command, &args.topic).is_none() => on_terminal(context, page),
-        _ => match command_of(&mut command, &args.topic) {
-            Some(found) => {
-                let help = found.render_long_help();
-                let mut text = match context.out.is_coloured() {
-                    true => help.ansi().to_string(),
-                    false => help.to_string(),
-                };
-                if args.topic.is_empty() {
-                    text.push_str(&topics());
-                }
-                text
+    let text = match command_of(&mut command, &args.topic) {
+        Some(_) if args.topic.is_empty() => overview(&command, context.out),
+        Some(found) => {
+            let help = found.render_long_help();
+            match context.out.is_coloured() {
+                true => help.ansi().to_string(),
+                false => help.to_string(),
             }
+        }
+        None => match page(&args.topic) {
+            Some(page) => on_terminal(context, page),
             None => return Err(unknown(&command, &args.topic)),
         },
     };
     show::written(write!(context.stdout(), "{text}"))
+}
+
+/// All commands by what they are for, and the topics.
+fn overview(command: &clap::Command, style: Style) -> String {
+    let shown: Vec<&clap::Command> = command.get_subcommands().filter(|one| !one.is_hide_set()).collect();
+    let width = shown.iter().map(|one| one.get_name().len()).max().unwrap_or(0);
+    let line = |one: &clap::Command| {
+        let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+        let cut = beginning(&about, LINE.saturating_sub(width + 4));
+        format!("  {:width$}  {cut}\n", one.get_name())
+    };
+    let mut text = "Usage: cortex [OPTIONS] [COMMAND]\n".to_owned();
+    for (title, names) in GROUPS {
+        text.push_str(&format!("\n{}\n", style.bold(title)));
+        let of_group = names.iter().filter_map(|name| shown.iter().find(|one| one.get_name() == *name));
+        text.extend(of_group.map(|one| line(one)));
+    }
+    let is_grouped = |one: &clap::Command| GROUPS.iter().any(|(_, names)| names.contains(&one.get_name()));
+    let others: String = shown.iter().filter(|one| !is_grouped(one)).map(|one| line(one)).collect();
+    if !others.is_empty() {
+        text.push_str(&format!("\n{}\n{others}", style.bold("More")));
+    }
+    text.push_str("\n`cortex help COMMAND` describes a command, `cortex --help` the options.\n");
+    text + &topics()
+}
+
+/// As much of a sentence as has room: up to a colon, a semicolon or a comma.
+fn beginning(about: &str, room: usize) -> String {
+    let ends = [". ", ": ", "; "].iter().filter_map(|end| about.find(end)).min();
+    let part = &about[..ends.unwrap_or(about.len())];
+    if part.chars().count() <= room {
+        return part.to_owned();
+    }
+    let cut: String = part.chars().take(room.saturating_sub(1)).collect();
+    match cut.rfind(", ") {
+        Some(comma) => cut[..comma].to_owned(),
+        None => format!("{}…", cut.trim_end()),
+    }
 }
 
 /// A page in lines that fit the terminal, if standard output is one.

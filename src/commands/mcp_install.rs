@@ -1,5 +1,6 @@
 //! `cortex mcp install`: the server in the configuration of a client.
 
+use engine::values::codes::ErrorCode;
 use crate::cli::InstallArgs;
 use crate::commands::gc::now;
 use crate::commands::show::written;
@@ -64,7 +65,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
         };
         let response = perform(&disk, &asked, now());
         if response.status != Status::Success {
-            let why = Diagnostic::error("E_WRITE", format!("{path} was not written: {}", response.summary));
+            let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{path} was not written: {}", response.summary));
             return Err(Failed::new(
                 Code::Io,
                 why.hint("look at the permissions of the folder, then run this again"),
@@ -82,7 +83,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
 /// The text of a file, if it is there.
 fn text(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
     let unread = |why: String| {
-        let why = Diagnostic::error("E_READ", format!("{path} cannot be read: {why}"));
+        let why = Diagnostic::error(ErrorCode::E_READ, format!("{path} cannot be read: {why}"));
         Failed::new(Code::Io, why.hint("the configuration of a client is a text file of the workspace"))
     };
     let resolved = disk.resolve(path).map_err(|why| unread(why.to_string()))?;

@@ -116,7 +116,8 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
 /// How much of a workspace waits for `cortex trust`.
 fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
     let trusted = Trusted::of(context.trusting(), &workspace.root);
-    let waits = waiting(&*workspace.manifest()?);
+    let manifest = workspace.manifest()?;
+    let waits = waiting(&manifest);
     Ok(waits.iter().filter(|one| !trusted.trusts(&one.definition)).count())
 }
 

@@ -1,5 +1,6 @@
 //! The operations of `edit` as commands: each with what it needs, and with a line that works.
 
+use engine::values::codes::ErrorCode;
 use super::command::{FILE, file};
 use super::edit::{Edit, Op};
 use super::{FileForm, reference};
@@ -223,7 +224,7 @@ pub(super) fn refuse_unused(edit: &Edit) -> Result<(), Failed> {
         .iter()
         .map(|id| if *id == PATH { "path".to_owned() } else { reference::camel(id) })
         .collect();
-    let why = Diagnostic::error("E_PARAM", format!("{name} has no use for '{unused}'; nothing was done"));
+    let why = Diagnostic::error(ErrorCode::E_PARAM, format!("{name} has no use for '{unused}'; nothing was done"));
     let hint = match names.is_empty() {
         true => format!("{name} takes no arguments"),
         false => format!("{name} takes {}", names.join(", ")),

@@ -1,5 +1,6 @@
 //! `impact`: what a change reaches.
 
+use engine::values::codes::ErrorCode;
 use super::symbols::{meant_with_overloads, notes, page};
 use super::window::root;
 use super::{AsTool, Effect, Method};
@@ -169,7 +170,7 @@ impl Method for ImpactOf {
 impl ImpactOf {
     /// What changed, and what a symbol was called before.
     fn changed(&self, desk: &mut Desk<'_>, names: &super::symbols::Names) -> Result<(BTreeSet<String>, Option<String>), Failed> {
-        let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error("E_PARAM", message).hint(hint));
+        let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));
         match (&self.symbol, self.diff) {
             (Some(_), true) => Err(wrong("symbol and diff cannot go together", "leave one of them out")),
             (None, false) => Err(wrong("the argument 'symbol' is missing", "name a type or member, or ask with diff")),

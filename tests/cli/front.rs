@@ -168,6 +168,11 @@ fn help_has_the_pages_of_the_book() {
         "{}",
         all.out
     );
+    assert!(all.out.lines().all(|line| line.chars().count() <= 80), "{}", all.out);
+    for (name, count) in [("build", 1), ("usages", 1), ("help", 1)] {
+        let lines = all.out.lines().filter(|line| line.starts_with(&format!("  {name} ")));
+        assert_eq!(lines.count(), count, "{name}: {}", all.out);
+    }
     insta::assert_snapshot!(bench.run(&["help", "lables"]).all(), @"
     exit 2
     error[E_NO_COMMAND]: there is no such command or topic

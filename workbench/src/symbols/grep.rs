@@ -1,5 +1,6 @@
 //! Text in sources, found line by line as ripgrep finds it, each hit with the type or member that it stands in.
 
+use engine::values::codes::ErrorCode;
 use super::call_graph::path_of;
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, Trouble};
@@ -65,7 +66,7 @@ impl Query<'_> {
     pub fn matcher(&self) -> Result<RegexMatcher, SymbolError> {
         let wrong = |why: String, hint: &str| {
             let found: String = self.pattern.chars().take(120).collect();
-            SymbolError::new(Trouble::Asked, Diagnostic::error("E_PATTERN", why).found(found).hint(hint))
+            SymbolError::new(Trouble::Asked, Diagnostic::error(ErrorCode::E_PATTERN, why).found(found).hint(hint))
         };
         if self.pattern.is_empty() {
             return Err(wrong(

@@ -1,5 +1,6 @@
 //! `[edit]`: how edits answer. It is checked here like every table; what edits is the only reader.
 
+use crate::values::codes::ErrorCode;
 use super::fields::Fields;
 use super::report::Report;
 use crate::values::diagnostic::Diagnostic;
@@ -12,7 +13,7 @@ pub(super) fn check(report: &mut Report<'_>, fields: Fields<'_, '_>) {
     fields.only(report, &["replies"]);
     let Some(replies) = fields.text(report, "replies") else { return };
     if !REPLIES.contains(&replies.text) {
-        let why = Diagnostic::error("E_VALUE", "'replies' is none of the forms of answers");
+        let why = Diagnostic::error(ErrorCode::E_VALUE, "'replies' is none of the forms of answers");
         report.error(replies.span, why.hint("write \"brief\" or \"full\""));
     }
 }
