@@ -380,7 +380,10 @@ fn a_group_is_asked_about_as_one() {
     let built = desk.build("//types/...:role");
     assert_eq!(types(&built), ["N.B"]);
     let mode = |label: &str| desk.note(label, "mode");
-    assert_eq!((mode("//types/N.B:semantic"), mode("//types/N.A:semantic")), ("patch".into(), "unchanged".into()));
+    assert_eq!(
+        (mode("//types/N.B:semantic"), mode("//types/N.A:semantic")),
+        ("patch".into(), "unchanged".into())
+    );
 }
 
 #[test]
