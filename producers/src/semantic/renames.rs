@@ -194,14 +194,10 @@ impl Renames {
         let mut slots: Vec<Slot> = then.iter().map(|slot| self.slot(slot, now, words, &mut seen)).collect();
         let carried = seen.words(words);
         for slot in &mut slots {
-            let is_now = |name: &str, text: &str| {
-                let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
-                same.is_some_and(|same| same.pieces.iter().any(|piece| piece.0 == name && piece.1 == text))
-            };
-            for (name, text) in &mut slot.pieces {
-                if !is_now(name, text) {
-                    (*name, *text) = (self.text(name, &carried), self.text(text, &carried));
-                }
+            let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
+            let pieces: BTreeSet<&(String, String)> = same.iter().flat_map(|same| &same.pieces).collect();
+            for piece in slot.pieces.iter_mut().filter(|piece| !pieces.contains(&**piece)) {
+                *piece = (self.text(&piece.0, &carried), self.text(&piece.1, &carried));
             }
         }
         Carried { slots, words: carried }
