@@ -374,11 +374,16 @@ fn a_group_is_asked_about_as_one() {
     assert!(desk.text("//types/N.B:semantic").0.contains("EDGE_CASES:\n- Gives 2 [OfB].\n"));
     assert!(desk.text("//types/N.A:semantic").0.contains("The edge_cases of N.A"));
     assert!(!built.ran.contains(&"//types/N.A:role".to_owned()) || built.asked.len() == 1);
-    // The group falls apart: its types stand alone.
+    // The group falls apart: its types stand alone, with what was said of them.
     desk.put("src/Pair.cs", &edited(PAIR, "public A Other { get; } ", ""));
     desk.answers(|asked| Ok(whole(asked)));
     let built = desk.build("//types/...:role");
-    assert_eq!(types(&built), ["N.B", "N.A"]);
+    assert_eq!(types(&built), ["N.B"]);
+    let mode = |label: &str| desk.note(label, "mode");
+    assert_eq!(
+        (mode("//types/N.B:semantic"), mode("//types/N.A:semantic")),
+        ("patch".into(), "unchanged".into())
+    );
 }
 
 #[test]

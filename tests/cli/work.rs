@@ -217,7 +217,7 @@ fn a_refused_answer_is_told_with_reasons_and_the_question_waits() {
 }
 
 #[test]
-fn a_patch_that_cannot_be_put_in_makes_room_for_a_whole_answer() {
+fn a_patch_that_cannot_be_put_in_waits_for_a_better_one() {
     let bench = pair();
     let asked = one(&bench, "ann");
     assert_eq!(submit(&bench, "ann", id(&asked), &full("Holds a number.")).code, 0);
@@ -227,12 +227,21 @@ fn a_patch_that_cannot_be_put_in_makes_room_for_a_whole_answer() {
     assert_eq!(patch["kind"], "patch", "{given}");
     let ran = submit(&bench, "ann", id(patch), "WORDS of no section");
     assert_eq!(ran.code, 1, "{ran:?}");
-    assert!(ran.err.contains("the patch could not be put in"), "{}", ran.err);
+    assert!(ran.err.contains("it has no section, or an empty one"), "{}", ran.err);
     let given = bench.run(&["work", "next", "--scope", "A", "--json"]).json();
-    assert_eq!(given["questions"][0]["kind"], "new", "{given}");
-    let ran = submit(&bench, "ann", id(&given["questions"][0]), &full("Holds a large number."));
+    assert_eq!(
+        (id(&given["questions"][0]), &given["questions"][0]["refused"]),
+        (id(patch), &1.into()),
+        "{given}"
+    );
+    let ran = submit(&bench, "ann", id(patch), "EDGE_CASES:\n- Gives a large number [Get].\n");
     assert_eq!(ran.json()["status"], "filed", "{ran:?}");
-    assert!(bench.run(&["show", "//types/A:semantic"]).out.contains("- Holds a large number."));
+    assert!(
+        bench
+            .run(&["show", "//types/A:semantic"])
+            .out
+            .contains("- Gives a large number [Get].")
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::lineage::{Lineage, Present};
 use engine::seams::paid::{FormerName, FormerNames};
-use engine::store::{Store, StoreError, ViewId};
+use engine::store::StoreError;
 use engine::values::digest::Digest;
 use engine::values::fold::strip_end;
 use engine::values::table::Table;
@@ -180,11 +180,7 @@ impl Lineage for FormerTypes {
     }
 
     fn former(&self, present: &Present<'_>) -> FormerNames {
-        let states = States {
-            store: present.store,
-            view: present.view,
-            now: Some(present),
-        };
+        let states = States::during(present);
         let types = (present.output)(TYPES).and_then(|digest| (present.bytes)(&digest));
         let types = types.map(|blob| types_in(&blob)).unwrap_or_default();
         let keys: BTreeMap<String, String> = types.into_iter().map(|(key, row)| (row.id, key)).collect();
@@ -201,38 +197,38 @@ impl Lineage for FormerTypes {
     }
 }
 
+/// Versions of a target, oldest first: seconds since 1970 and output.
+type Versions = Vec<(u64, Digest)>;
+
 /// Where states of before are read from.
 struct States<'a> {
-    store: &'a dyn Store,
-    view: ViewId,
-    /// A build that is not committed, if that is the present.
-    now: Option<&'a Present<'a>>,
+    versions: Box<dyn Fn(&str) -> Result<Versions, StoreError> + 'a>,
+    bytes: Box<dyn Fn(&Digest) -> Result<Option<Arc<[u8]>>, StoreError> + 'a>,
 }
 
 impl<'a> States<'a> {
     fn of(session: &'a Session) -> Self {
+        let (store, view) = (&session.engine.store, session.engine.view);
         Self {
-            store: &*session.engine.store,
-            view: session.engine.view,
-            now: None,
+            versions: Box::new(move |label| {
+                let versions = store.history(view, label)?;
+                Ok(versions.iter().map(|version| (version.at, version.output)).collect())
+            }),
+            bytes: Box::new(move |digest| store.output(digest)),
         }
     }
 
-    /// The versions of a target, oldest first, as outputs with the time at which they were made.
-    fn versions(&self, label: &str) -> Result<Vec<(u64, Digest)>, StoreError> {
-        let versions = self.store.history(self.view, label)?;
-        let mut versions: Vec<(u64, Digest)> = versions.iter().map(|version| (version.at, version.output)).collect();
-        let now = self.now.and_then(|now| Some((now.now, (now.output)(label)?)));
-        if now.is_some_and(|now| versions.last().is_none_or(|last| last.1 != now.1)) {
-            versions.extend(now);
-        }
-        Ok(versions)
-    }
-
-    fn bytes(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
-        match self.now.and_then(|now| (now.bytes)(digest)) {
-            Some(bytes) => Ok(Some(bytes)),
-            None => self.store.output(digest),
+    /// The last version of each target is that of a build which is not committed.
+    fn during(present: &'a Present<'a>) -> Self {
+        Self {
+            versions: Box::new(|label| {
+                let mut versions = (present.versions)(label);
+                let now = (present.output)(label).map(|output| (present.now, output));
+                let is_new = now.is_some_and(|(_, output)| versions.last().is_none_or(|last| last.1 != output));
+                versions.extend(now.filter(|_| is_new));
+                Ok(versions)
+            }),
+            bytes: Box::new(|digest| Ok((present.bytes)(digest))),
         }
     }
 }
@@ -254,7 +250,7 @@ struct Moves {
 }
 
 fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
-    let versions = states.versions(TYPES)?;
+    let versions = (states.versions)(TYPES)?;
     let told = versions.iter().rposition(|(_, output)| output.to_string() == before.types);
     let mut moves = Moves {
         steps: Vec::new(),
@@ -262,7 +258,7 @@ fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
         digest: versions.last().map(|(_, output)| output.to_string()).unwrap_or_default(),
     };
     for (at, output) in &versions[told.unwrap_or(0)..] {
-        let now = states.bytes(output)?.map(|blob| types_in(&blob));
+        let now = (states.bytes)(output)?.map(|blob| types_in(&blob));
         if let (Some(last), Some(now)) = (&moves.types, &now) {
             let (gone, come) = (changed(last, now), changed(now, last));
             if !gone.is_empty() && !come.is_empty() {
@@ -317,10 +313,10 @@ fn identities(
     new: bool,
 ) -> Result<BTreeMap<String, Option<Identity>>, StoreError> {
     let blob = |key: &str, target: &str| -> Result<Option<Arc<[u8]>>, StoreError> {
-        let versions = states.versions(&label(key, target))?;
+        let versions = (states.versions)(&label(key, target))?;
         let first = versions.iter().find(|(made, _)| *made >= at).filter(|_| new);
         let found = first.or_else(|| versions.iter().rfind(|(made, _)| *made <= at));
-        found.map_or(Ok(None), |(_, digest)| states.bytes(digest))
+        found.map_or(Ok(None), |(_, digest)| (states.bytes)(digest))
     };
     let alone = alone(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();

@@ -2,16 +2,13 @@
 //! that cost money, in no key.
 
 use super::paid::FormerNames;
-use crate::store::{Store, ViewId};
 use crate::values::digest::Digest;
 use std::sync::Arc;
 
 /// A workspace in the middle of a build: everything free is made, nothing of it need be filed yet.
 pub struct Present<'a> {
-    /// Where History and former outputs are.
-    pub store: &'a dyn Store,
-    /// Which checkout this is.
-    pub view: ViewId,
+    /// The versions of a target that History has, oldest first: seconds since 1970 and output.
+    pub versions: &'a dyn Fn(&str) -> Vec<(u64, Digest)>,
     /// The time of the build in seconds since 1970.
     pub now: u64,
     /// The output of a target, if it has one in this build.

@@ -8,11 +8,12 @@ use super::case::{Asked, Case};
 use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
+use super::prompt::Material;
 use super::room::Rooms;
 use super::shown;
 use super::shrink;
 use super::slots::Slot;
-use super::subject::{Subject, Withholding, short, type_key};
+use super::subject::{self, Subject, Withholding, short, type_key};
 use super::talk::{Made, Talk};
 use super::wishes::Wishes;
 use crate::llm::Ask;
@@ -221,6 +222,18 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
         ("base".to_owned(), group.digest.to_string()),
         ("why".to_owned(), "its group was asked about as one".to_owned()),
     ]);
+    // Once the type stands alone its next question is asked from here.
+    if subject.withheld.is_empty() {
+        let (template, slots) = (subject::template(inputs, wishes)?, subject.slots(&subject.blobs)?);
+        let material = Material {
+            template: &template,
+            wishes,
+            heads: &[],
+            slots: &[],
+        };
+        output.notes.insert("rules".to_owned(), material.rules());
+        output.memo = shown::write(&slots);
+    }
     // A person may have corrected the part; the group does not know.
     if !subject.theirs.is_empty() {
         let heads = std::slice::from_ref(head);

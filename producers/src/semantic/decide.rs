@@ -79,7 +79,8 @@ pub(super) fn decide(
             Some(_) => "the earlier summary is no model's",
         });
     };
-    if base.notes.get("mode").is_some_and(|mode| mode == "part") {
+    let is_part = base.notes.get("mode").is_some_and(|mode| mode == "part");
+    if is_part && !base.notes.contains_key("rules") {
         return full("it was part of a group's answer before");
     }
     let edited = base.notes.get("mode").is_some_and(|mode| mode == "edited");

@@ -12,6 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Fewest words in the code of a member by which it is recognised under another name.
 const FEWEST_WORDS: usize = 6;
 
+/// Most pieces of a text that are compared with those of another one: the time grows with their square.
+const MOST_PIECES: usize = 4_000;
+
+/// Most pairs of members that went and came.
+const MOST_PAIRS: usize = 2_500;
+
 /// Words that say that a sentence is about a name.
 const NAMING: [&str; 6] = ["name", "names", "named", "naming", "called", "suggests"];
 
@@ -188,14 +194,10 @@ impl Renames {
         let mut slots: Vec<Slot> = then.iter().map(|slot| self.slot(slot, now, words, &mut seen)).collect();
         let carried = seen.words(words);
         for slot in &mut slots {
-            let is_now = |name: &str, text: &str| {
-                let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
-                same.is_some_and(|same| same.pieces.iter().any(|piece| piece.0 == name && piece.1 == text))
-            };
-            for (name, text) in &mut slot.pieces {
-                if !is_now(name, text) {
-                    (*name, *text) = (self.text(name, &carried), self.text(text, &carried));
-                }
+            let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
+            let pieces: BTreeSet<&(String, String)> = same.iter().flat_map(|same| &same.pieces).collect();
+            for piece in slot.pieces.iter_mut().filter(|piece| !pieces.contains(&**piece)) {
+                *piece = (self.text(&piece.0, &carried), self.text(&piece.1, &carried));
             }
         }
         Carried { slots, words: carried }
@@ -207,6 +209,9 @@ impl Renames {
         let Some(same) = now.iter().find(|other| (other.kind, &other.key) == (then.kind, &then.key)) else {
             return slot;
         };
+        if then.pieces.len().max(same.pieces.len()) > MOST_PIECES {
+            return slot;
+        }
         let mut open: Vec<&(String, String)> = same.pieces.iter().collect();
         for piece in &mut slot.pieces {
             let fits = |other: &&(String, String)| {
@@ -240,15 +245,24 @@ impl Renames {
                 let missing = these.pieces.iter().filter(|(name, _)| !name.is_empty() && !is_there(name));
                 missing.cloned().collect()
             };
+            if old.pieces.len().max(new.pieces.len()) > MOST_PIECES {
+                continue;
+            }
             let (gone, come) = (missing(old, new), missing(new, old));
+            if gone.len() * come.len() > MOST_PAIRS {
+                continue;
+            }
             let same = |(gone, old): &(String, String), (come, new): &(String, String)| {
                 let pair = [gone, come].map(|name| member_name(name).to_owned());
-                let mut words = words.clone();
-                words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
                 let known = |name: &str| !name.is_empty() && name.chars().all(is_word);
                 let recognised = old.split(|c| !is_word(c)).filter(|word| !word.is_empty()).count() >= FEWEST_WORDS;
-                let is_pair = pair[0] != pair[1] && known(&pair[0]) && known(&pair[1]) && recognised;
-                (is_pair && Seen::default().same(gone, come, &words, self) && Seen::default().same(old, new, &words, self)).then_some(pair)
+                if pair[0] == pair[1] || !known(&pair[0]) || !known(&pair[1]) || !recognised {
+                    return None;
+                }
+                let mut words = words.clone();
+                words.entry(pair[0].clone()).or_default().insert(pair[1].clone(), true);
+                let is_same = |then: &str, now: &str| Seen::default().same(then, now, &words, self);
+                (is_same(gone, come) && is_same(old, new)).then_some(pair)
             };
             let pairs: Vec<[String; 2]> = gone
                 .iter()

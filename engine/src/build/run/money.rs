@@ -120,8 +120,10 @@ impl Run<'_> {
         }
         let former = match has_past {
             true => self.lineage.former(&Present {
-                store: &*self.store,
-                view: self.view,
+                versions: &|label| {
+                    let versions = history(label).unwrap_or_default();
+                    versions.iter().map(|version| (version.at, version.output)).collect()
+                },
                 now: self.now,
                 output: &|label| self.output(self.graph.find(label)?),
                 bytes: &|digest| self.readable(digest).ok().flatten(),
