@@ -6,10 +6,10 @@ use crate::account::Doubt;
 use crate::blobs::NotTaken;
 use crate::bundle;
 use crate::client::Inner;
+use crate::fresh_volumes::{Fresh, each_fresh};
 use crate::names::Name;
 use crate::server::Server;
 use crate::volume::{self, Address};
-use crate::volumes_made::{Fresh, each_fresh};
 use engine::seams::remote::{BlobRef, BundleOffer, SharedOutput, SharedResult, Volume};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet};
@@ -22,9 +22,28 @@ const SMALL: usize = 16;
 /// New volumes whose pieces are sent together.
 const AT_ONCE: usize = 8;
 /// Bytes of what is kept that are read back, at most; another part of it for every tree.
-const READ_BACK: u64 = 32 << 20;
+const READ_BACK: u64 = 8 << 20;
 /// So often a piece is sent, each time under another name, while the server keeps it wrong.
 const NUMBERS: u32 = 3;
+
+/// What a volume holds, by keys and digests.
+pub(crate) struct Listing {
+    keys: Vec<ActionKey>,
+    outputs: Vec<Digest>,
+}
+
+impl Listing {
+    pub(crate) fn of(volume: &Volume) -> Self {
+        Self {
+            keys: volume.results.iter().map(|result| result.key).collect(),
+            outputs: volume.outputs.clone(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.keys.len() + self.outputs.len()
+    }
+}
 
 /// What earlier volumes hold of an offer.
 #[derive(Default)]
@@ -99,14 +118,14 @@ impl Inner {
         let missing = self.wait(missing).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
         self.read_back(server, sample(&addresses, near.first()));
-        let volumes = self.volumes(server, &addresses);
-        let sound = addresses.into_iter().zip(volumes);
+        let listings = self.listings(server, &addresses);
+        let sound = addresses.into_iter().zip(listings);
         let sound = sound.filter(|(address, _)| !address.pieces().any(|piece| self.is_wrong(&piece)));
         let mut earlier = Earlier {
             is_own: at == 0,
             ..Earlier::default()
         };
-        earlier.keep(sound.filter_map(|(address, volume)| Some((address, volume?))).collect(), offer);
+        earlier.keep(sound.filter_map(|(address, listing)| Some((address, listing?))).collect(), offer);
         Ok(earlier)
     }
 
@@ -194,28 +213,23 @@ impl Inner {
 
 impl Earlier {
     /// Keeps the volumes of which most is offered. Many small ones are not kept, so that they are put together.
-    fn keep(&mut self, volumes: Vec<(Address, Volume)>, offer: &BundleOffer<'_>) {
+    fn keep(&mut self, volumes: Vec<(Address, Arc<Listing>)>, offer: &BundleOffer<'_>) {
         let keys: HashSet<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
         let outputs: HashSet<Digest> = offer.results.iter().flat_map(|bundled| bundled.outputs.iter().copied()).collect();
-        let len = |volume: &Volume| volume.results.len() + volume.outputs.len();
-        let live = |volume: &Volume| {
-            let results = volume.results.iter().filter(|result| keys.contains(&result.key)).count();
-            results + volume.outputs.iter().filter(|digest| outputs.contains(digest)).count()
+        let live = |listing: &Listing| {
+            let results = listing.keys.iter().filter(|key| keys.contains(key)).count();
+            results + listing.outputs.iter().filter(|digest| outputs.contains(digest)).count()
         };
-        self.keys = volumes
-            .iter()
-            .flat_map(|(_, volume)| &volume.results)
-            .map(|result| result.key)
-            .collect();
-        let mut kept: Vec<(Address, Volume)> = volumes;
-        kept.retain(|(_, volume)| live(volume) * 4 >= len(volume) * 3);
-        if kept.iter().filter(|(_, volume)| len(volume) < FEW).count() > SMALL {
-            kept.retain(|(_, volume)| len(volume) >= FEW);
+        self.keys = volumes.iter().flat_map(|(_, listing)| listing.keys.iter().copied()).collect();
+        let mut kept = volumes;
+        kept.retain(|(_, listing)| live(listing) * 4 >= listing.len() * 3);
+        if kept.iter().filter(|(_, listing)| listing.len() < FEW).count() > SMALL {
+            kept.retain(|(_, listing)| listing.len() >= FEW);
         }
-        for (address, volume) in kept {
+        for (address, listing) in kept {
             self.kept.push(address);
-            self.kept_keys.extend(volume.results.iter().map(|result| result.key));
-            self.kept_outputs.extend(volume.outputs);
+            self.kept_keys.extend(&listing.keys);
+            self.kept_outputs.extend(&listing.outputs);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::account::{Account, Doubt};
 use crate::blobs::NotTaken;
 use crate::bundle;
+use crate::bundling::Listing;
 use crate::farm::Workers;
 use crate::line::Line;
 use crate::moments::{Moments, RealMoments};
@@ -69,6 +70,8 @@ pub(crate) struct Inner {
     present: Mutex<HashSet<Name>>,
     /// Blobs that came from it as they are named.
     sound: Mutex<HashSet<Name>>,
+    /// What the volumes hold that were read, by their pieces with records.
+    listings: Mutex<HashMap<Name, Arc<Listing>>>,
     runtime: Mutex<Option<Runtime>>,
     pub handle: tokio::runtime::Handle,
 }
@@ -103,6 +106,7 @@ impl Client {
             server: Arc::default(),
             present: Mutex::default(),
             sound: Mutex::default(),
+            listings: Mutex::default(),
             handle: runtime.handle().clone(),
             runtime: Mutex::new(Some(runtime)),
         });
@@ -278,9 +282,30 @@ impl Inner {
         let found = self.pieces(server, addresses.iter().map(|address| address.records.name()));
         let volume = |address: &Address| {
             let piece = address.records.name();
-            self.decoded(&piece, volume::decode_records(found.get(&piece)?))
+            let volume = self.decoded(&piece, volume::decode_records(found.get(&piece)?))?;
+            self.listed().insert(piece, Arc::new(Listing::of(&volume)));
+            Some(volume)
         };
         addresses.iter().map(volume).collect()
+    }
+
+    /// What volumes hold by keys and digests, in their order; those that were read in this run are not read again.
+    pub(crate) fn listings(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Arc<Listing>>> {
+        let unread: Vec<Address> = {
+            let listed = self.listed();
+            let is_unread = |address: &&Address| !listed.contains_key(&address.records.name());
+            addresses.iter().filter(is_unread).copied().collect()
+        };
+        self.volumes(server, &unread);
+        let listed = self.listed();
+        addresses
+            .iter()
+            .map(|address| listed.get(&address.records.name()).cloned())
+            .collect()
+    }
+
+    fn listed(&self) -> MutexGuard<'_, HashMap<Name, Arc<Listing>>> {
+        self.listings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Those of the pieces that come as they are named.

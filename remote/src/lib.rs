@@ -16,6 +16,7 @@ mod client;
 mod credentials;
 mod farm;
 mod folder;
+mod fresh_volumes;
 mod healing;
 mod line;
 mod moments;
@@ -32,7 +33,6 @@ mod terms;
 mod tests;
 mod uploads;
 mod volume;
-mod volumes_made;
 
 pub use client::{Client, Ping, Use};
 pub use credentials::Variables;
