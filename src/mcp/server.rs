@@ -30,7 +30,7 @@ use tokio::sync::Semaphore;
 
 /// What a model is told of the server before it uses it.
 const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for the files as they are now. Ask for outlines before you open files: they \
-are a tenth of the source. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
+are a tenth of the source. `usages` binds names where grep mixes them up, `rename` and `edit` change code by symbol. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
 Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. `overlay` tries edits that nobody \
 saved; tools that read take its name as `overlay`.";
 

@@ -347,7 +347,7 @@ impl Build {
     fn draft(&self, desk: &mut Desk<'_>, ground: &Ground, budget: usize) -> Result<Draft, Failed> {
         let index = &ground.known.index;
         let question = ground.question();
-        let most = (budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
+        let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
         let choice = choose(&question, most, budget / 4, TOLD);
         let texts = gather(desk, &ground.known, &choice.chosen, &ground.mentions, budget)?;
         let others: Vec<String> = choice.others.iter().map(|(at, ..)| index.key(*at).to_owned()).collect();

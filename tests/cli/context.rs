@@ -57,7 +57,14 @@ fn a_query_is_answered_within_its_budget_and_says_why() {
     assert_eq!(built(&bench, &["--query", query, "--budget", "2000"]), answer);
     let text = bench.run(&["context", "build", "--query", query, "--budget", "2000"]).out;
     assert!(text.starts_with(answer["contextText"].as_str().expect("a text")), "{text}");
+    assert!(
+        !text.contains("── why ──") && text.contains(" left out: ask with why for reasons\n"),
+        "{text}"
+    );
+    let text = bench.run(&["context", "build", "--query", query, "--budget", "2000", "--why"]).out;
     assert!(text.contains("── why ──\n") && text.contains("\nleft out "), "{text}");
+    // Four characters a token, about: what explains it is within the budget, too.
+    assert!(text.chars().count() < 2000 * 5, "{text}");
     // Other weights, another order.
     let named = built(&bench, &["--query", query, "--budget", "2000", "--weights", "bm25=0,coverage=1"]);
     assert_ne!(paths(&named), shown);
@@ -141,7 +148,15 @@ fn a_named_member_stands_first_in_full() {
         assert!(answer["tokens"].as_u64() <= Some(300));
     }
     let text = bench
-        .run(&["context", "build", "--query", "NodeStore.Nope, NodeStore.Get", "--budget", "60"])
+        .run(&[
+            "context",
+            "build",
+            "--query",
+            "NodeStore.Nope, NodeStore.Get",
+            "--budget",
+            "60",
+            "--why",
+        ])
         .out;
     assert!(
         text.contains("left out 0.00 NodeStore.Nope: its type has no such member\n"),
@@ -165,7 +180,7 @@ fn a_query_may_stand_in_a_file() {
     let query = "节点存储的NodeStore.Get的错误";
     let ran = from_file(query);
     assert_eq!((ran.code, &ran.out), (0, &build(&["--query", query]).out), "{ran:?}");
-    assert!(ran.out.contains("Get(NodeId) in full"), "{ran:?}");
+    assert!(ran.out.contains("Get(NodeId) at "), "{ran:?}");
     // What takes a person's patience takes none of ours.
     for (text, code) in [
         ("NodeStore ".repeat(100_000), 2),
@@ -316,7 +331,7 @@ fn what_cannot_be_answered_is_refused() {
             "there is no conversation of this handle",
         ),
         (
-            vec!["--query", "Gone.cs is slow"],
+            vec!["--query", "Gone.cs is slow", "--why"],
             0,
             "left out 0.00 Gone.cs: there is no such file in the root, and no source is called so",
         ),

@@ -273,12 +273,16 @@ fn pages() {
       resolve          Say which types or members a name means. Builds nothing but the index of names
       search           Find types and members by a part of their names: whole, beginning, humps (NS for
                        NodeStore), middle, pattern; what is spelled alike if nothing else
+      grep             Find lines of sources that match a regular expression, each with the type or
+                       member that it stands in
       outline          Outline types, members, files, folders, namespaces or projects: what they offer,
                        or what is in them
       source           Print the source of types, members and files, exactly, with line numbers
       usages           List the places that use a type or a member
       implementations  List the types that implement or derive from a type, or the members that
                        implement or override a member
+      impact           List what a change of a member reaches: what uses it, over several steps, what
+                       carries it on, and the tests among these
       callers          List the members that use a member, and the places where they do
       callees          List the members that a member uses, and the places where it does
       deps             List the types that a type depends on; with --reverse those that depend on it
@@ -290,6 +294,8 @@ fn pages() {
       pack             Bundle what is known of chosen types in one text
       window           Keep the text that a model is shown of this checkout
       edit             Edit a text file of the workspace: exactly, undoably, all or nothing
+      rename           Rename a type or a member everywhere: declarations, overrides, implementations,
+                       uses, using directives and references in documentation
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
       node             Ask for any target of the graph: its output, why it is stale, its versions, what
                        it costs

@@ -633,6 +633,13 @@ fn an_edit_that_succeeds_is_told_in_one_line() {
     bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"full\"\n"));
     let told = text(&client.call("edit", json!({"op": "list"})));
     assert!(told.starts_with("status: `Success`"), "{told}");
+    bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"loud\"\n"));
+    let refused = bench.run(&["build", "//index:types"]);
+    assert!(
+        refused.code == 2 && refused.err.contains("'replies' is none of the forms of answers"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]

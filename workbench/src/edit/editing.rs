@@ -205,13 +205,10 @@ fn ended(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
     }
     let fitted = fit(old, ends.usual());
     let is_there = |old: &str| find(text, old, 0, 1).count > 0;
-    if is_there(&fitted) || !ends.are_mixed() {
-        return (fitted, fit(new, ends.usual()));
-    }
-    let other = if is_there(old) {
-        Some(old.to_owned())
-    } else {
-        whatever_ends(text, old)
+    let other = match ends.are_mixed() {
+        false => None,
+        // Half an end of a line is none.
+        true => whatever_ends(text, old).or_else(|| (!is_there(&fitted) && is_there(old)).then(|| old.to_owned())),
     };
     match other {
         Some(other) => (other.clone(), fit(new, Ends::of(&other).usual())),

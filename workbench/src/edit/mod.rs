@@ -49,6 +49,8 @@ pub(crate) mod real;
 mod refusing;
 pub mod replies;
 pub mod response;
+#[cfg(test)]
+mod rewrite_tests;
 pub(crate) mod run;
 mod saving;
 mod series;

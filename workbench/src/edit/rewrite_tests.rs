@@ -1,0 +1,136 @@
+//! Edits of many places at once, line ends that are the file's, and taking back what no handle names.
+
+use super::lines::{Ends, fit};
+use super::order::{Asked, Order};
+use super::perform::perform;
+use super::response::Response;
+use super::session_tests::{Coder, stands};
+use super::state::{Status, WorkflowState};
+use proptest::prelude::*;
+
+/// One order without a session, in which texts get the line ends of the file.
+fn ask(coder: &Coder, order: Order, path: Option<&str>) -> Response {
+    let asked = Asked {
+        order,
+        session: None,
+        path: path.map(str::to_owned),
+        mode: None,
+        fit: true,
+    };
+    perform(&coder.files, &asked, coder.now)
+}
+
+fn replace(coder: &Coder, old: &str, new: &str) -> Response {
+    let order = Order::Replace {
+        old: old.to_owned(),
+        new: new.to_owned(),
+    };
+    ask(coder, order, Some("a.cs"))
+}
+
+#[test]
+fn every_place_is_replaced_and_counted() {
+    let coder = Coder::with("one two\r\none\r\n");
+    let all = |old: &str| {
+        let order = Order::ReplaceAll {
+            old: old.to_owned(),
+            new: "1\n2".to_owned(),
+        };
+        ask(&coder, order, Some("a.cs"))
+    };
+    let done = all("one");
+    assert!(
+        done.summary
+            .contains("line ends made CRLF as in a.cs; replaced 2 occurrences of old_text, saved"),
+        "{done:?}"
+    );
+    assert_eq!(coder.text(), "1\r\n2 two\r\n1\r\n2\r\n");
+    let changed = &done.changed[0];
+    assert_eq!((changed.lines, changed.added, changed.removed), (Some((1, 4)), 4, 2));
+    assert_eq!(all("nowhere").status, Status::NoMatch);
+    assert_eq!(all("").status, Status::NoMatch);
+}
+
+#[test]
+fn what_was_changed_meanwhile_stops_a_rewrite() {
+    let coder = Coder::with("one\n");
+    coder.files.write("b.cs", "two\n");
+    let rewrite = |before: &str| {
+        let text = |path: &str, before: &str| (path.to_owned(), before.to_owned(), format!("new {path}\n"));
+        let texts = vec![text("a.cs", "one\n"), text("b.cs", before)];
+        ask(
+            &coder,
+            Order::Rewrite {
+                operation: "rename",
+                texts,
+            },
+            None,
+        )
+    };
+    let refused = rewrite("too\n");
+    assert!(
+        refused.status == Status::Exception && refused.summary.contains("b.cs was changed meanwhile"),
+        "{refused:?}"
+    );
+    assert_eq!((coder.text(), coder.files.text("b.cs")), ("one\n".to_owned(), "two\n".to_owned()));
+    let done = rewrite("two\n");
+    assert_eq!(stands(&done), (Status::Success, WorkflowState::Idle), "{done:?}");
+    assert_eq!(
+        (coder.text(), coder.files.text("b.cs")),
+        ("new a.cs\n".to_owned(), "new b.cs\n".to_owned())
+    );
+    let undone = ask(&coder, Order::Undo, None);
+    assert_eq!(undone.status, Status::Success, "{undone:?}");
+    assert_eq!((coder.text(), coder.files.text("b.cs")), ("one\n".to_owned(), "two\n".to_owned()));
+}
+
+#[test]
+fn the_last_edit_is_taken_back_without_a_handle() {
+    let mut coder = Coder::with("one two\n");
+    let nothing = ask(&coder, Order::Undo, None);
+    assert_eq!(nothing.status, Status::NoOp, "{nothing:?}");
+    for (old, new) in [("one", "1"), ("two", "2")] {
+        assert_eq!(replace(&coder, old, new).status, Status::Success);
+        coder.now += 1;
+    }
+    let last = ask(&coder, Order::Undo, None);
+    assert!(last.detail.is_some_and(|detail| detail.contains("-1 2\n+1 two\n")));
+    assert_eq!(ask(&coder, Order::Undo, None).status, Status::Success);
+    assert_eq!(coder.text(), "one two\n");
+    assert_eq!(ask(&coder, Order::Undo, None).status, Status::NoOp);
+    // Of two at one time none is the last.
+    replace(&coder, "one", "1");
+    replace(&coder, "two", "2");
+    let both = ask(&coder, Order::Undo, None);
+    assert!(
+        both.status == Status::Exception && both.detail.is_some_and(|detail| detail.lines().count() == 2),
+        "{}",
+        both.summary
+    );
+    assert_eq!(coder.text(), "1 2\n");
+}
+
+proptest! {
+    #[test]
+    fn any_line_ends_are_found_and_new_ones_are_the_files(
+        text in "([ab]{0,2}(\n|\r\n)){0,6}",
+        from in 0_usize..14,
+        length in 1_usize..8,
+        new in "[x\n]{0,3}",
+    ) {
+        let plain = fit(&text, "\n");
+        let needle: String = plain.chars().skip(from).take(length).collect();
+        prop_assume!(!needle.is_empty());
+        let count = (0..plain.len()).filter(|at| plain[*at..].starts_with(&needle)).count();
+        let coder = Coder::with(&text);
+        let done = replace(&coder, &needle, &new);
+        if count == 1 {
+            prop_assert!(matches!(done.status, Status::Success | Status::NoOp), "{:?}", done);
+            prop_assert_eq!(fit(&coder.text(), "\n"), plain.replacen(&needle, &new, 1));
+            prop_assert!(Ends::of(&text).are_mixed() || !Ends::of(&coder.text()).are_mixed());
+        } else {
+            // In a file of mixed ends fewer places may have the ends that are wanted.
+            prop_assert!(done.status == Status::Success || coder.text() == text);
+        }
+    }
+}
