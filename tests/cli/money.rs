@@ -300,7 +300,7 @@ fn a_rename_of_a_type_or_of_its_namespace_costs_nothing() {
     };
     rename("Gate", "Door");
     let shown = bench.run(&["show", "//types/N.Store:semantic"]).out;
-    assert!(shown.contains("- Holds Store, `Door` and N.Mode."), "{shown}");
+    assert!(shown.contains("- Holds Store, `Door` and N.Mode [Door]."), "{shown}");
     let history = bench.run(&["history", "//types/N.Door:semantic"]).out;
     assert!(
         history.contains("carried over from") && history.contains("(it was renamed)"),

@@ -223,7 +223,12 @@ impl Renames {
             let named = open.iter().position(|other| other.0 == piece.0 && fits(other).is_some());
             if let Some(at) = named.or_else(|| open.iter().position(|other| fits(other).is_some())) {
                 let other = open.remove(at);
-                seen.extend(fits(&other).unwrap_or_default());
+                let mut found = fits(&other).unwrap_or_default();
+                if then.kind == Kind::Role {
+                    // That others still speak of a former name does not keep it.
+                    found.kept.clear();
+                }
+                seen.extend(found);
                 piece.clone_from(other);
             }
         }
