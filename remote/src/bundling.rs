@@ -26,6 +26,9 @@ const READ_BACK: u64 = 8 << 20;
 /// So often a piece is sent, each time under another name, while the server keeps it wrong.
 const NUMBERS: u32 = 3;
 
+/// The name and the bytes of a piece that is there as it should be.
+type Sent = Option<(Name, Arc<[u8]>)>;
+
 /// What a volume holds, by keys and digests.
 pub(crate) struct Listing {
     keys: Vec<ActionKey>,
@@ -152,13 +155,8 @@ impl Inner {
 
     /// Sends so many pieces, of which `write` gives the bytes. One that the server keeps wrong is sent again under another number, and so
     /// under another name. The name and the bytes of each that is there as it should be.
-    fn send_pieces(
-        &self,
-        server: &Arc<Server>,
-        count: usize,
-        write: &dyn Fn(usize, u32) -> Vec<u8>,
-    ) -> Result<Vec<Option<(Name, Arc<[u8]>)>>, NotTaken> {
-        let mut sent: Vec<Option<(Name, Arc<[u8]>)>> = vec![None; count];
+    fn send_pieces(&self, server: &Arc<Server>, count: usize, write: &dyn Fn(usize, u32) -> Vec<u8>) -> Result<Vec<Sent>, NotTaken> {
+        let mut sent: Vec<Sent> = vec![None; count];
         let mut open: Vec<usize> = (0..count).collect();
         for number in 0..NUMBERS {
             let pieces: Vec<(usize, Name, Arc<[u8]>)> = open.iter().map(|at| self.piece(server, *at, write(*at, number))).collect();

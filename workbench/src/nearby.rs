@@ -21,12 +21,15 @@ const BASE: [&str; 2] = ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME
 /// The main line.
 const DEFAULT: [&str; 1] = ["CI_DEFAULT_BRANCH"];
 
+/// Gives the value of a variable of the environment.
+pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// A workspace in a checkout of git.
 pub struct GitTrees {
     /// The workspace's folder.
     pub root: PathBuf,
     /// The environment.
-    pub variables: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub variables: Variables,
 }
 
 impl GitTrees {
@@ -52,8 +55,8 @@ impl GitTrees {
     }
 
     fn variable(&self, names: &[&str]) -> Option<String> {
-        let values = names.iter().filter_map(|name| (self.variables)(name));
-        values.into_iter().find(|value| !value.is_empty())
+        let mut values = names.iter().filter_map(|name| (self.variables)(name));
+        values.find(|value| !value.is_empty())
     }
 
     /// The workspace's tree in each of these commits, in their order.
@@ -95,8 +98,8 @@ impl GitTrees {
     fn merge_base(&self, base: Option<&str>) -> Option<String> {
         let lines = base.into_iter().chain(MAIN);
         let remote = lines.clone().map(|line| format!("refs/remotes/origin/{line}"));
-        let refs = remote.chain(lines.map(|line| format!("refs/heads/{line}")));
-        refs.into_iter().find_map(|line| self.git(&["merge-base", "HEAD", &line], ""))
+        let mut refs = remote.chain(lines.map(|line| format!("refs/heads/{line}")));
+        refs.find_map(|line| self.git(&["merge-base", "HEAD", &line], ""))
     }
 }
 

@@ -127,6 +127,10 @@ impl Fetching {
         let wanted = elsewhere.next(at);
         let addresses: Vec<&[u8]> = wanted.iter().map(|at| &elsewhere.volumes[*at].address[..]).collect();
         let blobs: Vec<(Digest, Arc<[u8]>)> = self.cache.read_outputs(&addresses).into_iter().flatten().collect();
+        if blobs.is_empty() && !self.cache.reads() {
+            // It does not answer at the moment, which says nothing of the volumes.
+            wanted.iter().for_each(|at| elsewhere.state[*at] = State::Unread);
+        }
         let found = blobs.iter().find(|(came, _)| came == digest).map(|(_, blob)| blob.clone());
         self.store.commit(
             self.view,

@@ -25,7 +25,16 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+<<<<<<< HEAD
 pub(super) fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
+||||||| d5b6113
+fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
+=======
+/// What becomes of a file, and what does it.
+type Way<'a> = (&'a str, &'a dyn Fn(&Path));
+
+fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
+>>>>>>> cache
     let large = noise(5 << 20);
     let mut made: Vec<_> = (0..50).map(|number| result(&format!("{number}"), &[&noise(number * 11)])).collect();
     made.push(result("large", &[&large, &[b'x'; 100_000], b""]));
@@ -118,7 +127,7 @@ fn what_one_machine_files_another_finds() {
 #[test]
 fn whatever_becomes_of_its_files_nothing_wrong_is_found_and_a_writer_mends_it() {
     let made = some();
-    let ways: [(&str, &dyn Fn(&Path)); 6] = [
+    let ways: [Way<'_>; 6] = [
         ("cut", &|file| fs::write(file, &fs::read(file).unwrap()[1..]).unwrap()),
         ("empty", &|file| fs::write(file, b"").unwrap()),
         ("longer", &|file| {
