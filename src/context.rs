@@ -19,9 +19,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use workbench::edit::diagnostics::Category;
-use workbench::hold::Hold;
 use workbench::live::budget::Room;
 use workbench::location::{StoreChoice, find_root, view};
+use workbench::locks::Hold;
 use workbench::trust::Trusting;
 use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
 

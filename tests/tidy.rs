@@ -191,7 +191,7 @@ fn the_disk_is_touched_in_few_places() {
         "workbench/src/editor.rs",
         "remote/src/folder.rs",
         "workbench/src/git.rs",
-        "workbench/src/hold.rs",
+        "workbench/src/locks.rs",
         "workbench/src/location.rs",
         "workbench/src/init.rs",
         "workbench/src/investigation.rs",

@@ -470,7 +470,7 @@ fn a_correction_of_what_is_stale_leaves_it_stale() {
 /// A question that no rule knows is answered once, remembered by its label, and told in the ledger.
 #[test]
 fn a_loose_result_is_keyed_and_paid_like_any_other() {
-    use engine::build::loose::Loose;
+    use engine::build::ad_hoc::Loose;
     use engine::seams::producer::Input;
     let case = case();
     let ask = |text: &str, fresh: bool| {

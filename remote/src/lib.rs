@@ -6,7 +6,7 @@
 
 mod account;
 mod action;
-mod along;
+mod inline_outputs;
 mod blobs;
 mod breaker;
 mod bucket;

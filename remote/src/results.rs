@@ -2,7 +2,7 @@
 
 use crate::account::Doubt;
 use crate::action::{self, RECORD};
-use crate::along;
+use crate::inline_outputs;
 use crate::blobs::NotTaken;
 use crate::line::{Kind, Unanswered};
 use crate::names::{Name, Names};
@@ -136,7 +136,7 @@ impl Server {
         if name.len > record::LONGEST {
             return wrong(Lie::Undecodable);
         }
-        let mut along = along::unpacked(self.terms.function, &found);
+        let mut along = inline_outputs::unpacked(self.terms.function, &found);
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
         let here = along.remove(&name).or(here);
         self.along.put(along);

@@ -1,7 +1,7 @@
 //! A server that has answered: the connection, what was agreed, and what goes with every question.
 
 use crate::account::Account;
-use crate::along::Waiting;
+use crate::inline_outputs::Waiting;
 use crate::bucket::Bucket;
 use crate::credentials::{Credentials, Variables, address, tls};
 use crate::folder::Folder;

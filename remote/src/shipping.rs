@@ -1,7 +1,7 @@
 //! Shipping: results on their way to the server. Blobs go first, the result that names them last.
 
 use crate::action::{self, RECORD};
-use crate::along;
+use crate::inline_outputs;
 use crate::blobs::NotTaken;
 use crate::client::Inner;
 use crate::names::Name;
@@ -79,7 +79,7 @@ impl Inner {
             if under_way.len() >= FILED_AT_ONCE {
                 settle(under_way.pop_front().and_then(|answer| answer.recv().ok()));
             }
-            let along = along::packed(parcel.own().map(|blob| &**blob));
+            let along = inline_outputs::packed(parcel.own().map(|blob| &**blob));
             under_way.push_back(self.start(server.clone().file(parcel.action, parcel.files, along)));
         }
         for answer in under_way {
@@ -97,7 +97,7 @@ impl Inner {
         parcel: Parcel,
         goes: &mut dyn FnMut(Option<SharedResult>) -> bool,
     ) -> Option<Result<(), NotTaken>> {
-        let along = along::packed(parcel.own().map(|blob| &**blob));
+        let along = inline_outputs::packed(parcel.own().map(|blob| &**blob));
         let blobs: BTreeMap<Name, Arc<[u8]>> = parcel.blobs.into_iter().collect();
         if let Err(not_taken) = self.send_missing(server, blobs.keys().copied().collect(), &|name| blobs.get(name).cloned()) {
             return Some(Err(not_taken));

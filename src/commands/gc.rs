@@ -17,7 +17,7 @@ use workbench::edit::disk::Disk;
 use workbench::edit::perform::recover;
 use workbench::edit::place::Guard;
 use workbench::garbage::{self, GarbageError, Options};
-use workbench::hold::Hold;
+use workbench::locks::Hold;
 
 /// Runs it.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {

@@ -10,7 +10,7 @@ use crate::mcp::server::{self, Server};
 use crate::mcp::token::Token;
 use crate::mcp::tools::Can;
 use crate::service::server::Stop;
-use crate::service::{Host, noticing, watching};
+use crate::service::{Host, session_watch, watching};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     let host = Arc::new(Host::new(context.global.clone()));
     let form = if args.structured { Form::Structured } else { Form::Text };
     let server = Server::new(host, form, can);
-    let _lookout = noticing::begin(context);
+    let _lookout = session_watch::begin(context);
     let served = match args.http {
         None => {
             let _watch = watching::begin(context, &stop);

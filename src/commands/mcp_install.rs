@@ -1,12 +1,12 @@
 //! `cortex mcp install`: the server in the configuration of a client.
 
-use engine::values::codes::ErrorCode;
 use crate::cli::InstallArgs;
 use crate::commands::gc::now;
 use crate::commands::show::written;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::{IsTerminal, Write};
 use workbench::edit::disk::Disk;

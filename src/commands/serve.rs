@@ -5,7 +5,7 @@ use crate::cli::ServeArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::service::server::{self, Stop};
-use crate::service::{Host, client, noticing, watching};
+use crate::service::{Host, client, session_watch, watching};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
     let _watch = watching::begin(context, &stop);
-    let _lookout = noticing::begin(context);
+    let _lookout = session_watch::begin(context);
     if args.stdio {
         return ended(server::converse(host, &stop));
     }

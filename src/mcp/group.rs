@@ -4,8 +4,8 @@
 use super::tools;
 use crate::context::Failed;
 use crate::exit::Code;
-use engine::values::codes::ErrorCode;
 use crate::methods::{self, Entry};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use rmcp::model::{JsonObject, Tool};

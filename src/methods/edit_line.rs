@@ -1,6 +1,5 @@
 //! The operations of `edit` as commands: each with what it needs, and with a line that works.
 
-use engine::values::codes::ErrorCode;
 use super::command::{FILE, file};
 use super::edit::{Edit, Op};
 use super::{FileForm, reference};
@@ -8,6 +7,7 @@ use crate::context::Failed;
 use crate::exit::Code;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use serde_json::Value;
 

@@ -1,6 +1,5 @@
 //! `impact`: what a change reaches.
 
-use engine::values::codes::ErrorCode;
 use super::symbols::{meant_with_overloads, notes, page};
 use super::window::root;
 use super::{AsTool, Effect, Method};
@@ -8,6 +7,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ use crate::context::{Context, Failed};
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{Style, diagnostic, money, printable};
-use engine::build::loose::Loose;
+use engine::build::ad_hoc::Loose;
 use engine::build::query::{NodeState, Reach};
 use engine::build::session::Session;
 use engine::graph::NodeId;

@@ -25,8 +25,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use workbench::context::shelf::Known;
-use workbench::hold::Hold;
 use workbench::live::budget::Room;
+use workbench::locks::Hold;
 
 /// How long a request waits for its turn to build before it is told that others are being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

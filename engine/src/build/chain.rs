@@ -1,14 +1,14 @@
 //! The chain of an explanation: from a stale target to what made it so. Each step compares what the version that was read was made of with
 //! what there is now, so that undoing the last step undoes them all; versions that other builds brought in between do not count.
 
+use super::cause_path::version_read;
 use super::engine::EngineError;
 use super::explain::Finder;
 use super::moves::{Move, Moved, since};
 use super::redefinition::{Redefinition, redefinitions};
-use super::run::look::Known;
+use super::run::dry_run::Known;
 use super::run::{How, file_path};
-use super::twins;
-use super::way::version_read;
+use super::shared_records;
 use crate::graph::NodeId;
 use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::digest::{ActionKey, Digest};
@@ -110,7 +110,7 @@ impl Finder<'_, '_> {
         let Some(key) = &version.key else { return Ok(None) };
         let label = &self.run.graph().node(version.node).label;
         let record = self.store.action(key)?;
-        Ok(record.map(|record| twins::own(self.run.rules, label, record)))
+        Ok(record.map(|record| shared_records::own(self.run.rules, label, record)))
     }
 
     /// What changed since a version was made; empty when its record is gone.

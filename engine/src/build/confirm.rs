@@ -95,7 +95,7 @@ impl Session {
         };
         if let Err(error) = store.commit(self.engine.view, commit) {
             // What cannot be filed is asked about by the next build.
-            super::unfiled::excused(error)?;
+            super::unwritable_store::excused(error)?;
             return Ok(0);
         }
         if !nodes.is_empty() {

@@ -4,8 +4,8 @@
 //! store; what replaces it later is told that it was a person's ([`Notes`]). The words are filed by label too ([`corrections`]), so that they
 //! are found where the last result is another one.
 
+use super::earlier_answer;
 use super::engine::EngineError;
-use super::past;
 use super::run::Leftover;
 use super::session::Session;
 use crate::graph::Filed;
@@ -124,11 +124,11 @@ impl Session {
 
     /// The rows that take away whatever was written of a label in this checkout, or would be taken over from another.
     fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
-        let (store, now) = (&*self.engine.store, past::made(record));
+        let (store, now) = (&*self.engine.store, earlier_answer::made(record));
         let mut rows = Vec::new();
         for row in corrections::of(store, label)? {
             let then = superseded::record_of(store, &row.key, &row.output)?;
-            if row.view == self.engine.view || then.is_some_and(|then| past::alike(&then, &now)) {
+            if row.view == self.engine.view || then.is_some_and(|then| earlier_answer::alike(&then, &now)) {
                 rows.push(corrections::release(label, row.view));
             }
         }

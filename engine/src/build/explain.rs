@@ -7,10 +7,10 @@ use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_state};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::Remark;
-use super::run::look::Known;
+use super::run::dry_run::Known;
 use super::run::{How, Run};
 use super::session::Session;
-use super::twins;
+use super::shared_records;
 use crate::graph::NodeId;
 use crate::manifest::compiled;
 use crate::planning::key::KeyField;
@@ -143,10 +143,10 @@ impl Session {
                 explanation.before_collected = true;
                 return Ok(Ok(explanation));
             };
-            let own = |record| twins::own(&self.rules, &explanation.label, record);
+            let own = |record| shared_records::own(&self.rules, &explanation.label, record);
             let (earlier, latest) = (own(earlier), own(latest));
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
-            explanation.last_chain = super::way::back(self, &mut explanation.last_moves, span)?;
+            explanation.last_chain = super::cause_path::back(self, &mut explanation.last_moves, span)?;
             explanation.producer_before = (earlier.producer != latest.producer).then_some(earlier.producer);
             // Where an input moved too, the definition may have changed before that.
             if explanation.last_moves.is_empty() && explanation.standing == NodeState::Current && !before.redefined {

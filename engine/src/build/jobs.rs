@@ -1,10 +1,10 @@
 //! Jobs: what workers do. A job gathers blobs, runs one producer (or one expansion) and reports back; it decides nothing.
 
 use super::answers;
-use super::asked::{self, Refusal};
 use super::blobs::{Blobs, Lack, Paged};
+use super::earlier_answer::{self, Past};
 use super::parts::{FiledParts, Told};
-use super::past::{self, Past};
+use super::requested_rows::{self, Refusal};
 use super::shard::{Errand, Shard};
 use super::sharing::{Found, Sharing};
 use crate::graph::NodeId;
@@ -90,7 +90,7 @@ pub struct Shared {
     /// Told to stop?
     pub cancel: Cancel,
     /// Outputs that producers gave while they asked for rows.
-    pub early_outputs: asked::EarlyOutputs,
+    pub early_outputs: requested_rows::EarlyOutputs,
     /// The remote cache, if there is one.
     pub sharing: Option<Sharing>,
     /// What was called otherwise before, known before the first job that costs money.
@@ -467,14 +467,14 @@ impl Job {
         }
         if looks_back && inputs.previous.is_none() && !inputs.former.is_empty() {
             let labels = catch_unwind(AssertUnwindSafe(|| producer.former_labels(&inputs)));
-            match past::formerly(shared, &labels.unwrap_or_default()) {
+            match earlier_answer::formerly(shared, &labels.unwrap_or_default()) {
                 Ok(previous) => inputs.previous = previous,
                 Err(error) => return Done::Broken(error),
             }
         }
         let latest = answers::latest_key(&producer.id(), params, &self.label);
         if looks_back && inputs.previous.is_none() && !fresh && producer.builds_on_previous(params) {
-            inputs.previous = past::elsewhere(shared, &latest, &producer.id());
+            inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
             Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh) {

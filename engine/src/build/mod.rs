@@ -3,15 +3,16 @@
 //! An [`engine::Engine`] is what a workspace is made of; it looks at the sources. A [`session::Session`] is the view loaded and marked; it
 //! [builds](session::Session::build) through a [`run::Run`], which settles targets. Nothing here prints.
 
-mod afield;
+pub mod ad_hoc;
 mod answers;
-mod asked;
 pub mod blobs;
 pub mod bringing;
+mod cause_path;
 pub mod chain;
 mod confirm;
 pub mod contending;
 pub mod correct;
+mod earlier_answer;
 pub mod engine;
 pub mod explain;
 mod folded;
@@ -20,30 +21,29 @@ mod jobs;
 pub mod layout;
 mod left_out;
 mod listing;
-pub mod loose;
 pub mod moves;
 pub mod outlook;
 mod parts;
-mod past;
 mod pools;
 mod prune;
 pub mod query;
 pub mod redefinition;
 pub mod remarks;
+mod remote_queue;
 mod renew;
 pub mod request;
+mod requested_rows;
 mod run;
 pub mod session;
 pub mod shard;
+pub mod shared_records;
 pub mod sharing;
 pub mod state;
 mod stopped;
-pub mod twins;
-mod unfiled;
 pub mod unfinished;
+mod unwritable_store;
 pub mod watched;
-mod way;
 mod writer;
 
+pub use cause_path::version_read;
 pub use run::{How, Options, Priced, Root, Tally, file_label, file_path, located};
-pub use way::version_read;

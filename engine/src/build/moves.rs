@@ -1,6 +1,6 @@
 //! Changes of inputs between two versions of a node, or since its last one.
 
-use super::run::look::InputNow;
+use super::run::dry_run::InputNow;
 use crate::store::records::InputRecord;
 use crate::values::digest::Digest;
 use rustc_hash::FxHashSet;

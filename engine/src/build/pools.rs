@@ -3,8 +3,8 @@
 //! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for the
 //! others (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
 
-use super::afield::Afield;
 use super::jobs::{Done, Job, Shared};
+use super::remote_queue::Afield;
 use crate::graph::NodeId;
 use crate::seams::producer::{Failure, Pool};
 use crate::values::event::Worked;

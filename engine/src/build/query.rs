@@ -9,7 +9,7 @@ use super::jobs::Shared;
 use super::outlook::{Outlook, Prospect, marked};
 use super::prune::{Vanished, vanished};
 use super::remarks::Remark;
-use super::run::look::Known;
+use super::run::dry_run::Known;
 use super::run::{Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;

@@ -13,13 +13,13 @@ use super::sharing::{Sharing, tree_of};
 use super::state::{Known, STATE_KEY, decode, encode};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
-use crate::values::codes::ErrorCode;
 use crate::manifest::compiled;
 use crate::seams::nearby::Nearby;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::records::HistoryRecord;
 use crate::store::{Commit, Part, RowChange, shared};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
 use crate::values::event::{Event, Observer, Phase};
@@ -370,7 +370,7 @@ impl Session {
         let keeping = Cancel::keep();
         let committed = match self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known) {
             Err(EngineError::Store(error)) if !made => {
-                report.diagnostics.push(super::unfiled::excused(error)?);
+                report.diagnostics.push(super::unwritable_store::excused(error)?);
                 return Ok(Some(report));
             }
             committed => committed?,

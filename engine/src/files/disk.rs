@@ -2,7 +2,7 @@
 
 use super::exports::Exports;
 use super::globs::fingerprint;
-use super::prospect::sets_of_files;
+use super::hypothetical::sets_of_files;
 use super::read::read_source;
 use super::tree::SourceTree;
 use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, Standing, Watched, Watcher, World, WorldError};

@@ -5,13 +5,13 @@
 pub mod disk;
 pub mod exports;
 pub(crate) mod globs;
+mod hypothetical;
 pub(crate) mod ignores;
 mod leftovers;
 pub(crate) mod listing;
 pub mod memory;
 pub mod overlaid;
 pub(crate) mod packed;
-mod prospect;
 pub mod read;
 pub(crate) mod scan;
 pub mod stamp;

@@ -250,7 +250,7 @@ pub fn expand(rule: &Rule, vars: &Vars, blobs: &dyn Blobs) -> Result<Vec<Planned
                     });
                 }
             }
-            // `build::asked` adds these rows: it has the producer.
+            // `build::requested_rows` adds these rows: it has the producer.
             InputFrom::Slice { keys: SetSpec::Asked, .. } => {}
             InputFrom::Slice { node, keys } => {
                 let rows = slice(node, None, keys, vars, blobs)?;

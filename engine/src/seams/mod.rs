@@ -3,8 +3,8 @@
 pub mod annotate;
 pub mod farm;
 pub mod fold;
-pub mod nearby;
 pub mod lineage;
+pub mod nearby;
 pub mod paid;
 pub mod priority;
 pub mod producer;

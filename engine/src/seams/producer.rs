@@ -4,8 +4,8 @@
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
 use super::fold::Fold;
-use crate::values::codes::ErrorCode;
 use super::paid::{Correction, FormerNames, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces;

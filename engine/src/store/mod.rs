@@ -2,7 +2,6 @@
 //!
 //! The store may vanish at any time; it costs time, never truth. Every blob is hashed again on every read.
 
-pub mod aside;
 pub mod builds;
 mod codec;
 pub mod corrections;
@@ -12,11 +11,12 @@ pub mod exchange;
 pub mod fetching;
 pub mod ledger;
 pub mod memory;
+pub mod overlay_store;
 pub mod parcel;
 pub mod pins;
 pub mod records;
 pub mod shared;
-pub mod still;
+pub mod snapshot_store;
 pub mod superseded;
 pub mod unconfirmed;
 pub mod views;

@@ -5,11 +5,11 @@
 //! What it names is looked at and hashed by whoever asked: it may name too much, never too little. It knows no labels and no store.
 
 pub mod ask;
-#[cfg_attr(target_os = "linux", path = "ears.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "deaf.rs")]
-mod ears;
+mod folder_watch;
+#[cfg_attr(target_os = "linux", path = "inotify.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "no_inotify.rs")]
+mod inotify;
 mod journal;
-mod lookout;
 mod mounts;
 mod outputs;
 mod serve;
@@ -21,7 +21,7 @@ mod watcher;
 mod tests;
 
 pub use ask::connect;
-pub use lookout::{Lookout, Moved};
+pub use folder_watch::{Lookout, Moved};
 pub use serve::{Batch, Watch, WatchError};
 pub use socket::{Socket, SocketError, holder};
 pub use watcher::{Trouble, Watcher};

@@ -2,7 +2,7 @@
 //!
 //! Nobody is woken by what is heard here, because builds write much there; it is taken in when somebody asks.
 
-use super::ears::{Ears, Heard};
+use super::inotify::{Ears, Heard};
 use crate::files::exports::OUT_DIR;
 use crate::files::scan::join;
 use rustix::io::Errno;

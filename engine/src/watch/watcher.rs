@@ -4,7 +4,7 @@
 //! that, with everything below it: whoever looked in between looks again. An answer is given only when everything heard has been dealt
 //! with; when that cannot be said, none is given.
 
-use super::ears::{Ears, Heard};
+use super::inotify::{Ears, Heard};
 use super::journal::Journal;
 use super::mounts::Mounts;
 use super::outputs::{self, Outputs};

@@ -15,7 +15,7 @@ use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::{Cancel, Registry};
 use engine::seams::world::World;
-use engine::store::aside::Aside;
+use engine::store::overlay_store::OverlayStore;
 use engine::store::{Store, ViewId};
 use engine::values::digest::Digest;
 use engine::values::event::{Event, Observer};
@@ -264,7 +264,7 @@ impl Bench {
         let (world, store): (Arc<dyn World>, Arc<dyn Store>) = match &self.documents {
             Some(documents) => (
                 Arc::new(Overlaid::new(world, documents.clone())),
-                Arc::new(Aside::of(self.store.clone(), Box::new(|_| {}))),
+                Arc::new(OverlayStore::of(self.store.clone(), Box::new(|_| {}))),
             ),
             None => (world, self.store.clone()),
         };

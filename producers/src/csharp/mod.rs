@@ -35,7 +35,6 @@ pub mod index_json;
 mod keywords;
 #[cfg(test)]
 mod knowledge_tests;
-mod laid;
 pub mod layout;
 pub mod lexer;
 pub mod lines;
@@ -56,8 +55,9 @@ pub mod structure;
 pub mod symbols;
 pub mod syntax;
 pub mod syntax_table;
+mod token_places;
 pub mod types;
-mod undecided;
+mod undecided_names;
 pub mod usages;
 #[cfg(test)]
 mod uses_property_tests;

@@ -4,8 +4,8 @@
 //! is made canonical, so that reading what was written gives the same again.
 
 use super::clean::clean;
+use super::parameters::{Section, is_name};
 use super::slots::simple;
-use super::wishes::{Section, is_name};
 use std::collections::BTreeMap;
 
 /// Longest text of a section in bytes.
@@ -299,7 +299,7 @@ fn plain_line(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::semantic::wishes::SECTIONS;
+    use crate::semantic::parameters::SECTIONS;
     use proptest::prelude::*;
 
     pub(crate) fn wanted() -> Vec<Section> {

@@ -2,12 +2,12 @@
 
 use super::decide::{self, Base, Way};
 use super::document::Head;
+use super::parameters::Wishes;
 use super::prompt::Material;
 use super::renames::Renames;
 use super::slots::Slot;
 use super::subject::{self, Subject};
 use super::template::Template;
-use super::wishes::Wishes;
 use engine::seams::producer::{Failure, Inputs};
 
 /// Who answers for a summary.

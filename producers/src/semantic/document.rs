@@ -2,7 +2,7 @@
 //! for each type. Reading gives back what was written.
 
 use super::answer::{Sections, Summaries, canonical};
-use super::wishes::Section;
+use super::parameters::Section;
 use crate::csharp::ids::short_hash;
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;

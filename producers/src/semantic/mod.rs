@@ -5,12 +5,12 @@
 //! (see [`Ask`]).
 
 mod answer;
-mod asked;
 mod case;
-mod churn;
+mod churn_guard;
 mod claims;
 mod clean;
 mod code_lines;
+mod conversation;
 mod decide;
 mod document;
 mod evidence;
@@ -18,7 +18,9 @@ mod extractive;
 mod facts;
 pub(crate) mod fence;
 mod lifecycle;
+mod model_answer;
 mod moved;
+mod parameters;
 mod plan;
 mod prompt;
 mod renames;
@@ -29,11 +31,9 @@ mod shrink;
 mod slots;
 mod splice;
 mod subject;
-mod talk;
 mod template;
 mod theirs;
 mod tokens;
-mod wishes;
 
 pub use answer::LONGEST_SECTION;
 pub(crate) use secrets::redact;
@@ -73,23 +73,23 @@ impl Producer for Semantic {
     }
 
     fn pool(&self, params: &Params) -> Pool {
-        if wishes::asks(params) { Pool::Paid } else { Pool::Cpu }
+        if parameters::asks(params) { Pool::Paid } else { Pool::Cpu }
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
-        wishes::bind(params, models)
+        parameters::bind(params, models)
     }
 
     fn sees(&self, params: &Params) -> Sees {
         // The summary of a member says which one it is about.
         Sees {
-            vars: wishes::asks(params),
+            vars: parameters::asks(params),
             label: false,
         }
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        wishes::check(params)
+        parameters::check(params)
     }
 
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
@@ -97,7 +97,7 @@ impl Producer for Semantic {
     }
 
     fn builds_on_previous(&self, params: &Params) -> bool {
-        wishes::asks(params)
+        parameters::asks(params)
     }
 
     fn former_labels(&self, inputs: &Inputs<'_>) -> Vec<String> {
@@ -109,8 +109,8 @@ impl Producer for Semantic {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        if wishes::asks(inputs.params) {
-            asked::produce(inputs, &*self.ask, &self.rooms)
+        if parameters::asks(inputs.params) {
+            model_answer::produce(inputs, &*self.ask, &self.rooms)
         } else {
             extractive::produce(inputs)
         }

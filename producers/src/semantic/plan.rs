@@ -1,13 +1,13 @@
 //! What a summary would ask and cost, without asking: the very turns that would be sent, counted.
 
 use super::case::{Asked, Case};
+use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
 use super::decide::Way;
 use super::moved::Moved;
+use super::parameters::Wishes;
 use super::prompt;
 use super::room::Rooms;
 use super::subject::Withholding;
-use super::talk::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
-use super::wishes::Wishes;
 use crate::llm::Ask;
 use engine::seams::paid::{Plan, Spent};
 use engine::seams::producer::{Failure, Inputs};

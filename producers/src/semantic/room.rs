@@ -1,6 +1,6 @@
 //! How much room models turn out to have: what a server refused as too long is not tried again in this process, for any target.
 
-use super::wishes::Wishes;
+use super::parameters::Wishes;
 use crate::llm::Ask;
 use engine::seams::producer::Params;
 use engine::values::diagnostic::Diagnostic;

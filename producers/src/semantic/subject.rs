@@ -1,11 +1,11 @@
 //! What a summary is about: one type, a group of mutually dependent types, or one member, as the inputs of the node tell it.
 
 use super::document::Head;
+use super::parameters::Wishes;
 use super::secrets::withheld;
 use super::slots::{self, Blobs, Slot, WITHHELD};
 use super::template::Template;
 use super::theirs::Theirs;
-use super::wishes::Wishes;
 use crate::csharp::deps;
 use crate::csharp::ids::group_id;
 use crate::csharp::types::TypeRow;

@@ -3,8 +3,8 @@
 
 use super::answer::{Summaries, canonical};
 use super::document::{self, Head};
+use super::parameters::Section;
 use super::renames::Renames;
-use super::wishes::Section;
 use engine::seams::paid::Notes;
 use engine::seams::producer::Inputs;
 use engine::values::codes::ErrorCode;

@@ -5,7 +5,7 @@ use crate::location::MANIFEST;
 use crate::packs;
 use engine::build::file_path;
 use engine::build::session::Session;
-use engine::build::{twins, version_read};
+use engine::build::{shared_records, version_read};
 use engine::manifest::model::SetSpec;
 use engine::planning::expand::set_node;
 use engine::store::StoreError;
@@ -100,7 +100,7 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
     for _ in 0..STEPS {
         let Some((label, key, build)) = next.pop_front() else { break };
         let Some(record) = store.action(&key)? else { continue };
-        let record = twins::own(&session.rules, &label, record);
+        let record = shared_records::own(&session.rules, &label, record);
         // What went along leads on; else what gives something else now, or may.
         let mut inputs: Vec<(Arc<str>, Digest)> = record.inputs.into_iter().map(|input| (input.label, input.digest)).collect();
         if inputs.iter().any(|(input, _)| session.graph.find(input).is_none()) {

@@ -10,7 +10,7 @@ use super::log;
 use engine::build::engine::EngineError;
 use engine::build::file_path;
 use engine::build::session::Session;
-use engine::build::twins;
+use engine::build::shared_records;
 use engine::store::StoreError;
 use engine::store::builds::BuildRecord;
 use engine::store::records::{ActionRecord, HistoryRecord};
@@ -116,7 +116,7 @@ type Standing = (Arc<str>, [Option<ActionKey>; 2]);
 /// What a result of a target was made of; `None` when there is none, or when it was collected.
 fn record(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
     let record = key.map(|key| session.engine.store.action(&key)).transpose()?.flatten();
-    Ok(record.map(|record| twins::own(&session.rules, label, record)))
+    Ok(record.map(|record| shared_records::own(&session.rules, label, record)))
 }
 
 /// What these leaves gave, by what targets stood after either build.

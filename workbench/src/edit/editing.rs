@@ -5,7 +5,7 @@ use super::changed::Changed;
 use super::diagnostics::TRACED;
 use super::encoding::Written;
 use super::files::Files;
-use super::leading::by_state;
+use super::guidance::by_state;
 use super::lines::{Ends, fit, split};
 use super::matching::find;
 use super::merge::unified;

@@ -2,11 +2,11 @@
 //! places, fails with where, and nothing is applied. Line ends are those of the file, unless the patch tells them: where its lines end in several ways, and
 //! the old ones as those of the file do.
 
-use super::held::Held;
 use super::lines::{Ends, body, end, split};
 use super::miss;
 use super::patch::Hunk;
 use super::run::Trouble;
+use super::search_miss::Held;
 use super::state::Status;
 
 /// A text after hunks of a patch.

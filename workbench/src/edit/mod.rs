@@ -4,6 +4,7 @@ mod attributes;
 mod beginning;
 pub mod brief;
 mod brought;
+mod buffer_operations;
 pub mod candidate;
 pub mod changed;
 mod conditional;
@@ -16,13 +17,12 @@ pub mod encoding;
 pub mod files;
 mod fitting;
 pub mod flags;
+pub mod foreign_writes;
+mod guidance;
 pub mod head;
-mod held;
 mod indent;
-mod keeping;
 #[cfg(test)]
 mod killed_tests;
-mod leading;
 pub mod lines;
 mod lookalike;
 mod looking;
@@ -35,7 +35,6 @@ pub mod merge;
 pub mod miss;
 #[cfg(test)]
 mod model_tests;
-pub mod noticing;
 pub mod order;
 pub mod patch;
 mod patch_names;
@@ -43,16 +42,17 @@ mod patch_names;
 mod patch_tests;
 pub mod perform;
 pub mod place;
-mod putting;
 #[cfg(test)]
 pub(crate) mod real;
 mod refusing;
+mod replacing;
 pub mod replies;
 pub mod response;
 #[cfg(test)]
 mod rewrite_tests;
 pub(crate) mod run;
 mod saving;
+mod search_miss;
 mod series;
 pub mod session;
 #[cfg(test)]
@@ -61,12 +61,12 @@ mod settings;
 mod staged;
 pub mod state;
 pub mod symbol;
-mod taking;
 pub mod tools;
 pub mod trail;
 pub mod tree;
 #[cfg(test)]
 mod trouble_tests;
+mod undo;
 mod unified;
 #[cfg(test)]
 mod version_tests;

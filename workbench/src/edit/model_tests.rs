@@ -3,8 +3,8 @@
 //! steps on a real disk has done the operation, or not done it, or has the edit waiting in the buffer; nothing that was told before is lost, and
 //! what it left half written is taken for nothing.
 
+use super::foreign_writes::notice;
 use super::merge::{Carried, carry, changes};
-use super::noticing::notice;
 use super::order::{Asked, Order};
 use super::perform::perform;
 use super::real::Real;

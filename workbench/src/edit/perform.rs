@@ -2,6 +2,7 @@
 //! done, and the answer is made of what came of it.
 
 use super::beginning::{begin, last_edited, no_session};
+use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::diagnostics::{Category, Log, Met};
@@ -9,8 +10,7 @@ use super::editing::{append, batch, opened, replace, replace_all, rewrite, selec
 use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
-use super::keeping::{again, both, close, commit, diff, discard, persist_as, refresh};
-use super::leading::{on, with_handle};
+use super::guidance::{on, with_handle};
 use super::order::{Asked, Order};
 use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};

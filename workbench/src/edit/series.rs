@@ -5,9 +5,9 @@
 use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
 use super::fitting::fitted;
-use super::held::Held;
 use super::patch::{FilePatch, Hunk, Kind};
 use super::run::{Run, Trouble, taken};
+use super::search_miss::Held;
 use super::state::Status;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! reference, "Preprocessor directives"). A declaration may have such lines to itself.
 
 use super::directives::{Directive, directives};
-use super::putting::{comma, tail};
+use super::replacing::{comma, tail};
 use super::symbol::{Asked, Where};
 use producers::csharp::preprocess::{active, blank};
 use std::collections::{BTreeMap, BTreeSet};

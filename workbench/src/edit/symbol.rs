@@ -9,7 +9,7 @@ use super::declared::{Place, declared, stays};
 pub use super::head::Head;
 use super::head::{Replaced, unless_brought};
 use super::meaning::meant;
-use super::putting::{Stand, put};
+use super::replacing::{Stand, put};
 use super::settings::around;
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};

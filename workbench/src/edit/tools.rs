@@ -134,7 +134,7 @@ pub(super) fn named(text: &str) -> Vec<Tool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::leading::by_state;
+    use super::super::guidance::by_state;
     use super::*;
 
     /// Seed 004 §7.2 line by line: replace, replace_selection, append, commit, discard, refresh, diff; then what is of this program.

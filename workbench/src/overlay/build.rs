@@ -10,8 +10,8 @@ use crate::edit::session::Session;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
-use engine::store::aside::{Aside, Told};
-use engine::store::still::Still;
+use engine::store::overlay_store::{OverlayStore, Told};
+use engine::store::snapshot_store::SnapshotStore;
 use engine::store::{Store, ViewId};
 use engine::values::digest::ActionKey;
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
 
 /// A store as a build beside its checkout sees it: the checkout may be built meanwhile.
 pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
-    Arc::new(Still::of(store, view))
+    Arc::new(SnapshotStore::of(store, view))
 }
 
 /// The engine of an overlay over that of its workspace at a root. What it builds is held for as long as the overlay lives; nothing is sent to other
@@ -55,7 +55,7 @@ pub fn reading(engine: Engine) -> Engine {
 fn stacked(engine: Engine, documents: Documents, told: Told) -> Engine {
     Engine {
         world: Arc::new(Overlaid::new(engine.world, documents)),
-        store: Arc::new(Aside::of(engine.store, told)),
+        store: Arc::new(OverlayStore::of(engine.store, told)),
         annotate: Arc::new(Unannotated),
         sharing: None,
         ..engine

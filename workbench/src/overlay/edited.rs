@@ -5,7 +5,7 @@ use super::OverlayError;
 use super::put::rules;
 use super::record::{Document, Overlay};
 use crate::edit::files::Files;
-use crate::edit::noticing::notice;
+use crate::edit::foreign_writes::notice;
 use crate::edit::place::Refused;
 use crate::edit::session::{self, Content, LIFETIME, NoSession, Session};
 use crate::edit::state::WorkflowState;

@@ -1,12 +1,12 @@
 //! Text in sources, found line by line as ripgrep finds it, each hit with the type or member that it stands in.
 
-use engine::values::codes::ErrorCode;
 use super::call_graph::path_of;
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, Trouble};
 use super::source::enclosing;
 use crate::edit::encoding::{LARGEST, decode};
 use engine::seams::world::World;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};

@@ -1,8 +1,8 @@
 //! Decision: the key says whether a result is current, filed, or to be made.
 
 use super::{How, Run, RunError, SameKey, Slot, Work};
+use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Job, JobInput, Load, Make, Task};
-use crate::build::past::Past;
 use crate::build::sharing::is_single;
 use crate::graph::{EdgeFrom, Filed, NodeId};
 use crate::manifest::model::InputFrom;

@@ -1,6 +1,6 @@
 //! Demand, planning and collection: from a label to settled inputs.
 
-use super::leaves::{Leaf, Leaves, leaf};
+use super::source_nodes::{Leaf, Leaves, leaf};
 use super::{How, Run, RunError, Slot, Step, Work};
 use crate::build::blobs::{Lack, Paged};
 use crate::build::jobs::Task;

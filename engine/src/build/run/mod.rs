@@ -9,22 +9,22 @@ mod check;
 mod decide;
 mod demand;
 mod difference;
+pub(in crate::build) mod dry_run;
 mod failure;
 mod finish;
-mod joined;
-mod leaves;
-pub(in crate::build) mod look;
+mod member_patterns;
 pub(super) mod money;
 mod options;
 mod roots;
+mod source_nodes;
 mod tables;
 mod tally;
 
 pub use finish::located;
-pub use leaves::{Leaves, file_label, file_path};
 pub use money::{Priced, outcome};
 pub use options::Options;
 pub use roots::{Root, Roots, UNSET};
+pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
 
 use super::bringing::Predecessors;
@@ -479,7 +479,7 @@ impl<'a> Run<'a> {
     pub fn blob(&mut self, id: NodeId) -> Result<Option<Arc<[u8]>>, RunError> {
         let Some(digest) = self.output(id) else { return Ok(None) };
         let label = self.graph.node(id).label.clone();
-        if let Some(leaves::Leaf::File(path)) = leaves::leaf(&label) {
+        if let Some(source_nodes::Leaf::File(path)) = source_nodes::leaf(&label) {
             return Ok(self
                 .shared
                 .world
@@ -491,7 +491,7 @@ impl<'a> Run<'a> {
         if let Some(blob) = self.readable(&digest)? {
             return Ok(Some(blob));
         }
-        if leaves::leaf(&label).is_some() {
+        if source_nodes::leaf(&label).is_some() {
             return Ok(self.leaves.set(&label));
         }
         if self.options.dry_run || self.is_stopped() {

@@ -1,8 +1,8 @@
 //! Nodes that cost money: which they are, what they would cost, and the ledger.
 
 use super::{Run, RunError, SameKey, Slot, Work};
+use crate::build::earlier_answer::Past;
 use crate::build::jobs::{Make, Task};
-use crate::build::past::Past;
 use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
 use crate::graph::NodeId;

@@ -1,6 +1,6 @@
 //! Roots: from patterns to the nodes they mean, sets built on the way.
 
-use super::{How, Run, RunError, leaves};
+use super::{How, Run, RunError, source_nodes};
 use crate::build::redefinition::template_text as rule_text;
 use crate::build::state::KnownSet;
 use crate::graph::NodeId;
@@ -144,7 +144,7 @@ impl Run<'_> {
 
     fn meaning(&mut self, pattern: &Pattern) -> Result<Meaning, RunError> {
         let mut meaning = Meaning::default();
-        if let Some(label) = pattern.literal().filter(|label| leaves::leaf(label.as_str()).is_some()) {
+        if let Some(label) = pattern.literal().filter(|label| source_nodes::leaf(label.as_str()).is_some()) {
             meaning.nodes.push(self.graph.intern(label.as_str()));
             return Ok(meaning);
         }

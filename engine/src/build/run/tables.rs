@@ -4,7 +4,7 @@
 //! A table here is the output of a rule without a variable that some rule reads by rows or runs over, such as `//index:types`, or a set of source
 //! files, whose rows are paths. Nearly every node reads one, however far, so that without this a change of one row would make a build look at all of them.
 
-use super::leaves::{Leaf, leaf};
+use super::source_nodes::{Leaf, leaf};
 use super::{Run, RunError, Step};
 use crate::build::blobs::Lack;
 use crate::build::prune::SetChanges;

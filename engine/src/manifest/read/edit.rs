@@ -1,8 +1,8 @@
 //! `[edit]`: how edits answer. It is checked here like every table; what edits is the only reader.
 
-use crate::values::codes::ErrorCode;
 use super::fields::Fields;
 use super::report::Report;
+use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 
 /// The forms of answers.

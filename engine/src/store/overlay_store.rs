@@ -15,14 +15,14 @@ pub type Told = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
 const KEPT: [Part; 2] = [Part::Ledger, Part::View];
 
 /// A store that keeps results alone, what was spent on them, and that the checkout is in use.
-pub struct Aside {
+pub struct OverlayStore {
     store: Arc<dyn Store>,
     told: Told,
     /// Whether a build took away what is known of requests: it names nodes by numbers, which others may have since.
     forgotten: AtomicBool,
 }
 
-impl Aside {
+impl OverlayStore {
     /// Of a store.
     pub fn of(store: Arc<dyn Store>, told: Told) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Aside {
     }
 }
 
-impl Store for Aside {
+impl Store for OverlayStore {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         self.store.blob(digest)
     }

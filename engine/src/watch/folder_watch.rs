@@ -1,7 +1,7 @@
 //! Folders that somebody names, listened to without what is below them: which names in them moved, gathered into batches. Whoever is told looks
 //! for himself, and says which folders count from then on: it may name too much, never too little.
 
-use super::ears::{Ears, Heard};
+use super::inotify::{Ears, Heard};
 use crate::files::scan::join;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

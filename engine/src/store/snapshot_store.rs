@@ -24,14 +24,14 @@ const TOGETHER: [Part; 7] = [
 type Kept = Vec<BTreeMap<Vec<u8>, Vec<u8>>>;
 
 /// A store with the rows of a view as they were when it was opened.
-pub struct Still {
+pub struct SnapshotStore {
     store: Arc<dyn Store>,
     view: ViewId,
     /// What was read before others had the store; as long as nobody had it, what it holds is what it held.
     kept: RwLock<Option<Kept>>,
 }
 
-impl Still {
+impl SnapshotStore {
     /// Over a store that nobody else has from here on, until it is let go.
     pub fn of(store: Arc<dyn Store>, view: ViewId) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Still {
     }
 }
 
-impl Store for Still {
+impl Store for SnapshotStore {
     fn blob(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, StoreError> {
         self.store.blob(digest)
     }
@@ -135,7 +135,7 @@ mod tests {
         for part in TOGETHER.into_iter().chain([Part::Builds]) {
             write(&*store, VIEW, part, b"one");
         }
-        let still = Still::of(store.clone(), VIEW);
+        let still = SnapshotStore::of(store.clone(), VIEW);
         let body = |view: ViewId, part: Part| still.row(view, part, b"k").expect("a store");
         assert_eq!(body(VIEW, Part::State).as_deref(), Some(&b"one"[..]));
         still.let_go();

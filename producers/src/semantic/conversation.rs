@@ -1,11 +1,12 @@
 //! The conversation of one node with its model: a question at a time, within the model's room, and nothing spent is lost sight of.
 
 use super::answer::{self, Read, Sections, Summaries};
-use super::churn;
+use super::churn_guard;
 use super::decide::{self, Base, Way};
 use super::document::Head;
 use super::evidence::Names;
 use super::moved::Moved;
+use super::parameters::{ROLE, Section, Wishes};
 use super::prompt::{self, Material};
 use super::room::{Room, Rooms};
 use super::shrink;
@@ -13,7 +14,6 @@ use super::slots::Slot;
 use super::splice::{self, Spliced};
 use super::subject::type_key;
 use super::template::Template;
-use super::wishes::{ROLE, Section, Wishes};
 use crate::llm::{About, Answer, Ask, Question, Turn};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
@@ -353,8 +353,8 @@ impl<'a> Talk<'a> {
             }
             // What a type is for follows from what it declares; its readers stand on these words.
             let is_for = name == ROLE && moved.own && !moved.whole && !moved.declared.contains(type_key(key));
-            let stays = || is_for && !churn::rests_on_moved(old, type_key(key), moved, &names);
-            churn::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
+            let stays = || is_for && !churn_guard::rests_on_moved(old, type_key(key), moved, &names);
+            churn_guard::needless(old, new, type_key(key), moved, &names).or_else(|| stays().then_some("no declaration moved"))
         })
     }
 

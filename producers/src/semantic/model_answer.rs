@@ -5,17 +5,17 @@
 
 use super::answer::{self, Sections, Summaries};
 use super::case::{Asked, Case};
+use super::conversation::{Made, Talk};
 use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
+use super::parameters::Wishes;
 use super::prompt::Material;
 use super::room::Rooms;
 use super::shown;
 use super::shrink;
 use super::slots::Slot;
 use super::subject::{self, Subject, Withholding, short, type_key};
-use super::talk::{Made, Talk};
-use super::wishes::Wishes;
 use crate::llm::Ask;
 use engine::seams::paid::Notes;
 use engine::seams::producer::{Failure, Inputs, Output};

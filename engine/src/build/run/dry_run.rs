@@ -1,7 +1,7 @@
 //! Looking: how nodes stand and what they are made of, as far as that can be known without running a producer. For dry runs only.
 
-use super::{Run, RunError, Slot, Work, leaves};
-use crate::build::asked::Asking;
+use super::{Run, RunError, Slot, Work, source_nodes};
+use crate::build::requested_rows::Asking;
 use crate::graph::{Edge, EdgeFrom, Edges, NodeId, PlanDigest};
 use crate::planning::expand::{self, PlannedInput};
 use crate::planning::key::{KeyField, action_key, fields};
@@ -50,7 +50,7 @@ impl Run<'_> {
     /// When the store breaks.
     pub(in crate::build) fn planned(&mut self, id: NodeId) -> Result<Option<Planned>, RunError> {
         let label = self.graph.node(id).label.clone();
-        let Some(found) = self.rules.find(&label).filter(|_| leaves::leaf(&label).is_none()) else {
+        let Some(found) = self.rules.find(&label).filter(|_| source_nodes::leaf(&label).is_none()) else {
             return Ok(None);
         };
         let rule = self.rules.rule(found.rule);
@@ -206,7 +206,7 @@ impl Run<'_> {
                     role,
                     label: self.graph.node(node).label.clone(),
                     digest: self.output(node),
-                    missing: self.output(node).is_none() && leaves::leaf(&self.graph.node(node).label).is_some(),
+                    missing: self.output(node).is_none() && source_nodes::leaf(&self.graph.node(node).label).is_some(),
                 },
                 EdgeFrom::Rows(digest) | EdgeFrom::RowsOf(_, digest) => {
                     let digest = (planned.known == Known::Present).then_some(digest);

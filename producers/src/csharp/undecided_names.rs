@@ -5,8 +5,8 @@
 
 use super::deps::flow::Use;
 use super::keywords::{is_infix, is_predefined, is_reserved};
-use super::laid::Laid;
 use super::lexer::Kind;
+use super::token_places::Laid;
 use rustc_hash::FxHashSet;
 
 /// The names of `laid` from the token `first` on that no use tells of: each name with its byte in the file. `locals` are the names that the

@@ -5,7 +5,7 @@ use crate::context::Context;
 use engine::watch::Lookout;
 use std::collections::BTreeSet;
 use workbench::edit::disk::Disk;
-use workbench::edit::noticing::notice;
+use workbench::edit::foreign_writes::notice;
 use workbench::edit::place::Guard;
 
 /// Begins to listen; `None` where nothing can be heard. Then each operation looks for itself, as it does without a service.

@@ -2,7 +2,7 @@
 
 use super::editing::{after, named};
 use super::files::Files;
-use super::leading::both_seen;
+use super::guidance::both_seen;
 use super::merge::unified;
 use super::perform::{Done, resolved};
 use super::refusing::how_moved;
