@@ -6,7 +6,6 @@
 
 mod account;
 mod action;
-mod inline_outputs;
 mod blobs;
 mod breaker;
 mod bucket;
@@ -18,6 +17,7 @@ mod farm;
 mod folder;
 mod fresh_volumes;
 mod healing;
+mod inline_outputs;
 mod line;
 mod moments;
 mod names;

@@ -2,8 +2,8 @@
 
 use crate::account::Doubt;
 use crate::action::{self, RECORD};
-use crate::inline_outputs;
 use crate::blobs::NotTaken;
+use crate::inline_outputs;
 use crate::line::{Kind, Unanswered};
 use crate::names::{Name, Names};
 use crate::record;

@@ -1,10 +1,10 @@
 //! A server that has answered: the connection, what was agreed, and what goes with every question.
 
 use crate::account::Account;
-use crate::inline_outputs::Waiting;
 use crate::bucket::Bucket;
 use crate::credentials::{Credentials, Variables, address, tls};
 use crate::folder::Folder;
+use crate::inline_outputs::Waiting;
 use crate::line::{Deadlines, Kind, Line, Unanswered, sentence};
 use crate::objects::{ObjectCache, Objects};
 use crate::signature::{self, Signer};

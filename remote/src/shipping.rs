@@ -1,9 +1,9 @@
 //! Shipping: results on their way to the server. Blobs go first, the result that names them last.
 
 use crate::action::{self, RECORD};
-use crate::inline_outputs;
 use crate::blobs::NotTaken;
 use crate::client::Inner;
+use crate::inline_outputs;
 use crate::names::Name;
 use crate::record;
 use crate::server::Server;

@@ -25,16 +25,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-<<<<<<< HEAD
-pub(super) fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
-||||||| d5b6113
-fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
-=======
 /// What becomes of a file, and what does it.
 type Way<'a> = (&'a str, &'a dyn Fn(&Path));
 
-fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
->>>>>>> cache
+pub(super) fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
     let large = noise(5 << 20);
     let mut made: Vec<_> = (0..50).map(|number| result(&format!("{number}"), &[&noise(number * 11)])).collect();
     made.push(result("large", &[&large, &[b'x'; 100_000], b""]));
