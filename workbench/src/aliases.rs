@@ -200,10 +200,13 @@ impl Lineage for FormerTypes {
 /// Versions of a target, oldest first: seconds since 1970 and output.
 type Versions = Vec<(u64, Digest)>;
 
+/// A question to a store, or to a build.
+type Answers<'a, K, T> = Box<dyn Fn(&K) -> Result<T, StoreError> + 'a>;
+
 /// Where states of before are read from.
 struct States<'a> {
-    versions: Box<dyn Fn(&str) -> Result<Versions, StoreError> + 'a>,
-    bytes: Box<dyn Fn(&Digest) -> Result<Option<Arc<[u8]>>, StoreError> + 'a>,
+    versions: Answers<'a, str, Versions>,
+    bytes: Answers<'a, Digest, Option<Arc<[u8]>>>,
 }
 
 impl<'a> States<'a> {
