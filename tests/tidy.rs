@@ -175,6 +175,7 @@ fn the_disk_is_touched_in_few_places() {
         "producers/src/llm/agent_note.rs",
         "producers/src/llm/replay.rs",
         "producers/src/llm/shelf.rs",
+        "remote/src/bucket.rs",
         "remote/src/credentials.rs",
         "remote/src/farm.rs",
         "sandbox/src/confine.rs",

@@ -26,7 +26,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     let client = Client::from(args.client);
     let before = text(&disk, client.file())?;
     let configured = client.configured(before.as_deref()).map_err(|why| {
-        let why = Diagnostic::error("E_CLIENT", why.to_string());
+        let why = Diagnostic::error(ErrorCode::E_CLIENT, why.to_string());
         Failed::new(
             Code::Usage,
             why.hint("mend the file, or write the server into it by hand as docs/services.md has it"),
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
         let hint = "look at the change, then say yes, or run this with --yes";
         return Err(Failed::new(
             Code::Usage,
-            Diagnostic::error("E_UNCONFIRMED", "nothing was written: the change was not confirmed").hint(hint),
+            Diagnostic::error(ErrorCode::E_UNCONFIRMED, "nothing was written: the change was not confirmed").hint(hint),
         ));
     }
     for (path, _, after) in files {

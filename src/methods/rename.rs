@@ -8,6 +8,7 @@ use crate::context::{Context, Failed};
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -217,7 +218,7 @@ fn order(disk: &Disk, order: Order, session: Option<&str>, mode: Option<Mode>) -
         Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,
         Status::Exception => Code::Usage,
     };
-    let why = Diagnostic::error("E_RENAME", response.summary);
+    let why = Diagnostic::error(ErrorCode::E_RENAME, response.summary);
     Err(Failed::new(
         code,
         why.hint(response.guidance.unwrap_or_else(|| "nothing was changed".to_owned())),
@@ -231,12 +232,12 @@ fn refused(rename: &Rename, way: &InTheWay) -> Failed {
         count => format!("{} is not renamed to {}: {count} things are in the way", rename.symbol, rename.new),
     };
     let named = way.0.iter().take(MOST_NAMED);
-    let named = named.map(|what| Diagnostic::new(Severity::Note, "N_IN_THE_WAY", what.as_str()));
+    let named = named.map(|what| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, what.as_str()));
     let hint = match way.0.iter().any(|what| what.contains(": possible use")) {
         true => "nothing was changed; mend what is named, or leave possible uses as they are with leavePossible",
         false => "nothing was changed; mend what is named, or choose another name",
     };
-    let why = Diagnostic::error("E_RENAME", message).hint(hint);
+    let why = Diagnostic::error(ErrorCode::E_RENAME, message).hint(hint);
     Failed {
         code: Code::Usage,
         diagnostics: std::iter::once(why).chain(named).collect(),

@@ -9,8 +9,10 @@ Made from the program's table of codes (`cortex dev errors`); a test keeps it so
 `cortex help CODE` prints one entry. A code never changes its meaning.
 ";
 
-/// Each kind of code: its heading, and whether a code is of it.
-const KINDS: [(&str, fn(&str) -> bool); 5] = [
+/// A kind of code: its heading, and whether a code is of it.
+type Kind = (&'static str, fn(&str) -> bool);
+
+const KINDS: [Kind; 5] = [
     ("Errors", |code| code.starts_with("E_")),
     ("Warnings", |code| code.starts_with("W_")),
     ("Notes", |code| code.starts_with("N_")),

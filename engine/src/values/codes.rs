@@ -77,6 +77,7 @@ codes! {
     E_CANCELLED "E_CANCELLED", "A request was cancelled, or the command was stopped, before there was a result", "run the command again";
     E_CHANGED "E_CHANGED", "A file changed while the build read it", "run the command again";
     E_CIRCUIT "E_CIRCUIT", "A provider failed several times in a row and is not asked any more in this build", "build again later";
+    E_CLIENT "E_CLIENT", "The configuration of a client of MCP cannot be read or written", "correct the file, or write the lines that the message shows by hand";
     E_COLLECTED "E_COLLECTED", "The version was removed by `cortex gc`", "choose a version that `cortex history` lists";
     E_COMMAND "E_COMMAND", "A program that serves as a producer failed", "read its message; run it by hand with the same input";
     E_CONTEXT "E_CONTEXT", "A question does not fit into the model's context", "set `context_tokens` of the model, or use a model with more";
@@ -152,6 +153,7 @@ codes! {
     E_REFUSED "E_REFUSED", "A model refused to answer", "build again, or choose another model";
     E_REMOTE "E_REMOTE", "The table `[remote]` is wrong, or the remote cache failed", "correct the table; `cortex remote ping` tries the server";
     E_REMOTE_WRITE "E_REMOTE_WRITE", "`write` in `[remote]` forbids to upload results here", "set `write = \"always\"`, or run in CI with `write = \"ci\"`";
+    E_RENAME "E_RENAME", "A rename was refused. The message lists what is in the way", "choose another name, or remove what is in the way";
     E_REPLAY "E_REPLAY", "A recording has no answer to a question, or cannot be read", "record one: set `record` on a real model and build once";
     E_SANDBOX "E_SANDBOX", "The sandbox that a program needs is not available", "allow user namespaces, or write `sandbox = \"best-effort\"`";
     E_SECRET "E_SECRET", "A manifest holds what looks like a key", "name a variable of the environment with `api_key_env`";
@@ -177,6 +179,7 @@ codes! {
     E_TOO_LONG "E_TOO_LONG", "An answer is too long even when shortened", "ask for less at once";
     E_TRUST "E_TRUST", "Which workspaces are trusted cannot be stored", "set XDG_STATE_HOME or HOME to a folder that can be written";
     E_TYPE "E_TYPE", "A value has the wrong type", "write what the message asks for";
+    E_UNCONFIRMED "E_UNCONFIRMED", "Nothing was written, because the change was not confirmed", "run the command at a terminal, or with `--yes`";
     E_UNKNOWN_KEY "E_UNKNOWN_KEY", "There is no key of this name", "remove it, or take the suggestion";
     E_UNKNOWN_LABEL "E_UNKNOWN_LABEL", "An input is made by no rule", "write a rule with this target; a file's bytes are `//files/PATH:bytes`";
     E_UNKNOWN_MODEL "E_UNKNOWN_MODEL", "There is no model of this name", "define `[model.NAME]`";
@@ -202,6 +205,7 @@ codes! {
     N_EVIDENCE "N_EVIDENCE", "A summary names evidence that does not exist. The evidence was left out", "nothing";
     N_GONE "N_GONE", "The target does not exist any more. A stored version is shown", "see `cortex history LABEL`";
     N_GROUP "N_GROUP", "A prompt depends on other answers that do not exist yet", "build those first";
+    N_IN_THE_WAY "N_IN_THE_WAY", "What a rename meets", "see the error beside it";
     N_LAST_GOOD "N_LAST_GOOD", "The file has a syntax error. A version from before it is shown", "correct the file";
     N_NOT_FILED "N_NOT_FILED", "The store cannot be written, so results are not kept", "use a store that can be written";
     N_NOT_WHOLE "N_NOT_WHOLE", "A file has a syntax error, so the answer may be incomplete", "correct the file; `--last-good` shows the version before";

@@ -70,7 +70,7 @@ mod tests {
             slots.into_iter().map(|slot| (slot.kind, slot.key)).collect::<Vec<_>>()
         };
         let role = (Kind::Role, "N.New".to_owned());
-        assert_eq!(read(&["N.Mine"], &["N.New"]), [role.clone()]);
+        assert_eq!(read(&["N.Mine"], &["N.New"]), std::slice::from_ref(&role));
         assert_eq!(read(&[], &["N.New"]), [role, (Kind::Code, "N.Mine".to_owned())]);
         let text = "password = \"hunter2hunter2\"";
         let leaked = serde_json::to_vec(&vec![(Kind::Code, "N.A", vec![("", text)])]).expect("json");
