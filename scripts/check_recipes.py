@@ -17,7 +17,7 @@ from pathlib import Path
 import yaml
 
 HERE = Path(__file__).resolve().parent
-REMOTE = '\n[remote]\nendpoint = "dir:{share}"\nwrite = "ci"\nrequired = true\n'
+REMOTE = '\n[remote]\nendpoint = "dir:{share}"\nwrite = "ci"\nprefer = "fetch"\nrequired = true\n'
 EDITED = "src/MemoTree.Core/Query/QueryException.cs"
 
 
