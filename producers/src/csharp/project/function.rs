@@ -150,7 +150,9 @@ fn static_member(scope: &Scope<'_>, class: &str, member: &str, arguments: &[Stri
         "io.path" => return path_function(scope, member, arguments),
         _ => {}
     }
-    let lower = format!("{}.{}", class, member).to_ascii_lowercase();
+    // `get_OSX()` is how the property `OSX` is called as a method.
+    let member = member.strip_prefix("get_").unwrap_or(member);
+    let lower = format!("{class}.{member}").to_ascii_lowercase();
     Ok(match lower.as_str() {
         "string.isnullorempty" => first.is_empty().into(),
         "string.isnullorwhitespace" => first.trim().is_empty().into(),
