@@ -89,10 +89,11 @@ await "$grid"
 field() { python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1"; }
 
 echo "== a fresh checkout beside a warm cache"
+touch "$scratch/before"
 for name in one two; do
     cp -r fixtures/memotree "$scratch/$name"
     rm -rf "$scratch/$name/.cortex"
-    printf '\n[remote]\nendpoint = "grpc://127.0.0.1:%s"\nwrite = "always"\nrequired = true\n' "$port" >>"$scratch/$name/cortex.toml"
+    printf '\n[remote]\nendpoint = "grpc://127.0.0.1:%s"\nwrite = "always"\nprefer = "fetch"\nrequired = true\n' "$port" >>"$scratch/$name/cortex.toml"
 done
 export CORTEX_STORE
 CORTEX_TRUST=all CORTEX_STORE=$scratch/store-one "$CORTEX" -C "$scratch/one" remote ping || failed "ping"
@@ -110,15 +111,17 @@ diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the fil
 # With another endpoint of the same server, a comment and another order, in a third checkout, all of it is found, too.
 cp -r fixtures/memotree "$scratch/other"
 rm -rf "$scratch/other/.cortex"
-{ printf '# a comment\n[remote]\nendpoint = "grpc://localhost:%s"\nread = true\n\n' "$port"; cat fixtures/memotree/cortex.toml; } >"$scratch/other/cortex.toml"
+{ printf '# a comment\n[remote]\nendpoint = "grpc://localhost:%s"\nread = true\nprefer = "fetch"\n\n' "$port"; cat fixtures/memotree/cortex.toml; } >"$scratch/other/cortex.toml"
 ran=$(CORTEX_TRUST=all CORTEX_STORE=$scratch/store-other "$CORTEX" -C "$scratch/other" --json build '//...' | field '["tally"]["ran"]')
 [ "$ran" = 0 ] || failed "beside another manifest that says the same of keys $ran ran"
 
 echo "== a blob that goes bad in the server's storage"
-# The largest is a piece of a volume.
-python3 - "$scratch/casd" <<'PY' || failed "there is no blob to spoil"
+# The largest that the checkout filed is a piece of a volume.
+python3 - "$scratch/casd" "$scratch/before" <<'PY' || failed "there is no blob to spoil"
 import pathlib, sys
-blob = max(pathlib.Path(sys.argv[1]).rglob("objects/*/*"), key=lambda path: path.stat().st_size)
+casd, before = map(pathlib.Path, sys.argv[1:])
+filed = [path for path in casd.rglob("objects/*/*") if path.stat().st_mtime_ns > before.stat().st_mtime_ns]
+blob = max(filed, key=lambda path: path.stat().st_size)
 blob.chmod(0o644)
 blob.write_bytes(b"X" + blob.read_bytes()[1:])
 PY
@@ -138,7 +141,7 @@ diff -r "$scratch/one/.cortex/out" "$scratch/two/.cortex/out" || failed "the fil
 echo "== a branch that edits a file"
 cp -r fixtures/memotree "$scratch/edited"
 rm -rf "$scratch/edited/.cortex"
-printf '\n[remote]\nendpoint = "grpc://127.0.0.1:%s"\n' "$port" >>"$scratch/edited/cortex.toml"
+printf '\n[remote]\nendpoint = "grpc://127.0.0.1:%s"\nprefer = "fetch"\n' "$port" >>"$scratch/edited/cortex.toml"
 echo '// edited' >>"$scratch/edited/src/MemoTree.Core/NodeStore.cs"
 ran=$(CORTEX_TRUST=all CORTEX_STORE=$scratch/store-edited "$CORTEX" -C "$scratch/edited" --json build '//...' | field '["tally"]["ran"]')
 [ "$ran" -gt 0 ] && [ "$ran" -lt 60 ] || failed "of a tree with one edited file $ran ran"
@@ -167,6 +170,7 @@ inputs = { text = "//files/{text}:bytes" }
 [remote]
 endpoint = "grpc://127.0.0.1:$port"
 write = "always"
+prefer = "fetch"
 EOF
     printf '%s\n' "${@:2}" >>"$three/cortex.toml"
 }

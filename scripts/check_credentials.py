@@ -123,7 +123,7 @@ class Checkout:
         tables = f"tls = {{ {tables} }}\n" if endpoint == "grpcs" else ""
         (self.root / "cortex.toml").write_text(
             '[workspace]\nname = "x"\nrulesets = ["csharp"]\n'
-            f'[remote]\nendpoint = "{endpoint}://127.0.0.1:{self.port}"\ninstance = "main"\nwrite = "always"\ntoken_env = "TOKEN"\n{tables}'
+            f'[remote]\nendpoint = "{endpoint}://127.0.0.1:{self.port}"\ninstance = "main"\nwrite = "always"\nprefer = "fetch"\ntoken_env = "TOKEN"\n{tables}'
         )
         environment = {**os.environ, "CORTEX_STORE": str(self.store), "CORTEX_TRUST": "all", "TOKEN": token}
         ran = subprocess.run([self.cortex, "-C", str(self.root), "--json", *words], env=environment, capture_output=True, text=True)
