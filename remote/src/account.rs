@@ -125,7 +125,7 @@ impl Account {
     }
 
     /// A question that moved so many bytes was answered within this time.
-    pub(crate) fn moved(&self, bytes: u64, took: Duration) {
+    pub(crate) fn record_transfer(&self, bytes: u64, took: Duration) {
         if bytes >= TELLING {
             let moved = &mut self.state().moved;
             *moved = (moved.0 + bytes, moved.1 + took);

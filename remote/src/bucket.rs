@@ -235,7 +235,7 @@ mod tests {
 
     const FILE: &str = "[default]\naws_access_key_id = AK1\naws_secret_access_key=S1\n\n[ci]\naws_access_key_id = AK2\naws_secret_access_key = S=2\naws_session_token = T2\n[half]\naws_access_key_id = AK3\n";
 
-    fn found(pairs: &[(&str, &str)]) -> Result<Option<(String, String, Option<String>)>, String> {
+    fn keys_of(pairs: &[(&str, &str)]) -> Result<Option<(String, String, Option<String>)>, String> {
         let variable = |name: &str| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.to_owned());
         let plain = |found: Credentials| (found.key().to_owned(), found.secret().to_owned(), found.token().map(str::to_owned));
         credentials(&variable).map(|found| found.map(plain))
@@ -248,16 +248,16 @@ mod tests {
         std::fs::write(&path, FILE).unwrap();
         let file = ("AWS_SHARED_CREDENTIALS_FILE", path.to_str().unwrap());
         let keys = |key: &str, secret: &str, token: Option<&str>| Ok(Some((key.to_owned(), secret.to_owned(), token.map(str::to_owned))));
-        assert_eq!(found(&[]), Ok(None));
-        assert_eq!(found(&[file]), keys("AK1", "S1", None));
-        assert_eq!(found(&[file, ("AWS_PROFILE", "ci")]), keys("AK2", "S=2", Some("T2")));
+        assert_eq!(keys_of(&[]), Ok(None));
+        assert_eq!(keys_of(&[file]), keys("AK1", "S1", None));
+        assert_eq!(keys_of(&[file, ("AWS_PROFILE", "ci")]), keys("AK2", "S=2", Some("T2")));
         let both = [file, ("AWS_ACCESS_KEY_ID", "AK0"), ("AWS_SECRET_ACCESS_KEY", "S0")];
-        assert_eq!(found(&both), keys("AK0", "S0", None));
-        assert!(found(&[file, ("AWS_PROFILE", "half")]).is_err());
-        assert!(found(&[("AWS_PROFILE", "ci"), ("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")]).is_err());
+        assert_eq!(keys_of(&both), keys("AK0", "S0", None));
+        assert!(keys_of(&[file, ("AWS_PROFILE", "half")]).is_err());
+        assert!(keys_of(&[("AWS_PROFILE", "ci"), ("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")]).is_err());
         std::fs::create_dir(folder.path().join(".aws")).unwrap();
         std::fs::write(folder.path().join(".aws/credentials"), FILE).unwrap();
-        assert_eq!(found(&[("HOME", folder.path().to_str().unwrap())]), keys("AK1", "S1", None));
+        assert_eq!(keys_of(&[("HOME", folder.path().to_str().unwrap())]), keys("AK1", "S1", None));
     }
 
     #[test]

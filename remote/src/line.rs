@@ -120,7 +120,7 @@ impl Line {
                     let took = self.moments.now().saturating_sub(began);
                     match kind {
                         Kind::Lookup => self.account.timed(took),
-                        Kind::Blobs(bytes) => self.account.moved(bytes, took),
+                        Kind::Blobs(bytes) => self.account.record_transfer(bytes, took),
                     }
                     return Ok(answer);
                 }

@@ -42,12 +42,12 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
         "wrote cortex.toml for '{}' ({})\n{}",
         found.name,
         found.basis,
-        told(code)
+        describe_code(code)
     ))
 }
 
 /// What was found, what may be left out, and what comes next.
-fn told(code: &CodeSurvey) -> String {
+fn describe_code(code: &CodeSurvey) -> String {
     if code.files == 0 {
         return "no C# files were found, so no targets exist yet; next: write rules of your own (the file ends with an example), or add \
                 rulesets = [\"csharp\"] once there is C#\n"

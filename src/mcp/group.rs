@@ -44,11 +44,11 @@ pub fn definition(tool: &'static str) -> Tool {
     tools::definition(tool.to_owned(), input, &entries)
 }
 
-/// The method that is meant, and its arguments.
+/// The method that a call of a group names by `op`, and its arguments.
 ///
 /// # Errors
 /// When it is none of the group.
-pub fn asked(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
     let words = words(tool);
     let all = format!("there are {}", words.join(", "));
     let (why, hint) = match arguments.remove(OP) {
@@ -79,7 +79,7 @@ mod tests {
 
     fn asked_for(arguments: Value) -> Result<(&'static str, Value), String> {
         let arguments = arguments.as_object().expect("an object").clone();
-        match asked("overlay", arguments) {
+        match method_of("overlay", arguments) {
             Ok((entry, arguments)) => Ok((entry.name, arguments)),
             Err(failed) => Err(format!(
                 "{}; {}",

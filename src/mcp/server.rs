@@ -311,7 +311,7 @@ impl ServerHandler for Server {
                 None,
             ));
         };
-        let (entry, arguments) = match tool.asked(request.arguments.unwrap_or_default()) {
+        let (entry, arguments) = match tool.method_of(request.arguments.unwrap_or_default()) {
             Ok(asked) => asked,
             Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(told(failed.diagnostics.iter()))]).into()),
         };

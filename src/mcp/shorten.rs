@@ -303,7 +303,7 @@ mod tests {
 
     static ASKED: Entry = entry::<Asked>();
 
-    fn found(places: usize, lines: usize, data: Option<Value>) -> Found {
+    fn sample(places: usize, lines: usize, data: Option<Value>) -> Found {
         Found {
             state: serde_json::json!({"complete": true}),
             places: (0..places).map(|number| format!("src/File{number}.cs:{number}:7")).collect(),
@@ -312,8 +312,8 @@ mod tests {
         }
     }
 
-    fn told(places: usize, lines: usize, data: Option<Value>) -> Told {
-        let found = found(places, lines, data);
+    fn structured_sample(places: usize, lines: usize, data: Option<Value>) -> Told {
+        let found = sample(places, lines, data);
         let told = sent(&found, Form::Text);
         let structured = sent(&found, Form::Structured);
         assert!(tokens::o200k(&told.text) <= MOST && tokens::o200k(&structured.data.to_string()) <= MOST);
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_is_short_stays_as_it_is() {
-        let told = told(3, 3, Some(Value::from("x")));
+        let told = structured_sample(3, 3, Some(Value::from("x")));
         assert_eq!(
             told.text,
             "src/File0.cs:0:7\nsrc/File1.cs:1:7\nsrc/File2.cs:2:7\nline 0 of a text\nline 1 of a text\nline 2 of a text\n"
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn data_goes_first() {
-        let told = sent(&found(10, 10, Some(Value::from("word ".repeat(100_000)))), Form::Structured);
+        let told = sent(&sample(10, 10, Some(Value::from("word ".repeat(100_000)))), Form::Structured);
         assert_eq!(told.data.get("data"), None);
         assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
         assert!(
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn lists_are_shortened_and_counted() {
-        let told = told(5_000, 10, None);
+        let told = structured_sample(5_000, 10, None);
         let kept = told.data["places"].as_array().map_or(0, Vec::len);
         assert!(kept > 500, "{kept} kept");
         let remark = format!(
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn texts_are_cut_at_a_line() {
-        let told = told(10, 50_000, None);
+        let told = structured_sample(10, 50_000, None);
         assert_eq!(told.data["places"].as_array().map(Vec::len), Some(10));
         let text = told.data["texts"][0].as_str().expect("a text");
         let (kept, mark) = text.rsplit_once('\n').expect("lines");

@@ -40,14 +40,14 @@ impl Stands {
         }
     }
 
-    /// The method that is meant, and its arguments.
+    /// The method that a call stands for, and its arguments.
     ///
     /// # Errors
     /// When a group has no such operation.
-    pub fn asked(self, arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
+    pub fn method_of(self, arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
         match self {
             Self::Method(entry) => Ok((entry, arguments.into())),
-            Self::Group(tool) => group::asked(tool, arguments),
+            Self::Group(tool) => group::method_of(tool, arguments),
         }
     }
 }

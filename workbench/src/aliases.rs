@@ -139,7 +139,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
     if behind(root, session, &before).is_none() {
         return Ok(false);
     }
-    let after = told(&States::of(session), &before)?;
+    let after = updated_aliases(&States::of(session), &before)?;
     if after == before {
         return Ok(false);
     }
@@ -185,7 +185,7 @@ impl Lineage for FormerTypes {
         let types = types.map(|blob| types_in(&blob)).unwrap_or_default();
         let keys: BTreeMap<String, String> = types.into_iter().map(|(key, row)| (row.id, key)).collect();
         let before = read(&self.root);
-        let known = told(&states, &before).unwrap_or(before);
+        let known = updated_aliases(&states, &before).unwrap_or(before);
         let mut former = FormerNames::new();
         for (old, id) in &known.aliases {
             if let (Some(key), Some(name)) = (keys.get(id), known.names.get(old)) {
@@ -273,8 +273,8 @@ fn moves(states: &States<'_>, before: &Aliases) -> Result<Moves, StoreError> {
     Ok(moves)
 }
 
-/// What the file and the History together tell.
-fn told(states: &States<'_>, before: &Aliases) -> Result<Aliases, StoreError> {
+/// The aliases of the file, with the renames that History shows.
+fn updated_aliases(states: &States<'_>, before: &Aliases) -> Result<Aliases, StoreError> {
     let moves = moves(states, before)?;
     let mut after = before.clone();
     let mut whole = true;

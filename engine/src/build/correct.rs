@@ -124,7 +124,7 @@ impl Session {
 
     /// The rows that take away whatever was written of a label in this checkout, or would be taken over from another.
     fn to_release(&self, label: &str, record: &ActionRecord) -> Result<Vec<RowChange>, EngineError> {
-        let (store, now) = (&*self.engine.store, earlier_answer::made(record));
+        let (store, now) = (&*self.engine.store, earlier_answer::made_of_record(record));
         let mut rows = Vec::new();
         for row in corrections::of(store, label)? {
             let then = superseded::record_of(store, &row.key, &row.output)?;

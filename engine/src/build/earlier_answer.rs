@@ -91,7 +91,7 @@ pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &Producer
 pub(super) type Made = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
 /// What a result was made of.
-pub(super) fn made(record: &ActionRecord) -> Made {
+pub(super) fn made_of_record(record: &ActionRecord) -> Made {
     let inputs = record.inputs.iter();
     inputs
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))
@@ -100,7 +100,7 @@ pub(super) fn made(record: &ActionRecord) -> Made {
 
 /// Whether more than half of what a result was made of is what a node is made of now.
 pub(super) fn alike(then: &ActionRecord, now: &Made) -> bool {
-    let then = made(then);
+    let then = made_of_record(then);
     then.intersection(now).count() * 2 > then.len().max(now.len())
 }
 

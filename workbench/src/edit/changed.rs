@@ -63,18 +63,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn told(old: Option<&str>, new: Option<&str>) -> String {
+    fn described(old: Option<&str>, new: Option<&str>) -> String {
         let changed = Changed::of("a", old, new);
         format!("{changed} +{} -{}", changed.added, changed.removed)
     }
 
     #[test]
     fn new_lines_are_named_and_counted() {
-        assert_eq!(told(Some("a\nb\nc\n"), Some("a\nx\ny\nc\n")), "a:2-3 +2 -1");
-        assert_eq!(told(Some("a\r\nb\r\nc"), Some("a\r\nc")), "a:2 +0 -1");
-        assert_eq!(told(None, Some("a\nb\n")), "a:1-2 +2 -0");
-        assert_eq!(told(Some("a\n"), None), "a (gone) +0 -1");
-        assert_eq!(told(Some("a\nb\nc\nd\n"), Some("x\nb\nc\ny\n")), "a:1-4 +2 -2");
+        assert_eq!(described(Some("a\nb\nc\n"), Some("a\nx\ny\nc\n")), "a:2-3 +2 -1");
+        assert_eq!(described(Some("a\r\nb\r\nc"), Some("a\r\nc")), "a:2 +0 -1");
+        assert_eq!(described(None, Some("a\nb\n")), "a:1-2 +2 -0");
+        assert_eq!(described(Some("a\n"), None), "a (gone) +0 -1");
+        assert_eq!(described(Some("a\nb\nc\nd\n"), Some("x\nb\nc\ny\n")), "a:1-4 +2 -2");
     }
 
     proptest! {

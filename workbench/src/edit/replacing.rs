@@ -18,7 +18,13 @@ pub(super) struct Stand<'s> {
 
 /// The text with the new one in its place, and what it took the place of. Before and behind a symbol it gets lines of its own, unless others share
 /// them, and where commas part what is declared, one.
-pub(super) fn put(text: &str, stand: &Stand<'_>, where_to: Where, new: &str, defines: &BTreeSet<String>) -> (String, Range<usize>) {
+pub(super) fn place_declaration(
+    text: &str,
+    stand: &Stand<'_>,
+    where_to: Where,
+    new: &str,
+    defines: &BTreeSet<String>,
+) -> (String, Range<usize>) {
     let usual = Ends::of(text).usual();
     let (own, around) = (stand.own, stand.around);
     let parted = Parted::of(text, own);

@@ -9,7 +9,7 @@ use super::declared::{Place, declared, stays};
 pub use super::head::Head;
 use super::head::{Replaced, unless_brought};
 use super::meaning::meant;
-use super::replacing::{Stand, put};
+use super::replacing::{Stand, place_declaration};
 use super::settings::around;
 use producers::csharp::lexer::lex;
 use producers::csharp::model::{Syntax, Tier};
@@ -113,7 +113,7 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Mad
         own: &own,
         around: around.as_ref().unwrap_or(&own),
     };
-    let (made, old) = put(text, &stand, asked.at, &new, defines);
+    let (made, old) = place_declaration(text, &stand, asked.at, &new, defines);
     let replaced = (asked.at == Where::Replace).then_some(found);
     let old = replaced.map_or(old.clone(), |found| old.start.min(found.range.start)..old.end);
     let place = Place {

@@ -48,7 +48,7 @@ pub(super) fn read<O: Outputs>(
             }
             let line = place(&text, start).0;
             match path_in_using(&text, &tokens, at) {
-                Some(path) if family.is_type => match meant(outputs, symbols, family, &path)? {
+                Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
                     Some(true) => change.add(file, start, false),
                     Some(false) => {}
                     None => way.add(format!("{file}:{line}: what the using directive names is not known")),
@@ -105,7 +105,7 @@ fn path_in_using(text: &str, tokens: &[Token], at: usize) -> Option<String> {
 const ALIAS: &str = "=";
 
 /// Whether a dotted name means the type; `None` where that cannot be told.
-fn meant<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family, path: &str) -> Result<Option<bool>, O::Error> {
+fn names_family<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family, path: &str) -> Result<Option<bool>, O::Error> {
     let key = family.paths.first().map(String::as_str).unwrap_or_default();
     let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");
     if path == ALIAS {

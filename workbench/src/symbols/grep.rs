@@ -124,7 +124,7 @@ fn in_text(file: &str, text: &str, matcher: &RegexMatcher) -> Vec<Hit> {
             line: u32::try_from(number).unwrap_or(u32::MAX),
             column: u32::try_from(line.get(..at).unwrap_or_default().trim_start_matches('\u{feff}').chars().count() + 1)
                 .unwrap_or(u32::MAX),
-            text: shown(line, at),
+            text: excerpt(line, at),
             within: None,
         });
         Ok(true)
@@ -135,7 +135,7 @@ fn in_text(file: &str, text: &str, matcher: &RegexMatcher) -> Vec<Hit> {
 }
 
 /// A line around a match.
-fn shown(line: &str, at: usize) -> String {
+fn excerpt(line: &str, at: usize) -> String {
     let line_start = line.len() - line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
     let trimmed = line[line_start..].trim_end();
     if trimmed.chars().count() <= SHOWN {
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    fn found(text: &str, query: Query<'_>) -> Vec<String> {
+    fn lines_found(text: &str, query: Query<'_>) -> Vec<String> {
         let matcher = query.matcher().expect("a pattern");
         let told = |hit: &Hit| format!("{}:{} {}", hit.line, hit.column, hit.text);
         in_text("a.cs", text, &matcher).iter().map(told).collect()
@@ -195,9 +195,9 @@ mod tests {
 
     #[test]
     fn lines_are_found_whatever_their_ends() {
-        assert_eq!(found("\u{feff}a\r\n\té b\rb a\n", query("b")), ["2:4 é b", "3:1 b a"]);
+        assert_eq!(lines_found("\u{feff}a\r\n\té b\rb a\n", query("b")), ["2:4 é b", "3:1 b a"]);
         assert_eq!(
-            found(
+            lines_found(
                 "ab\nAB.\n",
                 Query {
                     ignore_case: true,
@@ -207,7 +207,7 @@ mod tests {
             ["1:1 ab", "2:1 AB."]
         );
         assert_eq!(
-            found(
+            lines_found(
                 "a.c\nabc\n",
                 Query {
                     fixed: true,
@@ -216,9 +216,9 @@ mod tests {
             ),
             ["1:1 a.c"]
         );
-        assert_eq!(found("ab\na b\n", Query { word: true, ..query("a") }), ["2:1 a b"]);
+        assert_eq!(lines_found("ab\na b\n", Query { word: true, ..query("a") }), ["2:1 a b"]);
         let long = format!("{}needle{}", "x ".repeat(300), "y".repeat(300));
-        let told = found(&long, query("needle")).remove(0);
+        let told = lines_found(&long, query("needle")).remove(0);
         assert!(
             told.starts_with("1:601 …") && told.contains("needle") && told.ends_with('…'),
             "{told}"
