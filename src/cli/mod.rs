@@ -393,8 +393,8 @@ pub enum StoreCommand {
         #[arg(short, long, value_name = "FILE", value_parser = a_file)]
         out: PathBuf,
     },
-    /// File the results of such a file. Whoever made it is believed: outputs are checked by their digests, but not whether a key's result
-    /// is right.
+    /// Import the results of a file that `store export` wrote. Outputs are checked by their digests; that a result belongs to its key is
+    /// believed.
     Import {
         /// The file.
         file: PathBuf,

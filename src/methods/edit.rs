@@ -29,11 +29,11 @@ use workbench::live::edits;
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::file_label;
 
-/// Edit a text file of the workspace: exactly, undoably, all or nothing.
+/// Edit a text file of the workspace: exactly, as a whole or not at all, with undo.
 ///
-/// `open` gives the handle of a session that saves by `commit` (`mode` says otherwise); an edit without a handle is saved at once and has a
-/// session of its own, so that it can be undone. `replace` puts newText where oldText stands, which must be in one place: if it is in several,
-/// `replace_selection` takes the number of one of the candidates, of which `candidates` shows more. `append` puts newText behind the anchor.
+/// `open` begins a session and gives its handle; `commit` saves it, unless `mode` says otherwise. An edit without a handle is saved at once in a
+/// session of its own, so that it can be undone. `replace` puts newText in the place of oldText. If oldText stands in several places,
+/// `replace_selection` takes the number of one of the candidates, and `candidates` lists more of them. `append` puts newText behind the anchor.
 /// With `all` every place gets it. Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`

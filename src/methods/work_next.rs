@@ -27,7 +27,7 @@ pub struct Next {
     #[schemars(with = "Vec<String>")]
     #[schemars(extend("x-tool" = false))]
     pub scope: Scope,
-    /// The agent: your name. Nobody else gets them meanwhile, and you get yours again.
+    /// Your name. Other agents do not get the questions that you hold, and you get them again.
     #[arg(long, value_name = "NAME", default_value = "")]
     #[schemars(extend("x-tool" = false))]
     pub agent: String,

@@ -293,7 +293,7 @@ fn pages() {
       context          Show what belongs to a task, or how one document stands
       pack             Bundle what is known of chosen types in one text
       window           Keep the text that a model is shown of this checkout
-      edit             Edit a text file of the workspace: exactly, undoably, all or nothing
+      edit             Edit a text file of the workspace: exactly, as a whole or not at all, with undo
       rename           Rename a type or a member everywhere: declarations, overrides, implementations,
                        uses, using directives and references in documentation
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
