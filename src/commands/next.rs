@@ -152,7 +152,8 @@ fn listed(steps: &[Step], head: &str, style: Style) -> String {
     text
 }
 
-/// A type of this workspace that many others name, if possible one whose last name is its own alone; `None` before the type graph was built.
+/// A type of this workspace that many others name, if possible one that is not for tests and whose last name no other type has; `None` before the
+/// type graph was built.
 fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
     let Some(last) = session.last("//index:graph")? else {
         return Ok(None);
@@ -171,7 +172,8 @@ fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
     let references = |row: &serde_json::Value| row["references"].as_u64().unwrap_or(0);
     // A generic type is written with a sign that shells treat as their own.
     let plain = types.iter().filter(|(name, _)| !name.contains(['`', '+', '<']));
-    let most = plain.max_by_key(|(name, row)| (is_alone(name), references(row), std::cmp::Reverse(name.len())));
+    let is_for_tests = |name: &str| name.contains("Test");
+    let most = plain.max_by_key(|(name, row)| (!is_for_tests(name), is_alone(name), references(row), std::cmp::Reverse(name.len())));
     Ok(most.map(|(name, _)| if is_alone(name) { last_name(name).to_owned() } else { name.clone() }))
 }
 

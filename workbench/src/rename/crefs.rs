@@ -1,9 +1,8 @@
 //! References in documentation: `cref="…"`. They are no code, and what they mean is told by names alone: one that means the symbol changes, one that
 //! may mean others stays and is said.
 
-use super::Asked;
+use super::Planning;
 use super::family::Family;
-use super::places::{Change, Texts};
 use crate::edit::lines::place;
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
@@ -13,14 +12,17 @@ use producers::csharp::lexer::lex;
 use std::ops::Range;
 
 /// Changes the references that mean one of the family.
-pub(super) fn read<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    family: &Family,
-    asked: Asked<'_>,
-    texts: &mut Texts<'_>,
-    change: &mut Change,
-) -> Result<(), O::Error> {
+pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+    let Planning {
+        outputs,
+        symbols,
+        family,
+        asked,
+        texts,
+        change,
+        ..
+    } = planning;
+    let outputs = &mut **outputs;
     for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
         let Some(text) = texts.read(file).filter(|text| text.contains("cref") && text.contains(&family.old)) else {
             continue;

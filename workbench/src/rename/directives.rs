@@ -1,8 +1,7 @@
 //! Names outside of every type: using directives, attributes of the assembly, statements of a program.
 
+use super::Planning;
 use super::family::Family;
-use super::places::{Change, Texts};
-use super::{Asked, InTheWay};
 use crate::edit::lines::{fit, place};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
@@ -14,15 +13,17 @@ use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 
 /// Changes the using directives that name a type; whatever else names it there is in the way.
-pub(super) fn read<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    family: &Family,
-    asked: Asked<'_>,
-    texts: &mut Texts<'_>,
-    change: &mut Change,
-    way: &mut InTheWay,
-) -> Result<(), O::Error> {
+pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+    let Planning {
+        outputs,
+        symbols,
+        family,
+        asked,
+        texts,
+        change,
+        way,
+    } = planning;
+    let outputs = &mut **outputs;
     let mut naming: Vec<&String> = Vec::new();
     for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
         if texts.read(file).is_some_and(|text| text.contains(&family.old)) {

@@ -61,6 +61,17 @@ pub struct Rewritten {
     pub after: String,
 }
 
+/// A rename that is being planned: what it is about, and what is found so far.
+struct Planning<'a, O> {
+    outputs: &'a mut O,
+    symbols: &'a Symbols,
+    asked: Asked<'a>,
+    family: &'a Family,
+    texts: Texts<'a>,
+    change: Change,
+    way: InTheWay,
+}
+
 /// A place: file, line and column in characters, both from 1.
 type Spot = (String, u32, u32);
 
@@ -104,12 +115,22 @@ pub fn plan<O: Outputs>(
     }
     let family = Family::of(outputs, symbols, asked.candidate, &mut way)?;
     family.check_clashes(outputs, symbols, asked.new, &mut way)?;
-    let mut texts = Texts::new(world);
-    let mut change = Change::default();
-    places::declared(outputs, symbols, &family, &mut texts, &mut change, &mut way)?;
-    places::used(outputs, symbols, &family, asked, &mut texts, &mut change, &mut way)?;
-    directives::read(outputs, symbols, &family, asked, &mut texts, &mut change, &mut way)?;
-    crefs::read(outputs, symbols, &family, asked, &mut texts, &mut change)?;
+    let mut planning = Planning {
+        outputs,
+        symbols,
+        asked,
+        family: &family,
+        texts: Texts::new(world),
+        change: Change::default(),
+        way,
+    };
+    places::find_declarations(&mut planning)?;
+    places::find_uses(&mut planning)?;
+    directives::find(&mut planning)?;
+    crefs::find(&mut planning)?;
+    let Planning {
+        texts, change, mut way, ..
+    } = planning;
     for file in change.files() {
         if asked.flawed.contains(file) {
             way.add(format!("{file}: it could not be read as a whole"));

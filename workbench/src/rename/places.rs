@@ -1,10 +1,9 @@
 //! Where a name stands: in declarations and in uses; and the texts with another name there.
 
 use super::family::Family;
-use super::{Asked, InTheWay, Rewritten, Spot};
+use super::{InTheWay, Planning, Rewritten, Spot};
 use crate::edit::encoding::{LARGEST, decode};
 use crate::edit::lines::split;
-use crate::symbols::index::Symbols;
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
@@ -155,14 +154,17 @@ fn short(name: &str) -> &str {
 }
 
 /// Where the family is declared, in all parts, and the constructors and finalizers of a type.
-pub(super) fn declared<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    family: &Family,
-    texts: &mut Texts<'_>,
-    change: &mut Change,
-    way: &mut InTheWay,
-) -> Result<(), O::Error> {
+pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+    let Planning {
+        outputs,
+        symbols,
+        family,
+        texts,
+        change,
+        way,
+        ..
+    } = planning;
+    let outputs = &mut **outputs;
     let mut candidates: Vec<Candidate> = Vec::new();
     for path in &family.paths {
         let key = halves(path).map_or(path.as_str(), |(key, _)| key);
@@ -194,15 +196,17 @@ pub(super) fn declared<O: Outputs>(
 }
 
 /// Where the family is used.
-pub(super) fn used<O: Outputs>(
-    outputs: &mut O,
-    symbols: &Symbols,
-    family: &Family,
-    asked: Asked<'_>,
-    texts: &mut Texts<'_>,
-    change: &mut Change,
-    way: &mut InTheWay,
-) -> Result<(), O::Error> {
+pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::Error> {
+    let Planning {
+        outputs,
+        symbols,
+        family,
+        asked,
+        texts,
+        change,
+        way,
+    } = planning;
+    let outputs = &mut **outputs;
     let (mut certain, mut possible): (BTreeSet<Place>, BTreeMap<Place, Why>) = Default::default();
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
