@@ -19,6 +19,7 @@ mod live;
 mod live_sessions;
 mod looking;
 mod mcp;
+mod mcp_edits;
 mod mcp_http;
 mod mcp_room;
 mod members;

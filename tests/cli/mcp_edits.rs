@@ -1,0 +1,174 @@
+//! What a model finds and edits by the tools of `cortex mcp`, and the configuration of clients.
+
+use crate::bench::Bench;
+use crate::mcp::{Client, text};
+use serde_json::json;
+
+#[test]
+fn a_model_edits_by_the_one_tool() {
+    let bench = Bench::memotree();
+    let mut client = Client::structured(&bench, true);
+    let file = "src/MemoTree.Core/NodeId.cs";
+    let opened = client.call("edit", json!({"op": "open", "path": file}));
+    let session = opened["structuredContent"]["session"].as_str().expect("a handle").to_owned();
+    assert!(
+        text(&opened).contains(&session),
+        "who reads the text alone knows the handle: {opened}"
+    );
+    let several = client.call(
+        "edit",
+        json!({"op": "replace", "session": session, "old_text": "Value", "newText": "Number"}),
+    );
+    let answer = &several["structuredContent"];
+    assert_eq!(
+        (&answer["status"], &several["isError"]),
+        (&json!("MultiMatch"), &json!(true)),
+        "{several}"
+    );
+    assert_eq!(answer["candidates"].as_array().map(Vec::len), Some(5));
+    assert_eq!(answer["exitCode"], 1);
+    let chosen = client.call("edit", json!({"op": "replace_selection", "session": session, "selectionId": 2}));
+    assert_eq!(chosen["structuredContent"]["workflow_state"], "PersistPending");
+    let diff = client.call("edit", json!({"op": "diff", "session": session}));
+    let lines = diff["structuredContent"]["detail"].as_str().unwrap_or_default();
+    assert!(lines.contains("\n+") && lines.contains("Number"), "{diff}");
+    let discarded = client.call("edit", json!({"op": "discard", "session": session}));
+    assert_eq!(discarded["structuredContent"]["flags"], json!({"mask": 0, "names": []}));
+    assert!(
+        client
+            .failure("edit", json!({"op": "replace", "session": session}))
+            .contains("oldText")
+    );
+}
+
+#[test]
+fn an_edit_that_succeeds_is_told_in_one_line() {
+    let bench = Bench::memotree();
+    let mut client = Client::start(&bench, true);
+    let file = "src/MemoTree.Core/NodeId.cs";
+    let replace = json!({"op": "replace", "path": file, "oldText": "bool IsNone =>", "newText": "bool IsNothing =>"});
+    let done = client.call("edit", replace.clone());
+    let told = text(&done);
+    assert!(
+        told.starts_with(&format!("{file}:")) && told.contains(", saved") && told.trim_end().lines().count() == 1,
+        "{told}"
+    );
+    // What there is to undo is shown.
+    let back = text(&client.call("edit", json!({"op": "undo"})));
+    assert!(
+        back.contains("-    public bool IsNothing") && back.contains("+    public bool IsNone"),
+        "{back}"
+    );
+    let mut full = replace.clone();
+    full["full"] = json!(true);
+    let told = text(&client.call("edit", full));
+    assert!(
+        told.starts_with("status: `Success`") && told.contains("+    public bool IsNothing"),
+        "{told}"
+    );
+    // It is an error where the command line ends with another code than 0, and an argument without a use is one.
+    assert_eq!(client.call("edit", replace)["isError"], json!(true));
+    let unused = json!({"op": "replace", "path": file, "oldText": "a", "newText": "b", "symbol": "NodeId"});
+    let why = client.failure("edit", unused);
+    assert!(why.contains("replace has no use for 'symbol'"), "{why}");
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"full\"\n"));
+    let told = text(&client.call("edit", json!({"op": "list"})));
+    assert!(told.starts_with("status: `Success`"), "{told}");
+    bench.write("cortex.toml", &format!("{manifest}\n[edit]\nreplies = \"loud\"\n"));
+    let refused = bench.run(&["build", "//index:types"]);
+    assert!(
+        refused.code == 2 && refused.err.contains("'replies' is none of the forms of answers"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn clients_are_configured() {
+    let bench = Bench::memotree();
+    let run = |arguments: &[&str]| bench.run(&[&["mcp", "install"], arguments].concat());
+    // Nobody says yes here.
+    let asked = run(&["claude"]);
+    assert!(
+        asked.code == 2 && asked.out.contains("+++ .mcp.json") && !bench.root().join(".mcp.json").exists(),
+        "{}",
+        asked.out
+    );
+    let done = run(&["vscode", "--yes", "--agents-md"]);
+    assert_eq!(done.code, 0, "{}", done.err);
+    let read = |path: &str| std::fs::read_to_string(bench.root().join(path)).expect("a file");
+    assert!(read(".vscode/mcp.json").contains("${workspaceFolder}") && read("AGENTS.md").contains("`usages`"));
+    let again = run(&["vscode", "--yes", "--agents-md"]);
+    assert!(again.code == 0 && again.out.contains("already"), "{}", again.out);
+    bench.write(".cursor/mcp.json", "{ // broken\n");
+    assert_eq!(run(&["cursor", "--yes"]).code, 2);
+    assert_eq!(read(".cursor/mcp.json"), "{ // broken\n");
+}
+
+#[test]
+fn text_is_found_with_its_member() {
+    let bench = Bench::memotree();
+    bench.write(
+        "src/MemoTree.Core/Found.cs",
+        "namespace F;\nclass Found\n{\n    int Needle9() => 1;\n}\n",
+    );
+    let mut client = Client::start(&bench, false);
+    let told = text(&client.call("search", json!({"op": "grep", "query": "needle\\d", "ignoreCase": true})));
+    assert_eq!(told, "src/MemoTree.Core/Found.cs  F.Found#Needle9()\n4: int Needle9() => 1;\n");
+    assert_eq!(bench.run(&["grep", "-i", "needle\\d", "--path", "src/*/Found.cs"]).out, told);
+    let none = bench.run(&["grep", "Needle9", "--path", "nowhere"]);
+    assert!(none.code == 0 && none.out.contains("no source lies in nowhere"), "{}", none.out);
+    assert_eq!(bench.run(&["grep", "("]).code, 2);
+    // What nobody saved is found, too.
+    assert_eq!(bench.run(&["overlay", "open", "w"]).code, 0);
+    bench.write("new.txt", "namespace F;\nclass Found { int Other8; }\n");
+    let from = bench.root().join("new.txt").display().to_string();
+    assert_eq!(
+        bench
+            .run(&["overlay", "put", "w", "src/MemoTree.Core/Found.cs", "--from", &from])
+            .code,
+        0
+    );
+    let within = bench.run(&["grep", "Other8", "--overlay", "w"]).out;
+    assert!(within.contains("F.Found#Other8"), "{within}");
+}
+
+#[test]
+fn a_rename_is_saved_everywhere_or_nowhere() {
+    let bench = Bench::memotree();
+    let sources = || bench.run(&["grep", "IsNone|IsNothing", "--limit", "1000"]).out;
+    let before = sources();
+    let dry = bench.run(&["rename", "NodeId#IsNone", "IsNothing", "--dry-run"]);
+    assert!(
+        dry.code == 0 && dry.out.contains("+++ src/MemoTree.Core/NodeId.cs"),
+        "{}{}",
+        dry.out,
+        dry.err
+    );
+    assert_eq!(sources(), before);
+    for (new, why) in [("class", "no name"), ("Value", "has a Value")] {
+        let refused = bench.run(&["rename", "NodeId#IsNone", new]);
+        assert!(refused.code == 2 && refused.err.contains(why), "{}", refused.err);
+        assert_eq!(sources(), before);
+    }
+    let mut client = Client::start(&bench, false);
+    let done = text(&client.call("rename", json!({"symbol": "NodeId#IsNone", "new": "IsNothing"})));
+    assert!(
+        done.contains("MemoTree.Core.NodeId#IsNone → MemoTree.Core.NodeId#IsNothing"),
+        "{done}"
+    );
+    assert!(!sources().contains("IsNone") && sources().contains("IsNothing"));
+    let back = bench.run(&["edit", "undo"]);
+    assert!(back.code == 0 && sources() == before, "{}{}", back.out, back.err);
+    let again = bench.run(&["rename", "NodeId", "NodeKey"]);
+    assert!(again.code == 0, "{}{}", again.out, again.err);
+    assert!(bench.run(&["outline", "NodeKey"]).out.contains("IsNone"));
+    // A file that may not be written.
+    let file = bench.root().join("src/MemoTree.Core/NodeId.cs");
+    let mut mode = std::fs::metadata(&file).expect("a file").permissions();
+    mode.set_readonly(true);
+    std::fs::set_permissions(&file, mode).expect("set");
+    let refused = bench.run(&["rename", "NodeKey", "NodeName"]);
+    assert!(refused.code == 2 && refused.err.contains("it is read-only"), "{}", refused.err);
+}
