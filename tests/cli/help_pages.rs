@@ -1,0 +1,167 @@
+//! The pages that are made from the flags: help, manual pages, completions.
+
+use crate::bench::Bench;
+
+#[test]
+fn pages_made_from_the_flags() {
+    let bench = Bench::empty();
+    insta::assert_snapshot!(bench.run(&["--help"]).all(), @"
+    exit 0
+    Builds code knowledge: outlines, hashes, type graphs and summaries as cached build targets.
+
+    Exit codes: 0 ok, 1 a target failed, 2 usage, manifest or label, 3 store damaged, 4 busy, 5 I/O or
+    no space, 6 no sandbox, 7 no remote cache, 8 not reproducible, 9 a limit was reached, 10 internal
+    error, 130 interrupted.
+
+    Usage: cortex [OPTIONS] [COMMAND]
+
+    Commands:
+      init             Write a manifest for this folder
+      build            Build targets: those of the patterns, or the default set of the workspace
+      show             Print the output of a target, building it first
+      resolve          Say which types or members a name means. Builds nothing but the index of names
+      search           Find types and members by a part of their names: whole, beginning, humps (NS for
+                       NodeStore), middle, pattern; what is spelled alike if nothing else
+      grep             Find lines of sources that match a regular expression, each with the type or
+                       member that it stands in
+      outline          Outline types, members, files, folders, namespaces or projects: what they offer,
+                       or what is in them
+      source           Print the source of types, members and files, exactly, with line numbers
+      usages           List the places that use a type or a member
+      implementations  List the types that implement or derive from a type, or the members that
+                       implement or override a member
+      impact           List what a change of a member reaches: what uses it, over several steps, what
+                       carries it on, and the tests among these
+      callers          List the members that use a member, and the places where they do
+      callees          List the members that a member uses, and the places where it does
+      deps             List the types that a type depends on; with --reverse those that depend on it
+      rdeps            List the types that depend on a type
+      semantic         Print the summary of a type: its role, life cycle, edge cases, limitations
+      investigate      Answer a question about the code from outlines and summaries
+      operation        Say how an operation goes that was begun in the background
+      context          Show what belongs to a task, or how one document stands
+      pack             Bundle what is known of chosen types in one text
+      window           Keep the text that a model is shown of this checkout
+      edit             Edit a text file of the workspace: exactly, as a whole or not at all, with undo
+      rename           Rename a type or a member everywhere: declarations, overrides, implementations,
+                       uses, using directives and references in documentation
+      overlay          Try edits beside the workspace: build with them, compare, merge or drop them
+      node             Ask for any target of the graph: its output, why it is stale, its versions, what
+                       it costs
+      status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
+                       nothing
+      doctor           Say what may be wrong with the workspace, and what mends it: projects and their
+                       references, what was not evaluated, loose files, duplicates, names that lead
+                       nowhere, watch limits, store, trust, remote cache. Mends nothing
+      work             Answer as the language model: take prompts, hand in summaries
+      query            Ask the graph. Runs nothing
+      explain          Say why a target stands as it does, or what two builds differ in. Makes nothing
+      log              List the builds of this checkout: what each did, took and cost
+      history          List the versions of a target: when each came to be, of what, and what it cost
+      diff             Show what two versions of a target, and their inputs, differ in
+      prompt           Print what a model would be asked for a target. Nothing is sent
+      regenerate       Ask for a new answer although one is filed
+      edit-output      Correct an output of a model by hand
+      cost             Sum up what models cost this checkout, and what filed answers saved
+      watch            Say what moves in the sources as it happens, and build after each batch
+      serve            Answer methods by JSON-RPC 2.0, and keep what was answered at hand
+      mcp              Serve the methods to language models by the Model Context Protocol
+      gc               Collect what no checkout of the store needs any more, and make its file shorter
+      report           Write one page of HTML about this checkout: builds, graph, versions, targets.
+                       Runs nothing
+      store            Verify, count, hand on and migrate the store
+      warm             Build targets and fill the remote cache with them, for other machines
+      remote           Ask the remote cache that cortex.toml names
+      pin-version      Keep a version of a target: History does not trim it, gc does not take it
+      trust            Let this workspace run programs and send keys, after a look (`--list`)
+      unpin-version    Keep a version no longer
+      rules            List or print the built-in rulesets
+      ls               List targets: those of a pattern or a type, or what kinds there are. Runs nothing
+      clean            Delete the files below `.cortex/out`. Their results stay in the store: the next
+                       build writes the files again
+      completions      Print the completions for a shell
+      man              Print the manual page (roff), of cortex or of one of its commands
+      help             Print the help of a command, or a page of the book
+
+    Options:
+      -C <DIR>
+              Run as if started in DIR; other relative paths, also that of CORTEX_STORE, are meant from
+              there
+              
+              [default: .]
+
+          --store <DIR>
+              Keep the store in DIR instead of the user's cache folder [env: CORTEX_STORE]
+
+          --no-store
+              Use no store: everything works, nothing is remembered
+
+          --overlay <NAME>
+              Look at, or build in, this overlay or edit session instead of the workspace itself; for
+              commands that only read, and build
+
+          --output <FORM>
+              How to print
+
+              Possible values:
+              - text:    For people
+              - json:    For machines: one JSON document on standard output
+              - dot:     Answers of `query` for Graphviz
+              - mermaid: Answers of `query` as a Mermaid flowchart
+              
+              [default: text]
+
+          --json
+              The same as --output json
+
+          --color <WHEN>
+              When to use colours (NO_COLOR is honoured)
+
+              Possible values:
+              - auto:   On a terminal
+              - always: Always
+              - never:  Never
+              
+              [default: auto]
+
+          --offline
+              Send nothing over the network: what would ask a model fails instead
+              
+              [env: CORTEX_OFFLINE=]
+
+          --lock-timeout <SECONDS>
+              Seconds to wait for a store, or a checkout, that another process holds
+              
+              [default: 600]
+
+          --no-wait
+              Do not wait for a store or a checkout that another process holds: the same as
+              --lock-timeout 0
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+    ");
+    for args in [
+        &["completions", "bash"][..],
+        &["completions", "zsh"],
+        &["completions", "fish"],
+        &["man"],
+        &["man", "query"],
+        &["rules", "show", "csharp"],
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 0 && ran.out.len() > 1_000, "{args:?} {}", ran.code);
+    }
+    assert_eq!(bench.run(&["rules"]).out, "csharp\n");
+    insta::assert_snapshot!(bench.run(&["rules", "show", "csharb"]).all(), @"
+    exit 2
+    error[E_NO_RULESET]: there is no such built-in ruleset
+      found: csharb
+      help: did you mean csharp?
+    ");
+    let parsed = Bench::memotree().run(&["dev", "parse-only", ".", "-j2"]).json();
+    assert_eq!(parsed["files"], 49, "{parsed}");
+}
