@@ -7,13 +7,15 @@ REPOSITORY is a git repository of C# (bare ones do). Of its history the last N c
 or more, and that change one to ten C# files that were there before. For each of them the commit before it is checked out, and every contender is
 given the message and the same budget:
 
-    cortex     `cortex context build --query MESSAGE --budget B`: the files of the types that it shows as code, as an outline or in brief
-    BM25       whole files, the best first, until the budget is full (Okapi BM25 over words split at humps; k1 = 1.2, b = 0.75)
+    cortex     `cortex context build --query MESSAGE --budget B`
+    BM25       the lines that say a word of the message, of the best files first (Okapi BM25 over words split at humps; k1 = 1.2, b = 0.75)
+    grep       the lines that hold one of the five rarest words of the message, the files with most of them first, as one would ask ripgrep
     aider      the repository map of aider-chat with that budget and the identifiers and files of the message, as aider itself asks for it;
                PYTHON is an interpreter that has it (`python3 -m venv v && v/bin/pip install aider-chat`)
 
 The budget is counted in tokens of o200k by cortex, in 3.3 bytes by the others, which is what C# takes about. Recall is the mean share of the
-changed files that the text holds; hit is the share of commits of which it holds one at least. The table is printed as Markdown.
+changed files that the text names; MRR the mean of 1 / n, where the n-th file of the text is the first changed one; code the mean share of the changed
+places (hunks) whose first line the text shows. The table is printed as Markdown.
 """
 import argparse
 import json
@@ -27,6 +29,9 @@ from collections import Counter
 from pathlib import Path
 
 BYTES = 3.3  # of a token, about
+LONGEST_LINE = 200  # characters of a line that are shown
+# Words of prose, which nobody would search for.
+PROSE = set("a an and are as at be by can for from has have if in into is it its not of on or so that the their then there this to was we when will with you".split())
 
 
 def git(folder: Path, *argv: str) -> str:
@@ -90,24 +95,54 @@ class Files:
         scores = {path: score(path) for path in self.documents}
         return sorted((path for path in scores if scores[path] > 0), key=lambda path: (-scores[path], path))
 
-    def held(self, query: str, budget: int) -> set[str]:
-        """The best files that fit; one that does not fit is cut, and counts as held."""
-        room, held = budget * BYTES, set()
-        for path in self.ranked(query):
+    def lines(self, root: Path, paths: list[str], asked: set[str], budget: int) -> tuple[list[str], set[tuple[str, int]]]:
+        """Files in their order, and the lines of them that say a word, until the budget is full."""
+        room, held, shown = budget * BYTES, [], set()
+        for path in paths:
+            room -= len(path) + 1
             if room <= 0:
                 break
-            held.add(path)
-            room -= self.documents[path][2]
-        return held
+            held.append(path)
+            for number, line in enumerate((root / path).read_text("utf-8", "replace").splitlines(), 1):
+                if asked.isdisjoint(words(line)):
+                    continue
+                room -= min(len(line.strip()), LONGEST_LINE) + len(f"{number}:\n")
+                if room <= 0:
+                    return held, shown
+                shown.add((path, number))
+        return held, shown
+
+    def by_rank(self, root: Path, query: str, budget: int) -> tuple[list[str], set[tuple[str, int]]]:
+        return self.lines(root, self.ranked(query), set(words(query)) - PROSE, budget)
+
+    def by_grep(self, root: Path, query: str, budget: int) -> tuple[list[str], set[tuple[str, int]]]:
+        known = sorted((word for word in set(words(query)) - PROSE if self.having[word]), key=lambda word: (self.having[word], word))[:5]
+        count = {path: sum(1 for word in known if document[0][word]) for path, document in self.documents.items()}
+        return self.lines(root, sorted((path for path in count if count[path]), key=lambda path: (-count[path], path)), set(known), budget)
 
 
-def cortex(binary: Path, root: Path, message: str, budget: int, weights: str | None) -> tuple[set[str], int]:
+def changed_lines(root: Path, commit: str, paths: list[str]) -> set[tuple[str, int]]:
+    """The first line, as it was before, of each changed place."""
+    found = set()
+    for path in paths:
+        text = git(root, "diff", "-U0", "--no-renames", f"{commit}^", commit, "--", path)
+        found |= {(path, max(1, int(first))) for first in re.findall(r"^@@ -(\d+)", text, re.M)}
+    return found
+
+
+def cortex(binary: Path, root: Path, message: str, budget: int, weights: str | None) -> tuple[list[str], set[tuple[str, int]], int]:
     argv = [str(binary), "-C", str(root), "context", "build", "--json", f"--query={message}", "--budget", str(budget)]
     ran = subprocess.run(argv + (["--weights", weights] if weights else []), capture_output=True)
     if ran.returncode not in (0, 1):
         sys.exit(f"cortex failed: {ran.stderr.decode()[-2000:]}")
     answer = json.loads(ran.stdout)
-    return {file for item in answer["items"] for file in item["files"]}, answer["tokens"]
+    text = answer["contextText"]
+    files = {file for item in answer["items"] for file in item["files"]}
+    shown = set()
+    for places in re.findall(r"^(?:.* at )?(\S.*:\d+-\d+)\n```csharp$", text, re.M):
+        for path, first, last in re.findall(r"(?:^|, )([^:]+):(\d+)-(\d+)", places):
+            shown |= {(path, number) for number in range(int(first), int(last) + 1)}
+    return sorted((file for file in files if file in text), key=text.index), shown, answer["tokens"]
 
 
 AIDER = r'''
@@ -166,7 +201,7 @@ def main() -> int:
     parser.add_argument("--each", action="store_true", help="print what is missed, commit by commit")
     args = parser.parse_args()
     budgets = args.budget or [2000, 4000, 8000]
-    print("| repository | commits | budget | contender | recall | hit | files held | tokens |\n|---|--:|--:|---|--:|--:|--:|--:|")
+    print("| repository | commits | budget | contender | recall | MRR | code | files | tokens |\n|---|--:|--:|---|--:|--:|--:|--:|--:|")
     for repository in args.repositories:
         measure(repository.resolve(), budgets, args)
     return 0
@@ -176,7 +211,7 @@ def measure(repository: Path, budgets: list[int], args) -> None:
     name = repository.name if repository.name != "repo" else repository.parent.name.split("+")[-1]
     name = name.removesuffix(".git")
     chosen = commits(repository, args.commits)
-    figures: dict[tuple[int, str], list[tuple[float, bool, int, int]]] = {}
+    figures: dict[tuple[int, str], list[tuple[float, float, float, int, int]]] = {}
     known: dict[str, tuple[Counter, int, int]] = {}
     aider = Aider(args.aider) if args.aider else None
     with tempfile.TemporaryDirectory(prefix="recall-") as scratch:
@@ -188,22 +223,26 @@ def measure(repository: Path, budgets: list[int], args) -> None:
             if not (root / "cortex.toml").exists():
                 (root / "cortex.toml").write_text('[workspace]\nname = "recall"\nrulesets = ["csharp"]\n')
             files = Files(root, known)
+            places = changed_lines(root, commit, changed)
             for budget in budgets:
-                held = {"cortex": cortex(args.binary, root, message, budget, args.weights)}
-                whole = files.held(message, budget)
-                held["BM25"] = (whole, min(budget, int(sum(files.documents[path][2] for path in whole) / BYTES)))
+                answers = {"cortex": cortex(args.binary, root, message, budget, args.weights)}
+                answers["BM25"] = (*files.by_rank(root, message, budget), budget)
+                answers["grep"] = (*files.by_grep(root, message, budget), budget)
                 if aider:
-                    held["aider"] = aider.held(root, sorted(files.documents), message, budget)
-                for who, (paths, tokens) in held.items():
+                    held, tokens = aider.held(root, sorted(files.documents), message, budget)
+                    answers["aider"] = (sorted(held), set(), tokens)
+                for who, (paths, shown, tokens) in answers.items():
                     found = [path for path in changed if path in paths]
-                    figures.setdefault((budget, who), []).append((len(found) / len(changed), bool(found), len(paths), tokens))
-                if args.each:
-                    missed = [path for path in changed if path not in held["cortex"][0]]
-                    if missed:
-                        print(f"<!-- {commit[:10]} {budget} {message.splitlines()[0][:80]!r}: {missed} -->", flush=True)
+                    first = min((paths.index(path) for path in found), default=None)
+                    reciprocal = 0.0 if first is None else 1 / (1 + first)
+                    code = len(places & shown) / max(1, len(places))
+                    figures.setdefault((budget, who), []).append((len(found) / len(changed), reciprocal, code, len(paths), tokens))
+                missed = [path for path in changed if path not in answers["cortex"][0]]
+                if args.each and missed:
+                    print(f"<!-- {commit[:10]} {budget} {message.splitlines()[0][:80]!r}: {missed} -->", flush=True)
     for (budget, who), all_of in sorted(figures.items(), key=lambda pair: pair[0][0]):
         mean = [sum(column) / len(all_of) for column in zip(*all_of)]
-        print(f"| {name} | {len(all_of)} | {budget:,} | {who} | {mean[0]:.3f} | {mean[1]:.3f} | {mean[2]:.1f} | {mean[3]:,.0f} |", flush=True)
+        print(f"| {name} | {len(all_of)} | {budget:,} | {who} | {mean[0]:.3f} | {mean[1]:.3f} | {mean[2]:.3f} | {mean[3]:.1f} | {mean[4]:,.0f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ use workbench::checkout;
 use workbench::context::attached::{Attached, Place, attach, tails};
 use workbench::context::choose::{Question, choose};
 use workbench::context::compose::{Material, compose};
-use workbench::context::gather::gather;
+use workbench::context::forms::Form;
+use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
 use workbench::context::members;
@@ -80,10 +81,10 @@ const TRIES: usize = 8;
 
 /// Bytes of a query.
 const LONGEST: usize = 64 << 10;
-/// Tokens that a type should have on average, for there to be a use in choosing one more.
-const EACH: usize = 120;
+/// Tokens for each type that is chosen: most of them are a line.
+const EACH: usize = 40;
 /// Types that are chosen at least, if they fit the query, and at most.
-const CHOSEN: (usize, usize) = (4, 80);
+const CHOSEN: (usize, usize) = (10, 250);
 /// Types that are told as left out.
 pub(super) const TOLD: usize = 20;
 
@@ -349,7 +350,12 @@ impl Build {
         let question = ground.question();
         let most = (self.budget / EACH).clamp(CHOSEN.0, CHOSEN.1);
         let choice = choose(&question, most, budget / 4, TOLD);
-        let texts = gather(desk, &ground.known, &choice.chosen, &ground.mentions, budget)?;
+        let wanted = gather::Wanted {
+            chosen: &choice.chosen,
+            mentions: &ground.mentions,
+            words: &ground.words,
+        };
+        let texts = gather(desk, &ground.known, wanted, budget)?;
         let others: Vec<String> = choice.others.iter().map(|(at, ..)| index.key(*at).to_owned()).collect();
         let material = Material {
             chosen: &choice.chosen,
@@ -391,7 +397,8 @@ impl Build {
 
     fn round(&self, told: &Told<'_>) -> Round {
         let (mut inherited, mut new) = (Vec::new(), Vec::new());
-        for placed in &told.made.placed {
+        // A line is a hint where to look, and shows nothing.
+        for placed in told.made.placed.iter().filter(|placed| placed.form != Form::Line) {
             let chosen = &told.choice.chosen[placed.at];
             let shown = Shown {
                 path: told.question.index.key(chosen.at).to_owned(),

@@ -20,7 +20,7 @@ pub struct Item {
     pub path: String,
     pub files: Vec<String>,
     form: Form,
-    /// Members that the query names and that stand there in full.
+    /// Members that stand there in full: those that the query names, or those that fit it best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     members: Vec<String>,
     /// Tokens that it takes.
@@ -107,7 +107,7 @@ impl Told<'_> {
                 path: text.key.clone(),
                 files: index.document(chosen.at).map(|one| one.files.clone()).unwrap_or_default(),
                 form: placed.form,
-                members: placed.members.iter().map(|at| text.named[*at].path.clone()).collect(),
+                members: placed.members.iter().map(|at| text.members[*at].path.clone()).collect(),
                 tokens: placed.tokens,
                 score: chosen.score,
                 why: self.why(chosen, text, placed),
@@ -159,7 +159,10 @@ impl Told<'_> {
         let members = self.texts.iter().enumerate().flat_map(|(at, text)| {
             let placed = self.made.placed.iter().find(|placed| placed.at == at);
             let is_shown = move |member: &usize| placed.is_some_and(|placed| placed.members.contains(member));
-            text.named.iter().enumerate().filter(move |(member, _)| !is_shown(member))
+            text.members[..text.named]
+                .iter()
+                .enumerate()
+                .filter(move |(member, _)| !is_shown(member))
         });
         let members = members.map(|(_, member)| left(&member.path, NO_ROOM));
         not_there.chain(files).chain(members).collect()
@@ -220,7 +223,7 @@ impl Told<'_> {
         let mut reasons = Vec::new();
         reasons.extend(chosen.mention.as_ref().map(|text| format!("the query names {text}")));
         reasons.extend(self.no_room(chosen, text, placed));
-        let members = placed.members.iter().map(|at| text.named[*at].member());
+        let members = placed.members.iter().map(|at| text.members[*at].member());
         let members: Vec<&str> = members.take(NAMED).collect();
         if !members.is_empty() {
             reasons.push(format!("{} in full", members.join(", ")));

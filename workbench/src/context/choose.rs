@@ -24,6 +24,9 @@ const ABOUT: f32 = 0.05;
 /// What scores less than this share of the best does not belong to the answer.
 const LEAST: f32 = 0.12;
 
+/// The part of its score that an earlier round leaves to a type, at most: what is asked now comes before it.
+const OF_ROUND: f32 = 0.5;
+
 /// What is to be answered, and by what.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'q> {
@@ -101,7 +104,7 @@ struct Candidate {
 impl Candidate {
     fn score(&self, weights: &Factors) -> f32 {
         let own = self.factors.by(weights).sum();
-        let left = self.inherited.as_ref().map_or(0.0, |from| from.relevance * from.score);
+        let left = self.inherited.as_ref().map_or(0.0, |from| OF_ROUND * from.relevance * from.score);
         own.max(left)
     }
 }
@@ -418,11 +421,10 @@ mod tests {
             threshold: 0.4,
             types: BTreeMap::from([("Ui.Button".to_owned(), left.clone()), ("Gone".to_owned(), left.clone())]),
         };
-        let choice = asked(&index, "jitter", &Log::default(), &inheritance, 1);
-        assert_eq!(
-            (keys(&index, &choice), choice.chosen[0].inherited.clone()),
-            (vec!["Ui.Button".to_owned()], Some(left))
-        );
+        let choice = asked(&index, "jitter", &Log::default(), &inheritance, 3);
+        let expected = ["Ui.Window", "Net.Retry", "Ui.Button"];
+        assert_eq!(keys(&index, &choice), expected, "what is asked now comes first");
+        assert_eq!(choice.chosen[2].inherited, Some(left));
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The text of a context within a budget of tokens.
 //!
-//! Every chosen type has a share of the budget: 0.6 by how well it fits, 0.2 by its nearness to the others, 0.1 if it can be shown whole, 0.1 by how
-//! often it was used. It is shown in the fullest form that its share holds: its code, its outline, or in brief the lines of its outline that say a
-//! word of the query. What the query names comes before all shares: its members in full, then its types, each by its name alone, in brief if that
-//! fits, as outlines if they do, as code if that does. Files that it names and that no type stands in have a quarter of the budget. What is left over makes forms fuller, the most
-//! important first, and then files; what fits in no form is left out and named.
+//! What the query names comes first: its members in full, then its types, each by its name alone, in brief if that fits, as outlines if they do, as
+//! code if that does. Files that it names and that no type stands in have a quarter of the budget. Then come the members that answer, with the heads
+//! of their types, and neighbours in brief and in one line ([`super::answers`]). What is left over makes forms fuller, the most important first, and
+//! then files; what fits in no form is left out and named.
 
 use super::attached::{Attached, Fitted};
 use super::choose::Chosen;
@@ -12,21 +11,12 @@ use super::forms::{Form, Texts, section};
 use super::members::Stretch;
 use std::collections::BTreeSet;
 
-/// What of the budget is shared out by each quality of a type.
-const BY_FIT: f32 = 0.6;
-const BY_DEPENDENCY: f32 = 0.2;
-const BY_WHOLENESS: f32 = 0.1;
-const BY_ACCESS: f32 = 0.1;
-/// An outline may take so many times the share of its type: half an outline is none.
-const BORROWED: usize = 3;
-/// So many times its share the source of a type may come to, by what others leave over.
-const HOPED: f32 = 3.0;
-/// Tokens that a brief form needs, about: no fuller form of another type takes those.
-const FOR_ONE: usize = 40;
 /// Tokens that are kept for the lines that say what is not shown, and no more than one part in so many of the budget.
 const FOR_THE_REST: (usize, usize) = (60, 8);
 /// Files that the query names have one part in so many of the budget, beside types: as much as one type that is shown whole.
 const FOR_FILES: usize = 4;
+/// What stands before types that are shown in one line.
+const LINES: &str = "## More that may belong to it\n";
 /// Types that are named as not shown.
 const NAMED: usize = 8;
 /// Characters of the query that the heading repeats.
@@ -74,28 +64,84 @@ pub struct Material<'m> {
 }
 
 /// A type in the form that it has so far.
-struct Section {
-    form: Form,
-    /// Which of the members that the query names stand in it.
-    members: Vec<usize>,
+pub(super) struct Section {
+    pub(super) form: Form,
+    /// Which of its members stand in it, in the order of the file.
+    pub(super) members: Vec<usize>,
     text: String,
-    tokens: usize,
+    pub(super) tokens: usize,
+}
+
+/// A text in the making: what each type has so far, and the room that is used.
+pub(super) struct Draft<'m> {
+    pub(super) material: Material<'m>,
+    asked: BTreeSet<String>,
+    count: &'m dyn Fn(&str) -> usize,
+    /// Tokens for types and files.
+    pub(super) room: usize,
+    pub(super) used: usize,
+    /// Of each chosen type.
+    pub(super) sections: Vec<Option<Section>>,
 }
 
 /// Composes a text of at most `budget` tokens, as `count` counts them.
 pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn Fn(&str) -> usize) -> Composed {
-    let Material { chosen, texts, files, .. } = material;
-    let asked: BTreeSet<String> = super::words::list(query).into_iter().collect();
+    let Material { chosen, files, .. } = material;
     let heading = heading(query);
-    let room = budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1));
-    let sizes: Vec<usize> = texts.iter().map(|text| text.size).collect();
-    let shares = shares(chosen, &sizes, budget);
-    let saying = |asked: Option<&BTreeSet<String>>, text: &Texts, form: Form, members: &[usize], most: usize| -> Option<Section> {
-        let named: Vec<&Stretch> = members.iter().map(|at| &text.named[*at]).collect();
-        let section = section(text, form, &named, asked)?;
+    let mut draft = Draft {
+        material,
+        asked: super::words::list(query).into_iter().collect(),
+        count,
+        room: budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1)),
+        used: 0,
+        sections: chosen.iter().map(|_| None).collect(),
+    };
+    draft.show_named_members();
+    let for_files = if chosen.is_empty() { draft.room } else { draft.room / FOR_FILES };
+    let mut attached = vec![None; files.len()];
+    give(files, &mut attached, for_files.min(draft.free()), count);
+    draft.used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
+    // Nothing else takes the room for the name of a named type, nor that for the first line of a named file.
+    draft.show_names_of_named();
+    for (file, shown) in files.iter().zip(&mut attached).filter(|(_, shown)| shown.is_none()) {
+        *shown = file.least(draft.free(), count);
+        draft.used += shown.as_ref().map_or(0, |shown| shown.tokens);
+    }
+    for form in [Form::Brief, Form::Outline, Form::Code] {
+        draft.raise(form, true);
+    }
+    draft.show_answers();
+    draft.show_neighbours();
+    for form in [Form::Brief, Form::Outline, Form::Code] {
+        draft.raise(form, false);
+    }
+    give(files, &mut attached, draft.free(), count);
+    joined(&heading, draft.sections, attached, material, budget, count)
+}
+
+impl Draft<'_> {
+    /// Tokens that nothing takes yet.
+    pub(super) fn free(&self) -> usize {
+        self.room - self.used
+    }
+
+    /// Whether the query names a chosen type or a member of it.
+    pub(super) fn is_named(&self, at: usize) -> bool {
+        self.material.chosen[at].mention.is_some() || self.material.texts[at].named > 0
+    }
+
+    /// A chosen type in a form with these members, if that takes at most so many tokens.
+    fn section(&self, at: usize, form: Form, members: &[usize], most: usize) -> Option<Section> {
+        self.section_about(at, form, members, most, Some(&self.asked))
+    }
+
+    fn section_about(&self, at: usize, form: Form, members: &[usize], most: usize, asked: Option<&BTreeSet<String>>) -> Option<Section> {
+        let text = &self.material.texts[at];
+        let stretches: Vec<&Stretch> = members.iter().map(|member| &text.members[*member]).collect();
+        let section = section(text, form, &stretches, asked)?;
         // A token is hardly ever more than 16 bytes: what is longer need not be counted.
         let tokens = (section.len() / 16 <= most)
-            .then(|| count(&section))
+            .then(|| (self.count)(&section))
             .filter(|tokens| *tokens <= most)?;
         Some(Section {
             form,
@@ -103,90 +149,63 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
             text: section,
             tokens,
         })
-    };
-    let made = |text: &Texts, form: Form, members: &[usize], most: usize| saying(Some(&asked), text, form, members, most);
-    // Members that are named come before all else, also before what else is known of their types.
-    let mut used = 0;
-    let mut sections: Vec<Option<Section>> = Vec::with_capacity(chosen.len());
-    for text in texts {
-        let mut kept: Option<Section> = None;
-        for at in 0..text.named.len() {
-            let (mut members, own) = kept.as_ref().map_or((Vec::new(), 0), |kept| (kept.members.clone(), kept.tokens));
-            members.push(at);
-            if let Some(with) = saying(None, text, Form::Brief, &members, room - used + own) {
-                used = used - own + with.tokens;
-                kept = Some(with);
+    }
+
+    /// Shows a chosen type in another form, with other members, if the type then takes at most as much as it does now and `more` tokens.
+    pub(super) fn show(&mut self, at: usize, form: Form, members: &[usize], more: usize) -> bool {
+        let own = self.sections[at].as_ref().map_or(0, |shown| shown.tokens);
+        let made = self.section(at, form, members, own + more.min(self.free()));
+        self.replace(at, made)
+    }
+
+    fn replace(&mut self, at: usize, made: Option<Section>) -> bool {
+        let Some(made) = made else { return false };
+        let own = self.sections[at].as_ref().map_or(0, |shown| shown.tokens);
+        self.used = self.used - own + made.tokens;
+        self.sections[at] = Some(made);
+        true
+    }
+
+    /// Members that the query names come before all else, also before what else is known of their types.
+    fn show_named_members(&mut self) {
+        for at in 0..self.sections.len() {
+            for member in 0..self.material.texts[at].named {
+                let (mut members, own) = match &self.sections[at] {
+                    Some(shown) => (shown.members.clone(), shown.tokens),
+                    None => (Vec::new(), 0),
+                };
+                members.push(member);
+                let made = self.section_about(at, Form::Brief, &members, own + self.free(), None);
+                self.replace(at, made);
             }
         }
-        sections.push(kept);
     }
-    let for_files = if chosen.is_empty() { room } else { room / FOR_FILES };
-    let mut attached = vec![None; files.len()];
-    give(files, &mut attached, for_files.min(room - used), count);
-    used += attached.iter().flatten().map(|one| one.tokens).sum::<usize>();
-    let is_named = |one: &Chosen, text: &Texts| one.mention.is_some() || !text.named.is_empty();
-    let raise = |sections: &mut [Option<Section>], used: &mut usize, form: Form, named: bool| {
-        for ((one, text), shown) in chosen.iter().zip(texts).zip(sections) {
-            let (before, members, own) = match &*shown {
-                Some(now) => (Some(now.form), now.members.as_slice(), now.tokens),
-                None => (None, &[][..], 0),
+
+    fn show_names_of_named(&mut self) {
+        for at in 0..self.sections.len() {
+            if self.sections[at].is_none() && self.is_named(at) {
+                let made = self.section_about(at, Form::Brief, &[], self.free(), None);
+                self.replace(at, made);
+            }
+        }
+    }
+
+    /// Shows types in a fuller form where there is room for it, the most important first: those that the query names, or the others.
+    fn raise(&mut self, form: Form, named: bool) {
+        for at in (0..self.sections.len())
+            .filter(|at| self.is_named(*at) == named)
+            .collect::<Vec<_>>()
+        {
+            let (before, members) = match &self.sections[at] {
+                Some(now) => (Some(now.form), now.members.clone()),
+                None => (None, Vec::new()),
             };
-            // In brief what is asked for comes beside members that stand there.
-            let is_fuller = before < Some(form) || form == Form::Brief;
-            if is_named(one, text) == named
-                && is_fuller
-                && let Some(fuller) = made(text, form, members, own + (room - *used))
-            {
-                *used = *used - own + fuller.tokens;
-                *shown = Some(fuller);
+            // In brief what is asked for comes beside members of a named type that stand there.
+            if before < Some(form) || named && form == Form::Brief {
+                self.show(at, form, &members, self.free());
             }
         }
-    };
-    // Nothing else takes the room for the name of a named type, nor that for the first line of a named file.
-    for ((one, text), shown) in chosen.iter().zip(texts).zip(&mut sections) {
-        if shown.is_none() && is_named(one, text) {
-            *shown = saying(None, text, Form::Brief, &[], room - used);
-            used += shown.as_ref().map_or(0, |shown| shown.tokens);
-        }
     }
-    for (file, shown) in files.iter().zip(&mut attached).filter(|(_, shown)| shown.is_none()) {
-        *shown = file.least(room - used, count);
-        used += shown.as_ref().map_or(0, |shown| shown.tokens);
-    }
-    for form in [Form::Brief, Form::Outline, Form::Code] {
-        raise(&mut sections, &mut used, form, true);
-    }
-    let others = || {
-        chosen
-            .iter()
-            .zip(texts)
-            .zip(&shares)
-            .filter(|((one, text), _)| !is_named(one, text))
-    };
-    let (mut owed, mut waiting) = (others().map(|(_, share)| share).sum::<f32>(), others().count());
-    for (((one, text), share), shown) in chosen.iter().zip(texts).zip(&shares).zip(&mut sections) {
-        if is_named(one, text) {
-            continue;
-        }
-        waiting -= 1;
-        // What those before left over or took too much is spread over the others.
-        let own = ((room - used) as f32 * share / owed.max(f32::MIN_POSITIVE)) as usize;
-        owed -= share;
-        let free = (room - used).saturating_sub(FOR_ONE * waiting);
-        let most = |form| match form {
-            Form::Outline => free.min(own * BORROWED),
-            _ => free.min(own),
-        };
-        let forms = [Form::Code, Form::Outline, Form::Brief];
-        let fits = forms.into_iter().find_map(|form| made(text, form, &[], most(form)));
-        *shown = fits.or_else(|| made(text, Form::Brief, &[], room - used));
-        used += shown.as_ref().map_or(0, |shown| shown.tokens);
-    }
-    for form in [Form::Outline, Form::Code] {
-        raise(&mut sections, &mut used, form, false);
-    }
-    give(files, &mut attached, room - used, count);
-    joined(&heading, sections, attached, material, budget, count)
 }
 
 /// Gives files so many more tokens: each an equal share of them, and what short ones leave over goes to longer ones.
@@ -213,10 +232,8 @@ fn joined(
 ) -> Composed {
     let Material { texts, others, .. } = material;
     loop {
-        let mut made = Composed {
-            text: heading.to_owned(),
-            ..Composed::default()
-        };
+        let (mut made, mut lines) = (Composed::default(), String::new());
+        made.text.push_str(heading);
         for (at, file) in files.iter().enumerate() {
             if let Some(file) = file {
                 made.text.push_str(&file.text);
@@ -227,10 +244,14 @@ fn joined(
             match section {
                 None => made.left_out.push(at),
                 Some(shown) => {
-                    made.text.push_str(&shown.text);
+                    if shown.form == Form::Line {
+                        lines.push_str(&shown.text);
+                    } else {
+                        made.text.push_str(&shown.text);
+                    }
                     // The whole source has all members.
                     let members = match shown.form {
-                        Form::Code => (0..texts[at].named.len()).collect(),
+                        Form::Code => (0..texts[at].members.len()).collect(),
                         _ => shown.members.clone(),
                     };
                     made.placed.push(Placed {
@@ -241,6 +262,9 @@ fn joined(
                     });
                 }
             }
+        }
+        if !lines.is_empty() {
+            made.text.push_str(&format!("{LINES}{lines}\n"));
         }
         let unshown = made
             .left_out
@@ -283,29 +307,6 @@ fn heading(query: &str) -> String {
     format!("# Context: {line}\n\n")
 }
 
-/// Up to which size, in tokens, the source of each of these types may come to be shown; what is larger need not be read.
-pub fn limits(chosen: &[Chosen], sizes: &[usize], budget: usize) -> Vec<usize> {
-    let shares = shares(chosen, sizes, budget);
-    let limits = chosen.iter().zip(shares).map(|(one, share)| match one.mention {
-        Some(_) => budget,
-        None => (share * budget as f32 * HOPED) as usize,
-    });
-    limits.collect()
-}
-
-/// The share of each type, all together 1.
-fn shares(chosen: &[Chosen], sizes: &[usize], budget: usize) -> Vec<f32> {
-    let best = chosen.iter().map(|one| one.score).fold(f32::MIN_POSITIVE, f32::max);
-    let of = |(one, size): (&Chosen, &usize)| {
-        let fit = if one.mention.is_some() { 1.0 } else { one.score / best };
-        let whole = if *size <= budget / 4 { 1.0 } else { 0.0 };
-        BY_FIT * fit + BY_DEPENDENCY * one.factors.dependency + BY_WHOLENESS * whole + BY_ACCESS * one.factors.access
-    };
-    let shares: Vec<f32> = chosen.iter().zip(sizes).map(of).collect();
-    let all: f32 = shares.iter().sum();
-    shares.into_iter().map(|share| share / all.max(f32::MIN_POSITIVE)).collect()
-}
-
 /// What is not shown, by name as far as that is of use.
 fn rest<'r>(mut keys: impl Iterator<Item = &'r str>) -> String {
     let named: Vec<&str> = keys.by_ref().take(NAMED).collect();
@@ -344,7 +345,7 @@ mod tests {
             outline,
             size: code.len() / 3,
             code: Some(code),
-            named: Vec::new(),
+            ..Texts::default()
         }
     }
 
@@ -408,19 +409,17 @@ mod tests {
 
     #[test]
     fn what_is_named_takes_what_it_needs() {
-        let types = [texts("A", 50), texts("B", 20), texts("C", 20), texts("D", 20)];
-        let mut order = [chosen(0, 0.1), chosen(1, 0.9), chosen(2, 0.8), chosen(3, 0.7)];
+        let types = [texts("B", 20), texts("C", 20), texts("D", 20), texts("A", 50)];
+        let mut order = [chosen(0, 0.9), chosen(1, 0.8), chosen(2, 0.7), chosen(3, 0.1)];
         let plain = composed("fill it", &order, &types, &[], 274);
-        assert_ne!(plain.placed[0].form, Form::Code);
-        order[0].mention = Some("A".to_owned());
-        let sizes: Vec<usize> = types.iter().map(|text| text.size).collect();
-        assert_eq!(limits(&order, &sizes, 274)[0], 274);
+        assert_ne!(plain.placed[3].form, Form::Code);
+        order[3].mention = Some("A".to_owned());
         let made = composed("fill it", &order, &types, &[], 274);
-        assert_eq!((made.placed[0].form, made.placed.len()), (Form::Code, 4), "{}", made.text);
+        assert_eq!((made.placed[3].form, made.placed.len()), (Form::Code, 4), "{}", made.text);
     }
 
     #[test]
-    fn what_is_named_comes_before_the_shares_of_others() {
+    fn what_is_named_comes_before_all_others() {
         let types: Vec<Texts> = ["A", "B", "C", "D", "E"].map(|key| texts(key, 30)).into();
         let mut order: Vec<Chosen> = (0..5).map(|at| chosen(at, 0.9)).collect();
         (order[0].mention, order[1].mention) = (Some("A".to_owned()), Some("B".to_owned()));
@@ -429,32 +428,7 @@ mod tests {
         assert_eq!(forms_in(40)[..2], [Form::Outline, Form::Brief]);
         assert_eq!(forms_in(50)[..2], [Form::Outline, Form::Outline]);
         assert_eq!(forms_in(110)[..2], [Form::Code, Form::Outline]);
-        assert_eq!(forms_in(160), [Form::Code, Form::Code]);
-    }
-
-    #[test]
-    fn the_budget_is_shared_by_four_qualities() {
-        let with = |at, score, dependency, access| Chosen {
-            factors: Factors {
-                dependency,
-                access,
-                ..Factors::default()
-            },
-            ..chosen(at, score)
-        };
-        // All of one quality each; the last one has all of them and is as long as a quarter of the budget.
-        let order = [
-            with(0, 1.0, 0.0, 0.0),
-            with(1, 0.0, 1.0, 0.0),
-            with(2, 0.0, 0.0, 1.0),
-            with(3, 1.0, 1.0, 1.0),
-        ];
-        let shares = shares(&order, &[26, 26, 26, 25], 100);
-        let expected = [0.6, 0.2, 0.1, 1.0].map(|share| share / 1.9);
-        assert!(
-            shares.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-6),
-            "{shares:?}"
-        );
+        assert_eq!(forms_in(160)[..2], [Form::Code, Form::Code]);
     }
 
     #[test]
@@ -477,13 +451,14 @@ mod tests {
             path: format!("{key}#Fill()"),
             places: vec![format!("src/{key}.cs:7-9")],
             text: "word ".repeat(words),
+            fit: 0.0,
         }
     }
 
     #[test]
     fn a_named_member_stands_there_in_full_whatever_else_does() {
         let mut types = [texts("A", 20), texts("B", 400)];
-        types[1].named = vec![member("B", 150), member("B", 500)];
+        (types[1].members, types[1].named) = (vec![member("B", 150), member("B", 500)], 2);
         let mut order = [chosen(0, 0.9), chosen(1, 0.1)];
         order.iter_mut().for_each(|one| one.mention = Some("named".to_owned()));
         let made = composed("it", &order, &types, &[], 217);
@@ -491,7 +466,7 @@ mod tests {
         assert!(forms(&made).iter().all(|form| *form < Form::Code));
         assert!(
             made.text
-                .contains(&format!("Fill() at src/B.cs:7-9\n```csharp\n{}\n```\n", types[1].named[0].text))
+                .contains(&format!("Fill() at src/B.cs:7-9\n```csharp\n{}\n```\n", types[1].members[0].text))
         );
         // Where its type stands whole it is not told twice.
         let made = composed("it", &order, &types, &[], 10_000);
@@ -503,7 +478,7 @@ mod tests {
     #[test]
     fn a_named_member_comes_before_others_that_say_a_word() {
         let mut types = [texts("A", 400), texts("B", 4)];
-        types[0].named = vec![member("A", 40)];
+        (types[0].members, types[0].named) = (vec![member("A", 40)], 1);
         let pours = (0..20).map(|at| format!("  + void Pour{at}() pours much of it and says so in many words\n"));
         types[0].outline.extend(pours);
         let mut order = [chosen(0, 0.9), chosen(1, 0.9)];
@@ -554,10 +529,14 @@ mod tests {
         ) {
             let mut types: Vec<Texts> = sizes.iter().enumerate().map(|(at, (lines, ..))| texts(&format!("T{at}"), *lines)).collect();
             for (one, (.., members)) in types.iter_mut().zip(&sizes) {
-                one.named = members.iter().map(|words| member(&one.key, *words)).collect();
+                one.members = members.iter().map(|words| member(&one.key, *words)).collect();
+                // Of one type in three the members may answer, and are not named.
+                let answers = one.size % 3 == 0;
+                one.named = if answers { 0 } else { members.len() };
+                one.members.iter_mut().for_each(|member| member.fit = if answers { 0.5 } else { 0.0 });
             }
-            let of = |(at, (_, score, members)): (usize, &(usize, u8, Vec<usize>))| Chosen {
-                mention: (!members.is_empty()).then(|| "named".to_owned()),
+            let of = |(at, (_, score, _)): (usize, &(usize, u8, Vec<usize>))| Chosen {
+                mention: (types[at].named > 0).then(|| "named".to_owned()),
                 ..chosen(at, f32::from(*score) / 100.0)
             };
             let order: Vec<Chosen> = sizes.iter().enumerate().map(of).collect();
@@ -569,16 +548,16 @@ mod tests {
             all.sort_unstable();
             prop_assert_eq!(all, (0..sizes.len()).collect::<Vec<_>>());
             for one in &made.placed {
-                let head = format!("## T{}\n", one.at);
-                prop_assert!(made.text.contains(&head));
+                let head = if one.form == Form::Line { format!("- T{} ", one.at) } else { format!("## T{}\n", one.at) };
+                prop_assert!(made.text.contains(&head), "{head}: {}", made.text);
                 for member in one.members.iter().filter(|_| one.form != Form::Code) {
-                    prop_assert!(made.text.contains(&types[one.at].named[*member].text));
+                    prop_assert!(made.text.contains(&types[one.at].members[*member].text));
                 }
             }
             // The first member that fits at all is there before anything else is.
-            let first = types.iter().position(|text| !text.named.is_empty());
+            let first = types.iter().position(|text| text.named > 0);
             if let Some(first) = first
-                && types[first].named[0].text.len() / 5 + 60 + FOR_THE_REST.0 < budget
+                && types[first].members[0].text.len() / 5 + 60 + FOR_THE_REST.0 < budget
             {
                 prop_assert!(made.placed.iter().any(|one| one.at == first && one.members.contains(&0)), "{}", made.text);
             }

@@ -2,6 +2,7 @@
 
 use super::members::Stretch;
 use super::words::words;
+use crate::symbols::index::simple_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -15,7 +16,9 @@ const BRIEF_LINES: usize = 4;
 pub enum Form {
     /// Lines of a file that no type stands in.
     File,
-    /// Its name, and the lines of its outline that say a word of the query.
+    /// Its name and its files, in one line.
+    Line,
+    /// Its name, and the lines of its outline that say a word of the query; members that answer stand there, too.
     Brief,
     /// Its outline.
     Outline,
@@ -34,8 +37,10 @@ pub struct Texts {
     pub outline: String,
     /// Its source; `None` when it was not read, because it is larger than the whole budget.
     pub code: Option<String>,
-    /// Members of it that the query names.
-    pub named: Vec<Stretch>,
+    /// Members of it: those that the query names, then those that may answer it.
+    pub members: Vec<Stretch>,
+    /// How many of them the query names.
+    pub named: usize,
     /// About how many tokens its source is: nearly so where it was read, else as far as what was built of it tells.
     pub size: usize,
 }
@@ -61,6 +66,7 @@ pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BT
             Some(format!("{head}{}\n\n", body.trim_end()))
         }
         Form::File => None,
+        Form::Line => Some(format!("- {} {places}\n", simple_name(&text.key))),
         Form::Brief => {
             let lines = asked.map(|asked| brief(&text.key, &text.outline, asked));
             Some(format!("{head}{}\n", lines.unwrap_or_default()))

@@ -1,91 +1,104 @@
-//! What can be shown of chosen types: their outlines, which the index holds, the sources of those that may fit, read from the workspace unless
-//! the shelf has them, and those of members that the query names.
+//! What can be shown of chosen types: their outlines, which the index holds, and sources, read from the workspace unless the shelf has them: of types
+//! that the query names and that may fit, of members that it names, of the first others and their members.
 
+use super::answers::{LOOKED_AT, rate};
 use super::choose::Chosen;
-use super::compose::limits;
+use super::document::Document;
 use super::forms::Texts;
-use super::members::stretches;
+use super::members::{Stretch, stretches};
 use super::mentioned::Mention;
 use super::shelf::{Code, Known};
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
-use crate::symbols::source::{Source, sources};
+use crate::symbols::source::sources_with_members;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of lines of C# for a token, about: indentation takes few.
 const BYTES: f64 = 4.6;
-/// So many times what it truly is an index may take a source for, or half of that. The source of a type that the query names is read in either case;
-/// that of another one only if it fits in any: reading opens the workspace, and what is read may not be shown.
+/// An index may take a source for so many times what it is: one that is larger than the budget by that is not read.
 const OVER: usize = 2;
 
-/// The texts of chosen types, in their order; sources of those that may come to be shown within a budget of tokens, and of what `mentions` mean.
+/// What is asked, and of which types.
+#[derive(Clone, Copy)]
+pub struct Wanted<'w> {
+    /// The types, the most important first.
+    pub chosen: &'w [Chosen],
+    /// What the query names.
+    pub mentions: &'w [Mention],
+    /// Its words, each once.
+    pub words: &'w [String],
+}
+
+/// The texts of chosen types, in their order, with sources of those that may come to be shown within a budget of tokens, of members that the query
+/// names, and of those that may answer it.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn gather<O: Outputs>(
-    outputs: &mut O,
-    known: &Known,
-    chosen: &[Chosen],
-    mentions: &[Mention],
-    budget: usize,
-) -> Result<Vec<Texts>, O::Error> {
-    let documents: Vec<_> = chosen
-        .iter()
-        .filter_map(|one| Some((one.at, known.index.document(one.at)?)))
-        .collect();
-    let sizes: Vec<usize> = documents.iter().map(|(at, _)| known.index.size(*at)).collect();
-    let limits = limits(chosen, &sizes, budget);
-    let most = |one: &Chosen, size: usize| if one.mention.is_some() { size / OVER } else { size * OVER };
-    let fits = chosen
-        .iter()
-        .zip(&sizes)
-        .zip(&limits)
-        .map(|((one, size), limit)| most(one, *size) <= *limit);
-    let fitting = documents.iter().zip(fits).filter_map(|(document, fits)| fits.then_some(document));
-    let mut codes: BTreeMap<usize, Arc<Code>> = fitting.clone().filter_map(|(at, _)| Some((*at, known.shelf.get(*at)?))).collect();
-    let missing: Vec<(usize, Candidate)> = fitting
-        .filter(|(at, _)| !codes.contains_key(at))
-        .map(|(at, document)| (*at, Candidate::of(&document.key, &document.files)))
-        .collect();
-    if !missing.is_empty() {
-        let symbols: Vec<&Candidate> = missing.iter().map(|(_, symbol)| symbol).collect();
-        let read = sources(outputs, &symbols, usize::MAX)?;
-        for ((at, symbol), source) in missing.iter().zip(read) {
-            let code = Arc::new(code(&source, &symbol.files));
-            known.shelf.put(*at, code.clone());
-            codes.insert(*at, code);
-        }
-    }
+pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, wanted: Wanted<'_>, budget: usize) -> Result<Vec<Texts>, O::Error> {
+    let Wanted { chosen, mentions, words } = wanted;
+    let documents = || chosen.iter().filter_map(|one| Some((one, known.index.document(one.at)?)));
+    let named = documents().filter(|(one, _)| one.mention.is_some() && known.index.size(one.at) / OVER <= budget);
+    let others = documents().filter(|(one, _)| one.mention.is_none()).take(LOOKED_AT);
+    let codes = codes(outputs, known, named.chain(others).map(|(one, document)| (one.at, &**document)))?;
     let stretches = stretches(outputs, &known.index, mentions)?;
-    let texts = documents.into_iter().map(|(at, document)| {
-        let named = stretches.iter().filter(|one| known.index.find(&one.path) == Some(at));
-        let code = codes.get(&at);
+    let texts = documents().map(|(one, document)| {
+        let named: Vec<Stretch> = stretches
+            .iter()
+            .filter(|member| known.index.find(&member.path) == Some(one.at))
+            .cloned()
+            .collect();
+        let code = codes.get(&one.at);
         let outline = document.outline.as_deref().unwrap_or_default();
+        let is_named = one.mention.is_some() || !named.is_empty();
+        let answering = code.filter(|_| !is_named).map_or(&[][..], |code| &code.members);
         Texts {
             key: document.key.clone(),
             places: code.map_or_else(|| document.files.clone(), |code| code.places.clone()),
             outline: String::from_utf8_lossy(outline).into_owned(),
             code: code.and_then(|code| code.text.clone()),
-            named: named.cloned().collect(),
+            named: named.len(),
+            members: named.into_iter().chain(answering.iter().cloned()).collect(),
             size: code
                 .and_then(|code| Some((code.text.as_ref()?.len() as f64 / BYTES).ceil() as usize))
-                .unwrap_or_else(|| known.index.size(at)),
+                .unwrap_or_else(|| known.index.size(one.at)),
         }
     });
-    Ok(texts.collect())
+    let mut texts: Vec<Texts> = texts.collect();
+    let answering = texts.iter_mut().filter(|text| text.named == 0).flat_map(|text| &mut text.members);
+    rate(&known.index, words, answering);
+    Ok(texts)
 }
 
-/// The source of a type as it is kept.
-fn code(source: &Source, files: &[String]) -> Code {
-    match source.parts.is_empty() {
-        true => Code {
-            text: None,
-            places: files.to_vec(),
-        },
-        false => Code {
-            text: Some(source.readable()),
-            places: source.parts.iter().map(|part| part.place()).collect(),
-        },
+/// The sources of types by their places in the index: what the shelf lacks is read and put there.
+fn codes<'d, O: Outputs>(
+    outputs: &mut O,
+    known: &Known,
+    types: impl Iterator<Item = (usize, &'d Document)>,
+) -> Result<BTreeMap<usize, Arc<Code>>, O::Error> {
+    let (mut codes, mut missing) = (BTreeMap::new(), Vec::new());
+    for (at, document) in types {
+        match known.shelf.get(at) {
+            Some(code) => drop(codes.insert(at, code)),
+            None => missing.push((at, Candidate::of(&document.key, &document.files))),
+        }
     }
+    if !missing.is_empty() {
+        let symbols: Vec<&Candidate> = missing.iter().map(|(_, symbol)| symbol).collect();
+        let read = sources_with_members(outputs, &symbols)?;
+        for ((at, symbol), (source, members)) in missing.iter().zip(read) {
+            let is_read = !source.parts.is_empty();
+            let code = Arc::new(Code {
+                text: is_read.then(|| source.readable()),
+                places: match is_read {
+                    true => source.parts.iter().map(|part| part.place()).collect(),
+                    false => symbol.files.clone(),
+                },
+                members: members.iter().map(Stretch::of).collect(),
+            });
+            known.shelf.put(*at, code.clone());
+            codes.insert(*at, code);
+        }
+    }
+    Ok(codes)
 }

@@ -8,7 +8,7 @@ use crate::symbols::index::Symbols;
 use crate::symbols::meaning::{Candidate, How, Resolution};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
 use crate::symbols::resolve::{Options, resolve};
-use crate::symbols::source::sources;
+use crate::symbols::source::{Source, sources};
 use engine::values::label::halves;
 use producers::csharp::ids::member_key;
 use producers::csharp::model::{Span, Syntax};
@@ -122,7 +122,7 @@ fn stands(span: &Span, (from, to): Lines) -> bool {
 }
 
 /// The source of a member.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stretch {
     /// Its path.
     pub path: String,
@@ -130,9 +130,21 @@ pub struct Stretch {
     pub places: Vec<String>,
     /// Its lines.
     pub text: String,
+    /// How well it fits the query, of the best member 1.
+    pub fit: f32,
 }
 
 impl Stretch {
+    /// Of the source of a member.
+    pub fn of(source: &Source) -> Self {
+        Self {
+            path: source.path.clone(),
+            places: source.parts.iter().map(|part| part.place()).collect(),
+            text: source.readable(),
+            fit: 0.0,
+        }
+    }
+
     /// Its key inside its type.
     pub fn member(&self) -> &str {
         halves(&self.path).map_or(&self.path, |(_, member)| member)
@@ -158,11 +170,7 @@ pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention
     for source in sources(outputs, &wanted.iter().collect::<Vec<_>>(), usize::MAX)? {
         let places: Vec<String> = source.parts.iter().map(|part| part.place()).collect();
         if !places.is_empty() && !found.iter().any(|known| known.places == places) {
-            found.push(Stretch {
-                path: source.path.clone(),
-                places,
-                text: source.readable(),
-            });
+            found.push(Stretch::of(&source));
         }
     }
     Ok(found)

@@ -4,10 +4,11 @@
 //! and [`package`] find what a query names ([`written`] cuts it into words, [`spaced`] finds names of files that are none,
 //! [`spelled`] names of members that source and stack traces write otherwise), [`relevance`] has the
 //! five factors, [`choose`] the choice, [`gather`] reads what can be shown ([`secret`] says of what nothing can), [`forms`] are how it can be,
-//! [`compose`] makes the text, [`quality`] figures. [`rounds`] are those of a
+//! [`compose`] makes the text, [`answers`] says what of it answers, [`quality`] has figures. [`rounds`] are those of a
 //! conversation, with what one inherits from those before; [`kept`] keeps them. All but that is pure: the same index, log and query give the same
 //! context.
 
+pub mod answers;
 pub mod attached;
 pub mod choose;
 pub mod compose;

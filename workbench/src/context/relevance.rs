@@ -49,6 +49,9 @@ pub const WEIGHTS: Factors = Factors {
     coverage: 0.05,
 };
 
+/// The part of their weights that access and recency give at most.
+const OF_USE: f32 = 0.2;
+
 impl Factors {
     /// The names of the factors.
     pub const NAMES: [&'static str; 5] = ["bm25", "access", "recency", "dependency", "coverage"];
@@ -58,14 +61,16 @@ impl Factors {
         [self.bm25, self.access, self.recency, self.dependency, self.coverage]
     }
 
-    /// What each factor gives, by what it counts.
+    /// What each factor gives, by what it counts. Earlier use says little of what is asked: it gives [`OF_USE`] of what it counts, and that only as far
+    /// as the words fit, so that it decides among types that fit about equally.
     #[must_use]
     pub fn by(&self, weights: &Self) -> Self {
         let [bm25, access, recency, dependency, coverage] = std::array::from_fn(|at| self.all()[at] * weights.all()[at]);
+        let of_use = OF_USE * self.bm25;
         Self {
             bm25,
-            access,
-            recency,
+            access: access * of_use,
+            recency: recency * of_use,
             dependency,
             coverage,
         }
@@ -180,7 +185,12 @@ mod tests {
             ..Factors::default()
         }
         .by(&WEIGHTS);
-        assert_eq!((given.bm25, given.access, given.sum()), (0.2, 0.25, 0.45));
+        assert_eq!((given.bm25, given.access), (0.2, 0.025));
+        assert_eq!(
+            Factors { bm25: 0.0, ..given }.by(&WEIGHTS).access,
+            0.0,
+            "what does not fit gains nothing by use"
+        );
     }
 
     #[test]

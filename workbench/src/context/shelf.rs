@@ -2,6 +2,7 @@
 //! when something did. What was shown longest ago goes first.
 
 use super::index::Index;
+use super::members::Stretch;
 use super::secret::Secrets;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MOST: usize = 512;
 
 /// The source of a type, and where it stands.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Code {
     /// Its lines, those of its parts one behind the other; `None` when no file of it could be read.
     pub text: Option<String>,
     /// `FILE:START-END` of each part, or files alone.
     pub places: Vec<String>,
+    /// Its members, in the order of its files; none fits a query yet.
+    pub members: Vec<Stretch>,
 }
 
 /// An index with the sources that were read for it.
@@ -92,7 +95,7 @@ mod tests {
         );
         let code = Code {
             text: Some("new".to_owned()),
-            places: Vec::new(),
+            ..Code::default()
         };
         shelf.put(0, Arc::new(code));
         assert_eq!(shelf.get(0).and_then(|code| code.text.clone()).as_deref(), Some("new"));

@@ -97,6 +97,49 @@ pub fn sources<O: Outputs>(outputs: &mut O, symbols: &[&Candidate], most: usize)
     Ok(symbols.iter().map(|symbol| source(symbol, &known, most)).collect())
 }
 
+/// The sources of types, in their order, each with those of its own members in the order of its files: of several fields of one declaration the
+/// first has all.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn sources_with_members<O: Outputs>(outputs: &mut O, types: &[&Candidate]) -> Result<Vec<(Source, Vec<Source>)>, O::Error> {
+    let files: BTreeSet<&String> = types.iter().flat_map(|symbol| &symbol.files).collect();
+    let known = files_of(outputs, &files)?;
+    let with_members = |symbol: &&Candidate| (source(symbol, &known, usize::MAX), members(symbol, &known));
+    Ok(types.iter().map(with_members).collect())
+}
+
+/// The sources of the members of a type.
+fn members(symbol: &Candidate, files: &BTreeMap<&str, File>) -> Vec<Source> {
+    let own = symbol_of(symbol.key());
+    let mut found: Vec<Source> = Vec::new();
+    let mut at: BTreeMap<String, usize> = BTreeMap::new();
+    for (name, file) in symbol.files.iter().filter_map(|name| Some((name, files.get(name.as_str())?))) {
+        let lines: Vec<&str> = lines(&file.text).collect();
+        let mut seen: BTreeSet<Span> = BTreeSet::new();
+        let decls = file.tree.types.iter().filter(|decl| decl.symbol() == own);
+        for member in decls
+            .flat_map(|decl| &decl.members)
+            .filter(|member| stands_in(&member.span, &lines))
+        {
+            if !seen.insert(member.span) {
+                continue;
+            }
+            let key = member_key(member);
+            let at = *at.entry(key.clone()).or_insert_with(|| {
+                found.push(Source {
+                    path: format!("{}#{key}", symbol.key()),
+                    parts: Vec::new(),
+                    notes: Vec::new(),
+                });
+                found.len() - 1
+            });
+            found[at].parts.push(file.part(name, &lines, member.span, member.span.last));
+        }
+    }
+    found
+}
+
 /// The files that can be read.
 fn files_of<'f, O: Outputs>(outputs: &mut O, files: &BTreeSet<&'f String>) -> Result<BTreeMap<&'f str, File>, O::Error> {
     let labels: Vec<String> = files
@@ -196,6 +239,27 @@ impl File {
     }
 }
 
+impl File {
+    /// The lines of a declaration up to one that is shown.
+    fn part(&self, file: &str, lines: &[&str], span: Span, shown: u32) -> Part {
+        let left_out = (shown < span.last).then_some((shown + 1, span.last));
+        let end_column = match left_out {
+            Some(_) => column(lines, shown, lines[shown as usize - 1].trim_start_matches(MARK).trim_end().len()),
+            None => column(lines, span.last, span.to as usize),
+        };
+        Part {
+            file: file.to_owned(),
+            start: span.first,
+            start_column: column(lines, span.first, span.from as usize),
+            end: shown,
+            end_column,
+            text: lines[span.first as usize - 1..shown as usize].concat(),
+            encoding: self.encoding.clone(),
+            left_out,
+        }
+    }
+}
+
 fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Source {
     let mut found = Source {
         path: symbol.path.clone(),
@@ -231,24 +295,10 @@ fn source(symbol: &Candidate, files: &BTreeMap<&str, File>, most: usize) -> Sour
             }
             let shown = end.min(start.saturating_add(u32::try_from(left).unwrap_or(u32::MAX).saturating_sub(1)));
             left = left.saturating_sub(length);
-            let left_out = (shown < end).then_some((shown + 1, end));
-            if let Some((from, to)) = left_out {
-                found.notes.push(format!("{file}: lines {from}-{to} are left out"));
+            if shown < end {
+                found.notes.push(format!("{file}: lines {}-{end} are left out", shown + 1));
             }
-            let end_column = match left_out {
-                Some(_) => column(&lines, shown, lines[shown as usize - 1].trim_start_matches(MARK).trim_end().len()),
-                None => column(&lines, end, span.to as usize),
-            };
-            found.parts.push(Part {
-                file: file.clone(),
-                start,
-                start_column: column(&lines, start, span.from as usize),
-                end: shown,
-                end_column,
-                text: lines[start as usize - 1..shown as usize].concat(),
-                encoding: known.encoding.clone(),
-                left_out,
-            });
+            found.parts.push(known.part(file, &lines, span, shown));
         }
     }
     found
@@ -274,9 +324,13 @@ fn spans(tree: &Syntax, symbol: &Candidate, lines: &[&str]) -> Vec<Span> {
             .map(|known| known.span)
             .collect(),
     };
+    written.into_iter().filter(|span| stands_in(span, lines)).collect()
+}
+
+/// Whether a file has the lines of a declaration.
+fn stands_in(span: &Span, lines: &[&str]) -> bool {
     let last = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-    let within = |span: &Span| span.first >= 1 && span.first <= span.last && span.last <= last;
-    written.into_iter().filter(within).collect()
+    span.first >= 1 && span.first <= span.last && span.last <= last
 }
 
 #[cfg(test)]
