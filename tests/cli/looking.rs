@@ -64,13 +64,13 @@ fn query_forms() {
     //files/docs/b.md:bytes
     //globs/docs|%2A.md:files
     ");
-    insta::assert_snapshot!(bench.run(&["query", "--format", "mermaid", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    insta::assert_snapshot!(bench.run(&["query", "--output", "mermaid", "deps(//docs/docs/a.md:words)"]).out, @r#"
     flowchart LR
       n0["//docs/docs/a.md:words"]
       n1["//files/docs/a.md:bytes"]
       n0 --> n1
     "#);
-    insta::assert_snapshot!(bench.run(&["query", "--format", "dot", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    insta::assert_snapshot!(bench.run(&["query", "--output", "dot", "deps(//docs/docs/a.md:words)"]).out, @r#"
     digraph cortex {
       rankdir = LR;
       node [shape = box];
