@@ -136,11 +136,11 @@ def owned(theirs, ours):
     # What only another project's symbols declare is at home in that project.
     mine = {(place(record), record["id"]) for record in ours if record["k"] == "type"}
     foreign = {(place(record), record["id"]) for record in types if outside(record) and record["id"] in home and (place(record), record["id"]) not in mine}
-    about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path"}
+    about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path", "use": "f"}
 
     def kept(record):
         key = (place(record), record[about[record["k"]]]) if record["k"] in about else None
-        return key not in (linked if record["k"] == "file" else foreign)
+        return key not in (linked if record["k"] in ("file", "use") else foreign)
 
     return [record for record in theirs if kept(record)]
 

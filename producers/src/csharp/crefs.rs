@@ -67,7 +67,7 @@ pub fn read(text: &str) -> Option<Reference> {
     }
     let open = parameters_at(text);
     let (head, rest) = text.split_at(open.unwrap_or(text.len()));
-    let mut path = dotted_names(head, 0).into_iter().next()?;
+    let mut path = dotted_names(head, 0, 0).into_iter().next()?;
     if let Some(name) = path.last_mut().filter(|name| name.word == "this") {
         name.word = "this[]".to_owned();
     }
@@ -78,7 +78,7 @@ pub fn read(text: &str) -> Option<Reference> {
     Some(Reference {
         path,
         has_parameters: open.is_some(),
-        parameters: dotted_names(rest, head.len()),
+        parameters: dotted_names(rest, head.len(), 0),
     })
 }
 
@@ -96,8 +96,11 @@ fn parameters_at(text: &str) -> Option<usize> {
     })
 }
 
+/// Type arguments within type arguments that are read.
+const DEEPEST: u32 = 16;
+
 /// The dotted names of a text that begins at the byte `from` of the reference, names in type arguments behind those around them.
-fn dotted_names(text: &str, from: usize) -> Vec<Vec<Name>> {
+fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
     let (mut found, mut inner) = (Vec::new(), Vec::new());
     let (mut path, mut at): (Vec<Name>, usize) = (Vec::new(), 0);
     while let Some(c) = text[at..].chars().next() {
@@ -116,7 +119,9 @@ fn dotted_names(text: &str, from: usize) -> Vec<Vec<Name>> {
             if let Some(name) = path.last_mut() {
                 name.arity = 1 + commas(arguments);
             }
-            inner.extend(dotted_names(arguments, from + at + 1));
+            if depth < DEEPEST {
+                inner.extend(dotted_names(arguments, from + at + 1, depth + 1));
+            }
             at = (end + 1).min(text.len());
         } else {
             if !matches!(c, '.' | ':' | '@') && !path.is_empty() {
@@ -348,6 +353,12 @@ mod tests {
             let expected = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
             assert_eq!(words_of(text), (expected(path), expected(parameters)), "{text}");
         }
+    }
+
+    #[test]
+    fn braces_of_any_depth_are_read() {
+        let text = format!("A{}B", "{".repeat(100_000));
+        assert_eq!(words_of(&text).0, ["A:0"]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, Produce
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -147,7 +148,8 @@ impl File {
         }
         let members = file.parts.iter().flat_map(|decl| &decl.members).map(|member| member.span);
         let mut stretches: Vec<Range<usize>> = members.chain(file.headers.iter().copied()).map(|span| file.bytes(span)).collect();
-        stretches.sort_by_key(|bytes| (bytes.start, bytes.end));
+        // Statements at the top begin where the type that they imply does.
+        stretches.sort_by_key(|bytes| (bytes.start, Reverse(bytes.end)));
         let mut done = 0;
         for bytes in stretches {
             // Positional members stand in the header, declarators in the declaration of the first.

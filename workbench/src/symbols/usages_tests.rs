@@ -58,6 +58,49 @@ fn certain_and_possible() {
 }
 
 #[test]
+fn statements_at_the_top_use_members() {
+    let program = "using System;
+var a = new A();
+a.Go(args.Length);
+foreach (var one in a.All) { one.Go(1); }
+int Twice(A other) { other.Go(2); return 2; }
+await a.Later();
+return Twice(a);
+partial class Program { static void Help(A a) => a.Go(3); }
+";
+    let library = "class A { public void Go(int x) { } public A[] All; public System.Threading.Tasks.Task Later() => null; }
+class Length { public int Length; }
+";
+    let mut sample = Sample::of(&[("program.cs", program), ("a.cs", library)]);
+    let (_, found) = find_usages(&mut sample, "A.Go");
+    let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+    assert_eq!((lines, possible(&found)), (vec![3, 4, 5, 8], Vec::new()));
+    let (_, found) = find_usages(&mut sample, "A.Later");
+    assert_eq!(certain(&found), ["6:await a.Later();"]);
+    assert_eq!(certain(&find_usages(&mut sample, "A.All").1).len(), 1);
+    let (_, found) = find_usages(&mut sample, "Length#Length");
+    assert_eq!((certain(&found), possible(&found)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_shared_part_is_one_of_each_project_that_has_others() {
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>";
+    let mut sample = Sample::of(&[
+        ("X/X.csproj", project),
+        ("Y/Y.csproj", project),
+        ("Z/shared.cs", "static partial class T { public static void Help() { } }"),
+        ("X/x.cs", "static partial class T { static void M() { Help(); } }"),
+        ("Y/y.cs", "Help();\nstatic partial class Program { }"),
+        ("Z/program.cs", "static partial class Program { static void Help() { } }"),
+    ]);
+    for (symbol, file) in [("T#Help", "X/x.cs"), ("Program@Y#Help", "Y/y.cs")] {
+        let (_, found) = find_usages(&mut sample, symbol);
+        let files: Vec<&str> = found.certain.iter().map(|place| place.file.as_str()).collect();
+        assert_eq!(files, [file], "{symbol}");
+    }
+}
+
+#[test]
 fn references_in_documentation_are_uses() {
     let text = "namespace N;
 /// <summary>As <see cref=\"A.Go(int)\"/> and <see cref=\"B\"/>.</summary>
@@ -368,7 +411,7 @@ foreach (var one in all) { }
 
 #[test]
 fn what_is_not_looked_at_is_told() {
-    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\n}\n";
+    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\npublic override string ToString() => null;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
     let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
     let mut unseen = |symbol: &str| find_usages(&mut sample, symbol).1.unseen;
@@ -377,10 +420,10 @@ fn what_is_not_looked_at_is_told() {
         ["b.cs names Go where #if leaves code out; what is not compiled was not looked at"]
     );
     assert_eq!(
-        unseen("A.Dispose"),
-        ["calls through System.IDisposable, which declares it too, are not looked for"]
+        unseen("A.ToString"),
+        ["calls through System.Object, which declares it too, are not looked for"]
     );
-    assert_eq!(unseen("A#this[int]"), Vec::<String>::new());
+    assert_eq!((unseen("A.Dispose"), unseen("A#this[int]")), (Vec::new(), Vec::new()));
     assert_eq!(
         unseen("A#op_Explicit"),
         ["casts are found; conversions that no cast shows are not looked for"]
