@@ -20,7 +20,7 @@ Columns: types found of the compiler's (+ extra ones); members found, with the s
 workspace in signatures, bases, constraints and attributes, as (type, target, place), with wrong ones; occurrences of written type names
 in bodies whose target is known for the type they stand in; pairs of types that bodies make, inferred ones included, with wrong ones, and
 those that the compiler's own record leaves undecided: it has no packages, so what stands behind their types it cannot bind. The second
-table has the uses of members by kind: those that are told as certain, those that are told at all, and of the certain ones those that are right
+table has the uses of members and types by kind: those that are told as certain, those that are told at all, and of the certain ones those that are right
 (where the compiler binds nothing at a place, they are not counted)."""
 
 import argparse
@@ -49,14 +49,14 @@ CLASSES = {
     "pairs-missing": "pairs of types in bodies that cortex lacks",
     "pairs-wrong": "pairs of types in bodies that are not there",
     "pairs-undecided": "pairs of types in bodies that the compiler cannot tell without the packages (not counted)",
-    "uses-lost": "uses of members that cortex does not tell",
-    "uses-possible": "uses of members that cortex tells as possible",
-    "uses-wrong": "certain uses of members that are others",
+    "uses-lost": "uses of members and types that cortex does not tell",
+    "uses-possible": "uses of members and types that cortex tells as possible",
+    "uses-wrong": "certain uses of members and types that are others",
     "syntax": "files that the compiler finds syntax errors in",
 }
 
-# Kinds of members whose uses are counted apart.
-KINDS = ["methods", "properties", "fields", "events", "constructors", "indexers", "operators"]
+# Kinds of symbols whose uses are counted apart.
+KINDS = ["methods", "properties", "fields", "events", "constructors", "indexers", "operators", "types", "crefs"]
 
 
 READ = ["*.cs", "*.csproj", "*.sln", "*.slnx", "*.slnf", "*.props", "*.targets", "*.projitems", "*.shproj", ".gitignore", "cortex.toml"]
@@ -136,11 +136,11 @@ def owned(theirs, ours):
     # What only another project's symbols declare is at home in that project.
     mine = {(place(record), record["id"]) for record in ours if record["k"] == "type"}
     foreign = {(place(record), record["id"]) for record in types if outside(record) and record["id"] in home and (place(record), record["id"]) not in mine}
-    about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path"}
+    about = {"type": "id", "member": "type", "edge": "from", "occ": "in", "gap": "in", "file": "path", "use": "f"}
 
     def kept(record):
         key = (place(record), record[about[record["k"]]]) if record["k"] in about else None
-        return key not in (linked if record["k"] == "file" else foreign)
+        return key not in (linked if record["k"] in ("file", "use") else foreign)
 
     return [record for record in theirs if kept(record)]
 
@@ -217,8 +217,11 @@ def line_of(target, file, offset, texts):
 
 
 def used(record):
-    """The type and the name of the member that a documentation identifier means, and its kind."""
+    """The type and the name of the member that a documentation identifier means, or the type, and its kind."""
     path = record["to"][2:].split("(")[0]
+    is_cref = record["u"] == "cref"
+    if record["to"].startswith("T:"):
+        return path, "crefs" if is_cref else "types"
     owner, _, name = path.rpartition(".")
     name = name.split("``")[0]
     kind = {"P": "properties", "F": "fields", "E": "events"}.get(record["to"][0], "methods")
@@ -228,7 +231,7 @@ def used(record):
         kind = "operators"
     elif record["to"].startswith("P:") and "(" in record["to"]:
         name, kind = "this[]", "indexers"
-    return f"{owner}#{name}", kind
+    return f"{owner}#{name}", "crefs" if is_cref else kind
 
 
 def compare_uses(ours, theirs, bad, row, differences):
@@ -240,7 +243,7 @@ def compare_uses(ours, theirs, bad, row, differences):
     counts = {kind: [0, 0, 0, 0, 0] for kind in KINDS}  # all, certain, told; certain ones that are right, wrong
     bound = collections.defaultdict(set)
     for record in theirs:
-        if record["k"] != "use" or (place(record), record["f"]) in bad or record["to"][:2] == "T:" or record["u"] in ("cref", "implement", "override"):
+        if record["k"] != "use" or (place(record), record["f"]) in bad or record["u"] in ("implement", "override"):
             continue
         at = (place(record), record["f"], record["l"], record["c"])
         if record["w"] != "s":

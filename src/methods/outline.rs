@@ -27,8 +27,8 @@ use workbench::symbols::state::{Freshness, State};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Outline {
-    /// Types, by any unambiguous name (NodeStore, Core.NodeStore; NodeStore@Project where several projects have one, @loose where none compiles
-    /// it), their members (NodeStore#Get, 'NodeStore#*'), or labels; a path (src/Core/, src/Core/NodeStore.cs), a namespace, or a project by its
+    /// Types, by name (NodeStore, Core.NodeStore; NodeStore@Project where several projects have one, @loose where none compiles it), up to five of
+    /// one name together; their members (NodeStore#Get, 'NodeStore#*'), or labels; a path (src/Core/, src/Core/NodeStore.cs), a namespace, or a project by its
     /// name or path.
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(

@@ -1,7 +1,7 @@
 //! `source`: the text of types, members and files.
 
 use super::access::denied;
-use super::symbols::{meant_with_overloads, notes};
+use super::symbols::{namesakes, notes};
 use super::window::root;
 use super::{Effect, Method, arguments};
 use crate::context::Failed;
@@ -26,7 +26,7 @@ use workbench::symbols::state::State;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SourceOf {
-    /// Types or members, by any unambiguous name, of a method all its overloads (Type.Method); files by path, with lines if wanted (src/A.cs:10-40).
+    /// Types or members, by name, of a method all its overloads (Type.Method), up to five of one name together; files by path, with lines if wanted (src/A.cs:10-40).
     #[arg(required = true, value_name = "SYMBOL")]
     #[serde(alias = "symbol", alias = "path", alias = "id", deserialize_with = "arguments::symbols")]
     #[schemars(extend("x-tool" = "Names, or files with lines: src/A.cs:10-40"))]
@@ -57,7 +57,7 @@ pub struct Texts {
     state: State,
 }
 
-/// What is asked for: a symbol or all overloads of a name, and what it was called when it was asked for by a name of before, or what was found in a file.
+/// What is asked for: the symbols of a name, and what it was called when it was asked for by a name of before, or what was found in a file.
 enum Meant {
     Symbols(Vec<Candidate>, Option<String>),
     File(Source),
@@ -188,7 +188,7 @@ impl SourceOf {
                 Err(refused) if asked.is_path() => Err(not_shown(&refused)),
                 Ok(_) | Err(_) => {
                     let names = desk.names()?;
-                    match meant_with_overloads(desk, &names, text) {
+                    match namesakes(desk, &names, text) {
                         Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => Err(no_file(desk, asked)?),
                         found => found.map(|(found, former)| Meant::Symbols(found, former)),
                     }

@@ -71,6 +71,13 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
     }
 }
 
+/// What a symbol means where several of one name can be shown ([`Resolution::namesakes`]), and what it was called before.
+pub fn namesakes(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
+    let found = resolution(desk, names, symbol, MOST)?;
+    let all = told(desk, None, symbol, "outline", found.namesakes())?;
+    Ok((all.into_iter().flatten().collect(), found.former))
+}
+
 /// The type or member that a symbol means, or all overloads of a name, and what it was called before.
 pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
@@ -131,17 +138,17 @@ impl From<SymbolError> for Failed {
     }
 }
 
-/// The labels of a target of what a symbol means, by all names that there are: one, all overloads of a name, or those of a pattern. `command` is who asks, if it has a
-/// `--last-good`.
+/// The labels of a target of what a symbol means, by all names that there are: namesakes with their overloads, or those of a pattern. `command` is
+/// who asks, if it has a `--last-good`.
 pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<Vec<String>, Failed> {
     let names = desk.names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
     }
-    let all = told(desk, Some(command), symbol, target, found.meant_with_overloads().map(<[_]>::to_vec))?;
+    let all = told(desk, Some(command), symbol, target, found.namesakes())?;
     remark_renamed(desk, symbol, target, &found)?;
-    Ok(all.iter().map(|one| one.label(target)).collect())
+    Ok(all.iter().flatten().map(|one| one.label(target)).collect())
 }
 
 /// The label of a target of the one type or member that a symbol means; a pattern that fits several means none. Else as [`found_by_name`].

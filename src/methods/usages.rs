@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::symbols::{notes, page, resolution, told};
+use super::symbols::{Names, notes, page, resolution, told};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -8,23 +8,25 @@ use crate::render::printable;
 use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::symbols::overriding::overriding;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Why, usages};
 
 /// List the places that use a type or a member.
 ///
-/// Places are FILE:LINE:COLUMN and the line. Those under "possible" say why: they reach the member through a base, an interface or an
+/// Places are FILE:LINE:COLUMN and the line; [cref], [implement] or [override] stands before references in documentation and before members that
+/// implement or override it. Those under "possible" say why: they reach the member through a base, an interface or an
 /// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads; the likeliest reason
 /// stands first. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its
-/// overloads.
+/// overloads; of a name that up to five types or members share the places of each are listed.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UsagesOf {
-    /// A type or member, by any unambiguous name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
+    /// A type or member, by name: NodeStore, Core.NodeStore, NodeStore.Get, NodeStore#Get.
     #[serde(alias = "path", alias = "id")]
     pub symbol: String,
-    /// Places at most, certain ones first; all are counted.
+    /// Places at most of each symbol, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     #[serde(default = "usual", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
@@ -69,7 +71,7 @@ pub struct Spot {
     column: u32,
     /// The line without the white space around it.
     text: String,
-    /// What is done there: call, construct, name, read, write.
+    /// What is done there: call, construct, cref, implement, name, override, read, write.
     kind: String,
     /// Why it is not certain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,6 +81,16 @@ pub struct Spot {
 /// The places.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Spots {
+    #[serde(flatten)]
+    first: SpotsOfOne,
+    /// Those of further symbols of the name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    more: Vec<SpotsOfOne>,
+}
+
+/// The places of one symbol.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct SpotsOfOne {
     resolved: Resolved,
     /// Places that use it.
     certain: Vec<Spot>,
@@ -114,16 +126,42 @@ impl Method for UsagesOf {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
         let names = desk.names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
-        let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
+        let all = told(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
+        let mut found = Vec::with_capacity(all.len());
+        for subject in all {
+            found.push(self.spots(desk, &names, subject, meaning.former.as_deref())?);
+        }
+        let mut found = found.into_iter();
+        let first = found.next().ok_or_else(|| Failed::bug(&"a name means nothing"))?;
+        Ok(Spots {
+            first,
+            more: found.collect(),
+        })
+    }
+
+    fn text(answer: &Spots) -> String {
+        if answer.more.is_empty() {
+            return printable(&answer.first.text());
+        }
+        let all = std::iter::once(&answer.first).chain(&answer.more);
+        let headed = all.map(|one| format!("# {}\n{}", one.resolved.path, one.text()));
+        printable(&headed.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+impl UsagesOf {
+    /// The places of one of the symbols that the name means.
+    fn spots(&self, desk: &mut Desk<'_>, names: &Names, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
         let health = desk.health()?;
-        let found = usages(desk, &names.symbols, &subject, &health.gaps())?;
+        let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
+        found.certain.extend(overriding(desk, &names.symbols, &subject)?);
         let total = found.certain.len() + found.possible.len();
         let mut state = State::default()
             .of_workspace(&names.flaws)
             .of_projects(&health)
             .unread(&found.unread)
             .lacking(&found.unseen);
-        state = state.renamed(meaning.former.as_deref(), &subject.path);
+        state = state.renamed(former, &subject.path);
         if total == 0 {
             state = state.empty(Empty::None);
         }
@@ -149,7 +187,7 @@ impl Method for UsagesOf {
             true => state.page(self.offset, shown, total, &more),
             false => page(state, (self.offset, shown), total),
         };
-        Ok(Spots {
+        Ok(SpotsOfOne {
             resolved: Resolved {
                 type_id: subject.type_id,
                 path: subject.path,
@@ -163,35 +201,44 @@ impl Method for UsagesOf {
             total,
         })
     }
+}
 
-    fn text(answer: &Spots) -> String {
+impl SpotsOfOne {
+    fn text(&self) -> String {
         let mut text = String::new();
-        for spot in &answer.certain {
-            text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
+        for spot in &self.certain {
+            text.push_str(&spot.line());
         }
         // Places that are possible for the same reason stand together, the likeliest reason first.
-        for reason in &answer.reasons {
-            let shown: Vec<&Spot> = answer
-                .possible
-                .iter()
-                .filter(|spot| spot.why.as_ref() == Some(&reason.why))
-                .collect();
+        for reason in &self.reasons {
+            let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
             let of = match reason.places - shown.len().min(reason.places) {
                 0 => String::new(),
                 _ => format!(" ({} of {} shown)", shown.len(), reason.places),
             };
             text.push_str(&format!("possible, {}{of}:\n", reason.why));
             for spot in shown {
-                text.push_str(&format!("{}:{}:{}: {}\n", spot.file, spot.line, spot.column, spot.text));
+                text.push_str(&spot.line());
             }
         }
-        if answer.impossible > 0 {
+        if self.impossible > 0 {
             text.push_str(&format!(
                 "{} more uses of the name are none of it: code there cannot see it\n",
-                answer.impossible
+                self.impossible
             ));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        text + &notes(&self.state)
+    }
+}
+
+impl Spot {
+    /// The place and its line; what is no code that uses it begins with its kind.
+    fn line(&self) -> String {
+        let kind = match self.kind.as_str() {
+            kind @ ("cref" | "implement" | "override") => format!("[{kind}] "),
+            _ => String::new(),
+        };
+        format!("{}:{}:{}: {kind}{}\n", self.file, self.line, self.column, self.text)
     }
 }
 

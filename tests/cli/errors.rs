@@ -197,7 +197,7 @@ fn codes_have_their_fields_on_the_command_line_too() {
     let filter = told(&["pack", "build", "mine", "--filter", "type:A & b"]);
     assert_eq!((&filter["code"], &filter["position"]), (&"InvalidFilter".into(), &8.into()));
     assert!(filter["hint"].is_string(), "{filter}");
-    let several = told(&["outline", "Entry"]);
+    let several = told(&["implementations", "Entry"]);
     assert_eq!(
         (&several["code"], several["candidates"].as_array().map(Vec::len)),
         (&"AmbiguousSymbol".into(), Some(2)),

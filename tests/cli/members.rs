@@ -22,6 +22,27 @@ fn ran(bench: &Bench, patterns: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
+fn up_to_five_symbols_of_one_name_are_shown_together() {
+    let bench = Bench::memotree();
+    let both = ["MemoTree.Core.NodeStore+Entry", "MemoTree.Core.Caching.LruCache`2+Entry"];
+    for method in ["outline", "usages"] {
+        let answer = bench.run(&[method, "Entry", "--json"]).json();
+        let mut paths = vec![&answer["resolved"]["path"]];
+        paths.extend(answer["more"].as_array().into_iter().flatten().map(|one| &one["resolved"]["path"]));
+        assert_eq!(paths, both, "{method}: {answer}");
+    }
+    for method in ["outline", "usages", "source"] {
+        let ran = bench.run(&[method, "Entry"]);
+        assert_eq!(ran.code, 0, "{method}: {ran:?}");
+        for path in both {
+            assert!(ran.out.contains(path), "{method} names {path}: {}", ran.out);
+        }
+    }
+    let members = bench.run(&["outline", "Get", "--json"]).json();
+    assert_eq!(members["more"].as_array().map(Vec::len), Some(1), "{members}");
+}
+
+#[test]
 fn a_member_is_a_target_of_its_own() {
     let bench = shelf();
     assert_eq!(
@@ -426,7 +447,7 @@ fn symbols_are_meant_by_identifiers_and_as_resolve_knows_them() {
         path(&["semantic", "T_9zinsy3j", "--json"]).as_deref(),
         Some("MemoTree.Core.NodeStore")
     );
-    let several = bench.run(&["outline", "Get", "--output", "json"]);
+    let several = bench.run(&["implementations", "Get", "--output", "json"]);
     assert!(several.code == 2 && several.err.contains("AmbiguousSymbol"), "{several:?}");
     bench.write(
         "src/MemoTree.Core/Broken.cs",

@@ -99,6 +99,29 @@ impl<'t> Words<'t> {
         member.start..end.unwrap_or(member.end)
     }
 
+    /// The lists of attributes on accessors: what follows a member's header, without brackets around.
+    pub fn accessor_attributes(self, rest: Range<usize>) -> Vec<Range<usize>> {
+        if self.at(rest.start) != "{" {
+            return Vec::new();
+        }
+        let (mut depth, mut found, mut open) = (0_usize, Vec::new(), None);
+        for at in rest.start + 1..rest.end {
+            match self.at(at) {
+                "[" if depth == 0 && matches!(self.at(at - 1), "{" | "}" | ";" | "]") => {
+                    open = Some(at);
+                    depth += 1;
+                }
+                "(" | "[" | "{" => depth += 1,
+                ")" | "]" | "}" => {
+                    depth = depth.saturating_sub(1);
+                    found.extend(open.take_if(|_| depth == 0).map(|open| open..at + 1));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The types around a nested type that stand before its name at a token, as `Outer` in `Outer.Inner`: their keys and tokens.
     pub fn qualifiers(self, key: &str, at: usize, first: usize) -> Vec<(String, usize)> {
         let (symbol, project) = key.split_at(symbol_of(key).len());
@@ -171,6 +194,17 @@ mod tests {
         let found: Vec<u32> = (0..tokens.len()).filter(is_call).map(|at| tokens[at].start).collect();
         let expected = [1, 6, 15, 21, 48, 80];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn attributes_of_accessors_are_found() {
+        let text = "int A { [X, Y(1)] get => a[0]; [Z] [W] private set { b = [1]; [L] void Go() { } } }";
+        let tokens = lex(text).tokens;
+        let words = Words { text, tokens: &tokens };
+        let header = words.header_of_member(0..tokens.len());
+        let found = words.accessor_attributes(header.end..tokens.len());
+        let text_of = |range: &Range<usize>| &text[tokens[range.start].start as usize..tokens[range.end - 1].end as usize];
+        assert_eq!(found.iter().map(text_of).collect::<Vec<_>>(), ["[X, Y(1)]", "[Z]", "[W]"]);
     }
 
     #[test]

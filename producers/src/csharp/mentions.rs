@@ -1,11 +1,12 @@
 //! `csharp/mentions`: which names a type uses and what surrounds them; most body edits stop here.
 //!
 //! `keys` lists the rows of `//index:symbols` that decide what the names mean: every simple name on a path, its `…Attribute` form for
-//! attributes, every word of bodies, `ns:` rows for the namespaces of using directives, `using:` rows for every directory above a part (which of them has a
+//! attributes, every word of bodies, every name in references of documentation, `ns:` rows for the namespaces of using directives, `using:` rows for every directory above a part (which of them has a
 //! project is for the index to say) and the type's own name.
 
 use super::code;
 use super::complete::{self, Complete, Part, PlacedMember};
+use super::crefs;
 use super::defaults;
 use super::layout::ancestors;
 use super::model::{MemberKind, NamePlace, NameUse, TypeKind};
@@ -35,6 +36,9 @@ pub struct Mentions {
     /// Members that other code can name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<Declared>,
+    /// References in its documentation, `cref="…"`, each once.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub references: BTreeSet<String>,
     /// Parts in their order.
     pub parts: Vec<MentionPart>,
 }
@@ -147,7 +151,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 7)
+        ProducerId::new("csharp/mentions", 8)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -160,7 +164,7 @@ impl Producer for MentionsOf {
     }
 }
 
-/// What the declarations of a type mention; with `bodies` its keys include the words of code.
+/// What the declarations of a type mention; with `bodies` its keys include the words of code and of references in documentation.
 fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     let parts: Vec<MentionPart> = whole
         .parts
@@ -172,23 +176,29 @@ fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     for part in &parts {
         part_keys(part, &whole.namespace, &mut keys);
     }
+    let docs = || std::iter::once(&whole.doc).chain(whole.members.iter().map(|placed| &placed.member.doc));
+    let mut references = BTreeSet::new();
     if bodies {
         keys.extend(body_words(whole).into_iter().map(str::to_owned));
+        for xml in docs() {
+            keys.extend(crefs::words(xml).filter(|word| !BUILT_IN.contains(&word.as_str())));
+            references.extend(crefs::references(xml).into_iter().map(|range| xml[range].to_owned()));
+        }
     }
-    let mut docs = std::iter::once(&whole.doc).chain(whole.members.iter().map(|placed| &placed.member.doc));
     Mentions {
         symbol: whole.symbol.clone(),
         namespace: whole.namespace.clone(),
         kind: kind_letter(whole),
         keys: keys.into_iter().collect(),
         bases: whole.bases.clone(),
-        inherits_docs: docs.any(|xml| xml.contains("<inheritdoc")),
+        inherits_docs: docs().any(|xml| xml.contains("<inheritdoc")),
+        references,
         declared: whole.members.iter().filter_map(declared).chain(header_constructor(whole)).collect(),
         parts,
     }
 }
 
-/// Every word of bodies, initialisers and attribute arguments, and the names that loops and indexes use without writing them.
+/// Every word of bodies, initialisers and attribute arguments, and the names that loops, `using` and indexes use without writing them.
 fn body_words(whole: &Complete) -> Vec<&str> {
     let of_members = whole
         .members
@@ -198,6 +208,9 @@ fn body_words(whole: &Complete) -> Vec<&str> {
     let mut words = code::words(texts.clone());
     if texts.clone().any(|text| text.contains("foreach")) {
         words.extend(["Current", "GetEnumerator"]);
+    }
+    if texts.clone().any(|text| text.contains("using")) {
+        words.extend(["Dispose", "DisposeAsync"]);
     }
     if texts.clone().any(|text| text.contains('[')) {
         words.push("this[]");

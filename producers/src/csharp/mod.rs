@@ -11,6 +11,7 @@ pub mod code;
 pub mod complete;
 mod condition;
 pub mod conflicts;
+pub mod crefs;
 pub mod declared_names;
 mod defaults;
 pub mod defines;

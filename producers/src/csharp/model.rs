@@ -142,6 +142,9 @@ pub struct Span {
     pub to: u32,
 }
 
+/// The method that statements at the top of a file are the body of.
+pub const TOP_LEVEL: &str = "<Main>$";
+
 /// A member of a type.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub struct Member {

@@ -30,7 +30,7 @@ pub struct Symbols;
 
 impl Producer for Symbols {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/symbols", 7)
+        ProducerId::new("csharp/symbols", 8)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -52,15 +52,17 @@ impl Producer for Symbols {
 /// The keys of a symbol: by file where several types share it.
 type Keys<'a> = FxHashMap<(&'a str, &'a str), &'a str>;
 
-/// Keys by (symbol, file), read back from the table of types.
+/// Keys by (symbol, file), read back from the table of types; of a part that several projects share, that of the type with the fewest files.
 fn keys_by_file<'a>(table: &[(&'a str, &'a TypeRow)]) -> Keys<'a> {
-    let mut keys = FxHashMap::default();
+    let mut found: FxHashMap<(&str, &str), (usize, &str)> = FxHashMap::default();
     for (key, row) in table {
         for file in &row.files {
-            keys.insert((symbol_of(key), file.as_str()), *key);
+            let of = (row.files.len(), *key);
+            let known = found.entry((symbol_of(key), file.as_str())).or_insert(of);
+            *known = of.min(*known);
         }
     }
-    keys
+    found.into_iter().map(|(place, (_, key))| (place, key)).collect()
 }
 
 /// An entry for every type, without ancestors.

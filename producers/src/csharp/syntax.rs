@@ -4,13 +4,14 @@
 //! Symbols for `#if` come from the input `defines`, usually `//files/P:defines`, which holds only those that matter to the file, and
 //! from the parameter of that name.
 
-use super::model::{Syntax, Tier, TypeDecl};
+use super::ids::member_key;
+use super::model::{Member, Syntax, Tier, TypeDecl};
 use super::{defines, parse};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Registry};
 use std::collections::BTreeSet;
 
 /// Raised whenever the same text may give another [`Syntax`]: rules of reading, canonical text, grammar.
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;
 
 /// Adds the producer.
 pub fn register(registry: &mut Registry) {
@@ -22,14 +23,51 @@ pub use super::syntax_table::{decode, encode};
 /// Most sets of symbols beyond its own that a file is read under.
 const MOST_PROJECTS: usize = 8;
 
-/// Adds the types that only another project compiles: those that the file does not declare under its own symbols.
-fn add_types(syntax: &mut Syntax, other: Syntax, project: &str) {
+/// Adds what only another project compiles: the types that the file does not declare under its own symbols, and the members that its types do not.
+/// Such a member stands in the type that declares it there, with its condition; a type is one whoever compiles the file.
+fn add_declarations(syntax: &mut Syntax, other: Syntax, project: &str) {
     let known: BTreeSet<String> = syntax.types.iter().map(TypeDecl::symbol).collect();
-    let added = other.types.into_iter().filter(|decl| !known.contains(&decl.symbol()));
-    syntax.types.extend(added.map(|decl| TypeDecl {
+    let (shared, foreign): (Vec<TypeDecl>, Vec<TypeDecl>) = other.types.into_iter().partition(|decl| known.contains(&decl.symbol()));
+    for decl in shared {
+        add_members(&mut syntax.types, decl);
+    }
+    syntax.types.extend(foreign.into_iter().map(|decl| TypeDecl {
         of: Some(project.to_owned()),
         ..decl
     }));
+}
+
+/// Adds the members of a declaration that no declaration of its type has: to the one that stands there under its own symbols, too, or as a part.
+fn add_members(types: &mut Vec<TypeDecl>, mut other: TypeDecl) {
+    let is_same = |decl: &TypeDecl| decl.namespace == other.namespace && decl.path == other.path;
+    let known: BTreeSet<String> = types.iter().filter(|decl| is_same(decl)).flat_map(member_keys).collect();
+    let added = |member: &Member| !known.contains(&member_key(member));
+    let holds = |decl: &TypeDecl| decl.span.first <= other.span.last && other.span.first <= decl.span.last;
+    match types.iter().position(|decl| is_same(decl) && holds(decl)) {
+        Some(at) => {
+            let part = &mut types[at];
+            let is_inside = |member: &Member| part.span.first <= member.span.first && member.span.last <= part.span.last;
+            let added: Vec<Member> = other
+                .members
+                .into_iter()
+                .filter(|member| added(member) && is_inside(member))
+                .collect();
+            if !added.is_empty() {
+                part.members.extend(added);
+                // Declarators of one declaration have one span: what stands alike stays as it was.
+                part.members.sort_by_key(|member| (member.span.first, member.span.from));
+            }
+        }
+        None if other.modifiers.iter().any(|modifier| modifier == "partial") => {
+            other.members.retain(added);
+            types.push(other);
+        }
+        None => {}
+    }
+}
+
+fn member_keys(decl: &TypeDecl) -> impl Iterator<Item = String> + '_ {
+    decl.members.iter().map(member_key)
 }
 
 struct SyntaxProducer;
@@ -58,7 +96,7 @@ impl Producer for SyntaxProducer {
         };
         let (mut syntax, mut diagnostics) = (syntax, diagnostics);
         for (project, symbols) in defines::others(inputs)?.iter().filter(|_| !refused).take(MOST_PROJECTS) {
-            add_types(&mut syntax, parse::read(&text, symbols, file).0, project);
+            add_declarations(&mut syntax, parse::read(&text, symbols, file).0, project);
         }
         diagnostics.splice(0..0, unread);
         Ok(Output {
@@ -92,6 +130,32 @@ mod tests {
             ["A own", "D own", "B Q/Q.csproj", "B+C Q/Q.csproj"]
         );
         assert_eq!(of(r#"["OTHER",["Q/Q.csproj"]]"#), ["A own", "B own", "B+C own", "D Q/Q.csproj"]);
+    }
+
+    #[test]
+    fn members_that_only_another_project_compiles_are_there() {
+        let text = "partial class A {\n  void Go() { }\n#if OTHER\n  int x, y;\n  void Go(int a) { }\n#else\n  long x;\n#endif\n  void Last() { }\n}\n\
+                    #if OTHER\npartial class A { void More() { } }\n#endif\n";
+        let roles = vec![
+            ("bytes", vec![blob("", text)]),
+            ("defines", vec![blob("", r#"[["Q/Q.csproj","OTHER"]]"#)]),
+        ];
+        let output = run(&SyntaxProducer, "", "{}", roles).expect("a syntax");
+        let types = decode(&output.bytes).expect("a syntax").types;
+        let members: Vec<String> = types
+            .iter()
+            .flat_map(|decl| &decl.members)
+            .map(|one| format!("{} {}", one.signature, one.condition))
+            .collect();
+        let expected = [
+            "void Go() ",
+            "int y OTHER",
+            "void Go(int a) OTHER",
+            "long x !(OTHER)",
+            "void Last() ",
+            "void More() ",
+        ];
+        assert_eq!((types.len(), members), (2, expected.map(str::to_owned).to_vec()));
     }
 
     #[test]

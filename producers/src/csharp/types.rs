@@ -78,9 +78,12 @@ struct Found {
     generated: bool,
 }
 
+/// All types by symbol and scope.
+type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), Found>;
+
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 8)
+        ProducerId::new("csharp/types", 9)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -109,8 +112,8 @@ pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     inputs.par_iter().map(read).collect()
 }
 
-fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(String, Scope<'a>), Found> {
-    let mut found: BTreeMap<(String, Scope<'a>), Found> = BTreeMap::new();
+fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> FoundTypes<'a> {
+    let mut found = FoundTypes::new();
     for (file, names) in files {
         let alone = if names.is_app { Scope::File(file) } else { Scope::Loose };
         let owner = layout.owner(file).map_or(alone, Scope::Project);
@@ -150,7 +153,29 @@ fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> BTreeMap<(Strin
             part.files.insert((*file).to_owned());
         }
     }
+    share_parts(&mut found, files, layout);
     found
+}
+
+/// Adds the parts of partial types in files that further projects compile to the types of these projects that have parts of their own: such a type is
+/// one of each project.
+fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Layout) {
+    for (file, names) in files {
+        let others: Vec<usize> = layout
+            .also(file)
+            .iter()
+            .filter_map(|path| layout.compiler(Some(path), file))
+            .collect();
+        for named in names.types.iter().filter(|named| named.is_partial && named.of.is_none()) {
+            for project in &others {
+                let key = (join_path(&named.namespace, &named.path), Scope::Project(*project));
+                if let Some(part) = found.get_mut(&key).filter(|part| part.partial) {
+                    part.parts += 1;
+                    part.files.insert((*file).to_owned());
+                }
+            }
+        }
+    }
 }
 
 fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {

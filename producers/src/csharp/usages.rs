@@ -1,13 +1,15 @@
 //! `csharp/usages`: every place where the code of one type names a type or a member, with line and column.
 //!
 //! A table: `KEY` → places that name the type, `KEY#Member` → places that use a member that the type declares, `?#Member` → uses of a
-//! member of that name on a value whose type is not known. Places are JSON arrays of objects, in the order of the text. The binder
+//! member of that name on a value whose type is not known, `~KEY#Member` → uses of a member of an interface of .NET,
+//! for which types of the workspace may answer. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder
 //! works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
 use super::code;
 use super::code::ast::{Argument, Statement, TypeRef};
 use super::code::facts::{Facts, MemberCode, attribute, facts};
 use super::complete::{Complete, complete};
+use super::crefs;
 use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
@@ -31,6 +33,7 @@ use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, Produce
 use engine::values::table::write_table;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -62,7 +65,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 10)
+        ProducerId::new("csharp/usages", 11)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -86,6 +89,7 @@ impl Producer for Usages {
         let mut places: BTreeMap<String, BTreeSet<Place>> = BTreeMap::new();
         in_code(own, &whole, &mentions, &index, &world, &files, &mut places);
         headers(&mentions, &index, &files, &mut places);
+        in_documentation(own, &mentions, &index, &world, &files, &mut places);
         let rows: BTreeMap<String, Vec<u8>> = places.into_iter().map(|(key, places)| (key, json(&places))).collect();
         Ok(Output::new(write_table(&rows)))
     }
@@ -144,7 +148,8 @@ impl File {
         }
         let members = file.parts.iter().flat_map(|decl| &decl.members).map(|member| member.span);
         let mut stretches: Vec<Range<usize>> = members.chain(file.headers.iter().copied()).map(|span| file.bytes(span)).collect();
-        stretches.sort_by_key(|bytes| (bytes.start, bytes.end));
+        // Statements at the top begin where the type that they imply does.
+        stretches.sort_by_key(|bytes| (bytes.start, Reverse(bytes.end)));
         let mut done = 0;
         for bytes in stretches {
             // Positional members stand in the header, declarators in the declaration of the first.
@@ -383,14 +388,74 @@ impl Code<'_, '_> {
                 Some(member) => format!("{}#{member}", used.owner),
                 None => used.owner.to_string(),
             };
-            if !key.starts_with(['~', '^']) {
+            let is_answered =
+                || used.member.as_ref().is_some_and(|name| !name.is_empty()) && used.owner.strip_prefix('~').is_some_and(may_be_answered);
+            if !key.starts_with(['~', '^']) || is_answered() {
                 let place = Place {
-                    elsewhere: !used.certain && &*used.owner != "?",
+                    elsewhere: !used.certain && !used.owner.starts_with(['?', '~']),
                     kind: used.kind,
                     call: used.call,
                     ..self.file.place(byte)
                 };
                 self.places.entry(key).or_default().insert(place);
+            }
+        }
+    }
+}
+
+/// Whether uses of what a type of .NET declares are listed, because types of the workspace may answer for it: whether it is an interface.
+pub fn may_be_answered(key: &str) -> bool {
+    dotnet::get(key).is_some_and(|of| of.kind == 'i')
+}
+
+/// References in documentation.
+fn in_documentation(
+    own: &str,
+    mentions: &Mentions,
+    index: &NameIndex,
+    world: &World<'_>,
+    files: &BTreeMap<&str, File>,
+    places: &mut BTreeMap<String, BTreeSet<Place>>,
+) {
+    if mentions.references.is_empty() {
+        return;
+    }
+    for (part, decl) in parts_of_files(mentions) {
+        let Some(file) = files.get(part.file.as_str()) else {
+            continue;
+        };
+        let around = surroundings(part, mentions, index);
+        let scope = crefs::Scope {
+            own,
+            around: &around,
+            index,
+            world,
+        };
+        let members = file.parts.get(decl).into_iter().flat_map(|decl| &decl.members);
+        let spans = members.map(|member| member.span).chain(file.headers.get(decl).copied());
+        // Documentation stands before the first token.
+        let before_code = |span: Span| {
+            let (bytes, first) = (file.bytes(span), file.tokens_of(span).start);
+            let code = file.tokens.get(first).map_or(bytes.end, |token| token.start as usize);
+            (bytes.start, code.clamp(bytes.start, bytes.end))
+        };
+        for (start, end) in spans.map(before_code).collect::<BTreeSet<_>>() {
+            for (from, to) in lex(&file.text[start..end]).docs {
+                let (from, to) = (start + from as usize, start + to as usize);
+                for range in crefs::references(&file.text[from..to]) {
+                    let at = from + range.start;
+                    let Some(reference) = crefs::read(&file.text[at..from + range.end]) else {
+                        continue;
+                    };
+                    for crefs::Meaning { owner, member, at: by } in scope.meanings(&reference) {
+                        let place = Place {
+                            kind: UseKind::Cref,
+                            ..file.place((at + by) as u32)
+                        };
+                        let key = member.map_or(owner.clone(), |member| format!("{owner}#{member}"));
+                        places.entry(key).or_default().insert(place);
+                    }
+                }
             }
         }
     }
@@ -443,7 +508,11 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
         };
         note(&declared.names, header, name);
         for member in &declared.members {
-            let header = words.header_of_member(file.tokens_of(member.span));
+            let tokens = file.tokens_of(member.span);
+            let header = words.header_of_member(tokens.clone());
+            for list in words.accessor_attributes(header.end..tokens.end) {
+                note(&member.names, list, None);
+            }
             let name = match member.kind {
                 MemberKind::Constructor => &declared.name,
                 _ => member.name.rsplit('.').next().unwrap_or(&member.name),

@@ -316,15 +316,17 @@ fn edges(of: &str, key: &str, dependencies: &Dependencies, out: &mut String) {
     }
 }
 
-/// A record for each place that uses a member, or may: `to` is the type and the member, `?` for a type that is not known.
+/// A record for each place that uses a type or a member, or may: `to` is the type, and behind `#` the member; `?` is a type that is not known.
 fn uses(of: &str, table: &Table<'_>, out: &mut String) {
     for (key, places) in table.rows() {
-        let Some((owner, member)) = key.split_once('#') else { continue };
+        let (owner, member) = key.split_once('#').map_or((key, None), |(owner, member)| (owner, Some(member)));
         let Ok(places) = serde_json::from_slice::<Vec<Place>>(places) else {
             continue;
         };
-        let to = format!("{}#{member}", symbol_of(owner).replace('+', "."));
-        for place in places {
+        let owner_name = symbol_of(owner).replace('+', ".");
+        let to = member.map_or(owner_name.clone(), |member| format!("{owner_name}#{member}"));
+        // What .NET declares is no part of these facts.
+        for place in places.iter().filter(|_| !owner.starts_with('~')) {
             let maybe = place.elsewhere || owner == "?";
             push(
                 out,

@@ -214,7 +214,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             way.add(format!("{path}: its uses cannot be told from those of others"));
             continue;
         };
-        let found = usages(outputs, symbols, &subject, asked.gaps)?;
+        let found = usages(outputs, symbols, &subject, asked.gaps)?.in_code();
         found
             .unread
             .iter()

@@ -31,7 +31,7 @@ pub fn verify<O: Outputs>(
                 continue;
             }
         };
-        let found = usages(outputs, symbols, &subject, gaps)?;
+        let found = usages(outputs, symbols, &subject, gaps)?.in_code();
         let spot = |place: &producers::csharp::usages::Place| (place.file.clone(), place.line, place.column);
         uses.extend(found.certain.iter().map(spot));
         possible.extend(found.possible.iter().map(|(place, why)| (spot(place), why.clone())));

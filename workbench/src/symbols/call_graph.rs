@@ -12,7 +12,7 @@ use super::source::{Enclosing, enclosing};
 use super::usages::{Subject, usages};
 use engine::values::label::halves;
 use engine::values::table::Table;
-use producers::csharp::usages::Place;
+use producers::csharp::usages::{Place, UseKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +119,7 @@ pub fn callers<O: Outputs>(
     for distance in 1..=depth {
         let mut next = BTreeSet::new();
         for subject in here {
-            let found = usages(outputs, symbols, &subject, gaps)?;
+            let found = usages(outputs, symbols, &subject, gaps)?.in_code();
             walk.unread.extend(found.unread);
             walk.unseen.extend(found.unseen);
             let certain = found.certain.into_iter().map(|place| (place, None));
@@ -198,7 +198,10 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
     for (row, places) in table.rows() {
         let Some((owner, name)) = halves(row) else { continue };
         let places: Vec<Place> = serde_json::from_slice(places).map_err(|_| SymbolError::damaged().at_label(&label))?;
-        all.extend(places.into_iter().map(|place| (owner, name, place)));
+        let in_code = places
+            .into_iter()
+            .filter(|place| place.kind != UseKind::Cref && !owner.starts_with('~'));
+        all.extend(in_code.map(|place| (owner, name, place)));
     }
     let around = enclosing(outputs, &all.iter().map(|(_, _, place)| place).collect::<Vec<_>>())?;
     let inside = all.into_iter().zip(around);

@@ -252,7 +252,7 @@ impl Walk<'_> {
         let Some(subject) = subject_of(outputs, self.symbols, path)? else {
             return Ok(());
         };
-        let found = usages(outputs, self.symbols, &subject, self.gaps)?;
+        let found = usages(outputs, self.symbols, &subject, self.gaps)?.in_code();
         self.impact.unread.extend(found.unread);
         self.impact.unseen.extend(found.unseen);
         let certain = found.certain.into_iter().map(|place| (place, None));

@@ -37,6 +37,21 @@ pub fn declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Resu
         .collect())
 }
 
+/// Where symbols are declared, as [`declarations`] tells it, each with the line.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Option<(SourceLocation, String)>>, O::Error> {
+    let found = sources(outputs, symbols, usize::MAX)?;
+    let of = |(source, symbol): (&Source, &&Candidate)| {
+        let part = source.parts.first()?;
+        let place = name_location(part, symbol);
+        let line = part.text.lines().nth(place.line.saturating_sub(part.start) as usize);
+        Some((place, line.unwrap_or_default().to_owned()))
+    };
+    Ok(found.iter().zip(symbols).map(of).collect())
+}
+
 /// Where symbols are declared, all parts of each, with the symbols' paths.
 ///
 /// # Errors

@@ -167,6 +167,28 @@ impl Resolution {
         }
     }
 
+    /// What the name means, by type and member: one symbol, the overloads of one name, or up to [`SHOWN`] symbols that share the name, the
+    /// least surprising first. An answer that shows each under its path needs no choice between them.
+    ///
+    /// # Errors
+    /// As [`Resolution::meant`].
+    pub fn namesakes(&self) -> Result<Vec<Vec<Candidate>>, SymbolError> {
+        let is_known = self.how.is_some_and(|how| how != How::Fuzzy) && self.candidates.len() == self.total;
+        let mut groups: Vec<Vec<Candidate>> = Vec::new();
+        for one in self.candidates.iter().filter(|_| is_known) {
+            let is_same = |other: &Vec<Candidate>| other[0].key() == one.key() && other[0].member_name() == one.member_name();
+            match groups.iter_mut().find(|group| one.member().is_some() && is_same(group)) {
+                Some(group) => group.push(one.clone()),
+                None => groups.push(vec![one.clone()]),
+            }
+        }
+        let is_shown = (2..=SHOWN).contains(&groups.len()) && groups.iter().flatten().all(|one| one.kind != NAMESPACE);
+        match is_shown {
+            true => Ok(groups),
+            false => Ok(vec![self.meant_with_overloads()?.to_vec()]),
+        }
+    }
+
     /// The candidate that is meant.
     ///
     /// # Errors
@@ -209,6 +231,38 @@ impl Resolution {
 mod tests {
     use super::super::resolve::{Options, resolve};
     use super::super::samples::Sample;
+    use super::*;
+
+    #[test]
+    fn up_to_five_namesakes_are_meant_together() {
+        let text = |types: usize| -> String {
+            let one = |at| format!("namespace N{at} {{ class A {{ void Go() {{ }} void Go(int a) {{ }} }} }}\n");
+            (0..types).map(one).collect()
+        };
+        let meant = |types: usize, name: &str| {
+            let mut sample = Sample::of(&[("a.cs", text(types).as_str())]);
+            let symbols = sample.names();
+            let options = Options {
+                most: 1000,
+                ..Options::default()
+            };
+            let found = resolve(&symbols, &mut sample, name, &options).expect("a resolution");
+            let groups = found.namesakes().map_err(|error| error.diagnostic.code);
+            groups.map(|groups| {
+                let paths = |group: &Vec<Candidate>| group.iter().map(|one| one.path.clone()).collect::<Vec<_>>().join(" ");
+                groups.iter().map(paths).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(meant(2, "A"), Ok(vec!["N0.A".to_owned(), "N1.A".to_owned()]));
+        assert_eq!(
+            meant(2, "Go"),
+            Ok(vec!["N0.A#Go() N0.A#Go(int)".to_owned(), "N1.A#Go() N1.A#Go(int)".to_owned()])
+        );
+        assert_eq!(meant(1, "A"), Ok(vec!["N0.A".to_owned()]));
+        assert_eq!(meant(5, "A").map(|groups| groups.len()), Ok(5));
+        assert_eq!(meant(6, "A"), Err("AmbiguousSymbol".to_owned()));
+        assert_eq!(meant(2, "B"), Err("SymbolNotFound".to_owned()));
+    }
 
     #[test]
     fn overloads_of_one_name_are_meant_together() {

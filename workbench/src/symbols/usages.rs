@@ -12,7 +12,7 @@ use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
 use super::visibility::{Visibility, is_same_outermost};
 use engine::values::table::Table;
-use producers::csharp::usages::{Call, Place, outside, related};
+use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
 use producers::csharp::variants::Uncompiled;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -45,6 +45,9 @@ const IMPLIED: [&str; 23] = [
     "Where",
 ];
 
+/// Those of them that are found on values of .NET's interfaces, too.
+const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];
+
 /// Whether no use of a member bears its name: constructors, indexers, operators.
 fn is_nameless(word: &str) -> bool {
     word == CONSTRUCTOR || word == "this[]" || word.starts_with("op_")
@@ -62,6 +65,8 @@ pub struct Subject {
     pub type_id: String,
     /// Identifier of the member, if it is one.
     pub member_id: Option<String>,
+    /// Paths of what it stands for: its own, or those of the overloads.
+    pub paths: Vec<String>,
     /// The type in whose code's eyes it is looked for: the one that declares it, or the heir that was named.
     key: String,
     /// The member's name and kind.
@@ -78,20 +83,40 @@ impl Subject {
     /// # Errors
     /// As [`Resolution::meant`].
     pub fn of(found: &Resolution) -> Result<Self, SymbolError> {
-        let Some([first, ..]) = found.overloads() else {
-            let one = found.meant()?;
-            return Ok(Self::new(one, one.path.clone(), one.member().map(str::to_owned)));
-        };
+        Ok(Self::of_group(found.meant_with_overloads()?))
+    }
+
+    /// The subjects of all symbols that share a name, as far as they can be shown together ([`Resolution::namesakes`]).
+    ///
+    /// # Errors
+    /// As [`Resolution::meant`].
+    pub fn all_of(found: &Resolution) -> Result<Vec<Self>, SymbolError> {
+        Ok(found.namesakes()?.iter().map(|group| Self::of_group(group)).collect())
+    }
+
+    /// One symbol, or all overloads of one name in one type.
+    fn of_group(group: &[Candidate]) -> Self {
+        let first = &group[0];
+        if group.len() == 1 {
+            return Self::new(first, first.path.clone(), first.member().map(str::to_owned));
+        }
         let path = format!("{}#{}", first.key(), first.member_name().unwrap_or_default());
-        Ok(Self {
+        Self {
             member_id: None,
+            paths: group.iter().map(|one| one.path.clone()).collect(),
             ..Self::new(first, path, None)
-        })
+        }
+    }
+
+    /// Whether it is a member, or the overloads of one name.
+    pub fn is_member(&self) -> bool {
+        self.name.is_some()
     }
 
     fn new(one: &Candidate, path: String, overload: Option<String>) -> Self {
         let name = one.member_name().map(|name| (name.to_owned(), one.kind.clone()));
         Self {
+            paths: vec![one.path.clone()],
             path,
             type_id: one.type_id.clone(),
             member_id: one.member_id.clone(),
@@ -154,6 +179,13 @@ pub struct Usages {
 }
 
 impl Usages {
+    /// Without references in documentation.
+    pub fn in_code(mut self) -> Self {
+        self.certain.retain(|place| place.kind != UseKind::Cref);
+        self.possible.retain(|place, _| place.kind != UseKind::Cref);
+        self
+    }
+
     fn note_call(&mut self, place: &Place) {
         if place.call.is_some() {
             self.called.insert(bare(place.clone()));
@@ -226,7 +258,8 @@ fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String
         _ => {}
     }
     let bases = outside(symbols.declarations(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
-    Ok(match bases.first() {
+    let is_unseen = |base: &&String| !may_be_answered(base) || IMPLIED.contains(&word) && !IMPLIED_OUTSIDE.contains(&word);
+    Ok(match bases.iter().find(is_unseen) {
         Some(base) => vec![format!("calls through {base}, which declares it too, are not looked for")],
         None => Vec::new(),
     })
@@ -300,6 +333,8 @@ struct Search<'s> {
     overloads: Vec<Overload>,
     /// Bases and heirs that declare the name.
     related: BTreeMap<String, Related>,
+    /// Bases of .NET that declare the name.
+    outside: Vec<String>,
     visibility: Visibility,
     /// The projects that compile the type that declares it.
     projects: BTreeSet<String>,
@@ -335,11 +370,15 @@ impl<'s> Search<'s> {
             wanted: None,
             overloads: Vec::new(),
             related: BTreeMap::new(),
+            outside: Vec::new(),
             projects: visibility.projects_of(symbols, declaring)?,
             visibility,
         };
         let Some((name, _)) = &subject.name else { return Ok(search) };
         search.is_named = name == word;
+        if !is_nameless(word) {
+            search.outside = outside(symbols.declarations(), declaring, word).map_err(|_| SymbolError::damaged())?;
+        }
         // Constructors are not inherited.
         let owners = if word == CONSTRUCTOR { Vec::new() } else { symbols.owners(word) };
         let related = related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?;
@@ -393,6 +432,17 @@ impl<'s> Search<'s> {
                     found.note_call(&place);
                     let why = Why::Through(format!("{other}#{}", self.word));
                     found.possible.entry(bare(place)).or_insert(why);
+                }
+            }
+        }
+        for base in &self.outside {
+            for place in places(&format!("~{base}#{}", self.word))? {
+                if self.may_be_through(&place, self.wanted.as_ref().map(std::slice::from_ref), false) {
+                    found.note_call(&place);
+                    found
+                        .possible
+                        .entry(bare(place))
+                        .or_insert(Why::Through(format!("{base}#{}", self.word)));
                 }
             }
         }

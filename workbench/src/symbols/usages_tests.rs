@@ -1,5 +1,6 @@
 //! Which places use a symbol of small workspaces, certainly or possibly, and what is said not to be seen.
 
+use super::overriding::overriding;
 use super::resolve::{Options, resolve};
 use super::samples::Sample;
 use super::usages::{Subject, Usages, usages};
@@ -54,6 +55,144 @@ fn certain_and_possible() {
         ("A#Go()", 0, 4)
     );
     assert_eq!((found.unread, found.unseen), (Vec::<String>::new(), Vec::<String>::new()));
+}
+
+#[test]
+fn statements_at_the_top_use_members() {
+    let program = "using System;
+var a = new A();
+a.Go(args.Length);
+foreach (var one in a.All) { one.Go(1); }
+int Twice(A other) { other.Go(2); return 2; }
+await a.Later();
+return Twice(a);
+partial class Program { static void Help(A a) => a.Go(3); }
+";
+    let library = "class A { public void Go(int x) { } public A[] All; public System.Threading.Tasks.Task Later() => null; }
+class Length { public int Length; }
+";
+    let mut sample = Sample::of(&[("program.cs", program), ("a.cs", library)]);
+    let (_, found) = find_usages(&mut sample, "A.Go");
+    let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+    assert_eq!((lines, possible(&found)), (vec![3, 4, 5, 8], Vec::new()));
+    let (_, found) = find_usages(&mut sample, "A.Later");
+    assert_eq!(certain(&found), ["6:await a.Later();"]);
+    assert_eq!(certain(&find_usages(&mut sample, "A.All").1).len(), 1);
+    let (_, found) = find_usages(&mut sample, "Length#Length");
+    assert_eq!((certain(&found), possible(&found)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn a_shared_part_is_one_of_each_project_that_has_others() {
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><ItemGroup><Compile Include=\"../Z/*.cs\" /></ItemGroup></Project>";
+    let mut sample = Sample::of(&[
+        ("X/X.csproj", project),
+        ("Y/Y.csproj", project),
+        ("Z/shared.cs", "static partial class T { public static void Help() { } }"),
+        ("X/x.cs", "static partial class T { static void M() { Help(); } }"),
+        ("Y/y.cs", "Help();\nstatic partial class Program { }"),
+        ("Z/program.cs", "static partial class Program { static void Help() { } }"),
+    ]);
+    for (symbol, file) in [("T#Help", "X/x.cs"), ("Program@Y#Help", "Y/y.cs")] {
+        let (_, found) = find_usages(&mut sample, symbol);
+        let files: Vec<&str> = found.certain.iter().map(|place| place.file.as_str()).collect();
+        assert_eq!(files, [file], "{symbol}");
+    }
+}
+
+#[test]
+fn references_in_documentation_are_uses() {
+    let text = "namespace N;
+/// <summary>As <see cref=\"A.Go(int)\"/> and <see cref=\"B\"/>.</summary>
+class A {
+/// <see cref=\"Go\"/>, <see cref='N.A.Go(int)'/>, <see cref=\"T:N.A\"/>, <see cref=\"Missing\"/>
+public void Go(int x) { }
+/// <see cref=\"A(string)\"/>
+public A(string s) { } }
+class B { void M(A a) {
+// cref=\"A\"
+a.Go(1); } }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let told = |sample: &mut Sample, symbol: &str| {
+        let (_, found) = find_usages(sample, symbol);
+        let place = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.word());
+        let in_code = found.clone().in_code().certain.len();
+        (found.certain.iter().map(place).collect::<Vec<_>>(), in_code)
+    };
+    let (places, in_code) = told(&mut sample, "A.Go");
+    assert_eq!(
+        (places, in_code),
+        (
+            vec!["2:30 cref", "4:16 cref", "4:38 cref", "10:3 call"]
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            1
+        )
+    );
+    assert_eq!(told(&mut sample, "B").0, ["2:56 cref"]);
+    assert_eq!(told(&mut sample, "A").0, ["2:28 cref", "4:36 cref", "6:16 cref", "8:18 name"]);
+    assert_eq!(told(&mut sample, "A#.ctor").0, ["6:16 cref"]);
+}
+
+#[test]
+fn calls_through_an_interface_of_dotnet_are_possible() {
+    let text = "using System; using System.Collections.Generic;
+class Log : IDisposable { public void Dispose() { } public override string ToString() => null; }
+class Hidden : IDisposable { void IDisposable.Dispose() { } }
+class C { void M(IDisposable d, Log log, object o, Hidden hidden, List<int> all) {
+d.Dispose();
+using (d) { }
+using var mine = log;
+using var other = hidden;
+o.ToString();
+all.ToString();
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "Log.Dispose");
+    assert_eq!(certain(&found), ["7:using var mine = log;"]);
+    let through = "through System.IDisposable#Dispose";
+    let expected = [
+        format!("5:d.Dispose(); {through}"),
+        format!("6:using (d) {{ }} {through}"),
+        format!("8:using var other = hidden; {through}"),
+    ];
+    assert_eq!((possible(&found), found.unseen), (expected.to_vec(), Vec::new()));
+    let (_, found) = find_usages(&mut sample, "Hidden#IDisposable.Dispose");
+    assert_eq!(possible(&found), expected);
+    let (_, found) = find_usages(&mut sample, "Log.ToString");
+    let said = "calls through System.Object, which declares it too, are not looked for";
+    assert_eq!((possible(&found), found.unseen), (Vec::new(), vec![said.to_owned()]));
+}
+
+#[test]
+fn declarations_that_implement_or_override_are_uses() {
+    let text = "interface I { void Go(); }
+class A : I { public virtual void Go() { } }
+class B : A {
+public override void Go() { } }
+class C : I { void I.Go() { } }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let mut told = |symbol: &str| {
+        let (subject, _) = find_usages(&mut sample, symbol);
+        let symbols = sample.names();
+        let found = overriding(&mut sample, &symbols, &subject).expect("places");
+        let line = |place: &Place| format!("{}:{} {} {}", place.line, place.column, place.kind.word(), place.text);
+        found.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        told("I.Go"),
+        [
+            "2:35 implement class A : I { public virtual void Go() { } }",
+            "4:22 override public override void Go() { } }",
+            "5:22 implement class C : I { void I.Go() { } }"
+        ]
+    );
+    assert_eq!(told("A.Go"), ["4:22 override public override void Go() { } }"]);
+    assert_eq!((told("B.Go"), told("I")), (Vec::new(), Vec::new()));
 }
 
 #[test]
@@ -272,7 +411,7 @@ foreach (var one in all) { }
 
 #[test]
 fn what_is_not_looked_at_is_told() {
-    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\n}\n";
+    let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\npublic override string ToString() => null;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
     let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
     let mut unseen = |symbol: &str| find_usages(&mut sample, symbol).1.unseen;
@@ -281,10 +420,10 @@ fn what_is_not_looked_at_is_told() {
         ["b.cs names Go where #if leaves code out; what is not compiled was not looked at"]
     );
     assert_eq!(
-        unseen("A.Dispose"),
-        ["calls through System.IDisposable, which declares it too, are not looked for"]
+        unseen("A.ToString"),
+        ["calls through System.Object, which declares it too, are not looked for"]
     );
-    assert_eq!(unseen("A#this[int]"), Vec::<String>::new());
+    assert_eq!((unseen("A.Dispose"), unseen("A#this[int]")), (Vec::new(), Vec::new()));
     assert_eq!(
         unseen("A#op_Explicit"),
         ["casts are found; conversions that no cast shows are not looked for"]

@@ -1,9 +1,9 @@
 //! `csharp/facts`: the code of one type as syntax that types follow from. Edits that change literals, comments or layout stop here.
 
 use super::ast::{Argument, Parameter, Statement, TypeRef};
-use super::{Signature, body, header_parameters, signature};
+use super::{Signature, body, header_parameters, signature, statements};
 use crate::csharp::complete::{self, Complete};
-use crate::csharp::model::{MemberKind, TypeKind};
+use crate::csharp::model::{Member, MemberKind, TOP_LEVEL, TypeKind};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use minicbor::{Decode, Encode};
 
@@ -60,7 +60,7 @@ pub struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/facts", 5)
+        ProducerId::new("csharp/facts", 6)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -91,11 +91,14 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
             signature: if member.body.is_empty() {
                 Signature::default()
             } else {
-                signature(member.kind, &member.signature)
+                signature(member.kind, called(member))
             },
             type_parameters: member.type_parameters.clone(),
             attributes,
-            body: body(&member.body, places),
+            body: match member.name == TOP_LEVEL {
+                true => statements(&member.body, places),
+                false => body(&member.body, places),
+            },
             of_enum: member.kind == MemberKind::EnumMember,
         })
     });
@@ -110,6 +113,14 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
         around: whole.bodies.iter().flat_map(|text| body(text, places)).collect(),
         attributes: arguments(&whole.attributes),
         members: members.collect(),
+    }
+}
+
+/// The signature as C# writes it: the method of statements at the top has a name that no code can write.
+fn called(member: &Member) -> &str {
+    match member.name == TOP_LEVEL {
+        true => "void Main(string[] args)",
+        false => &member.signature,
     }
 }
 

@@ -26,6 +26,11 @@ pub fn body(text: &str, places: bool) -> Vec<Statement> {
     cursor.member_body()
 }
 
+/// The statements at the top of a file. `places` asks for byte offsets into the text.
+pub fn statements(text: &str, places: bool) -> Vec<Statement> {
+    Cursor::new(text, places.then_some(0), 0).statements()
+}
+
 /// An attribute (`Name(args)`, with or without `target:`): its type and its arguments. `places` asks for byte offsets into the text.
 pub fn attribute(text: &str, places: bool) -> Option<(TypeRef, Vec<Argument>)> {
     let mut cursor = Cursor::new(text, places.then_some(0), 0);

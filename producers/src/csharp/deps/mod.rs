@@ -22,6 +22,7 @@ pub mod world;
 use super::code;
 use super::code::ast::{Name, TypeRef, Word};
 use super::code::facts::Facts;
+use super::crefs;
 use super::layout::ancestors;
 use super::mentions::{MentionPart, Mentions, Place};
 use super::structure::check_flags;
@@ -141,6 +142,17 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
     };
     for (at, part) in mentions.parts.iter().enumerate() {
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
+        let around = surroundings(part, mentions, index);
+        let scope = crefs::Scope {
+            own,
+            around: &around,
+            index,
+            world,
+        };
+        // What references of documentation mean is no dependency; that it was looked up is noted by the world.
+        for reference in mentions.references.iter().filter_map(|text| crefs::read(text)) {
+            scope.meanings(&reference);
+        }
         let mut flow = Flow::new(world, &resolver, own, facts, &mut found);
         flow.attributes(&facts.attributes);
         flow.header(&facts.around);

@@ -9,7 +9,7 @@ use super::mentions::Mentions;
 use super::reading::{Extension, Reading};
 use super::{types, unions};
 use crate::csharp::keywords::is_reserved;
-use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, Tier, TypeDecl, TypeKind, Using};
+use crate::csharp::model::{Member, MemberKind, NamePlace, Syntax, TOP_LEVEL, Tier, TypeDecl, TypeKind, Using};
 use std::ops::Range;
 use tree_sitter::Tree;
 
@@ -426,7 +426,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let span = tokens.span(&range);
         let main = Member {
             kind: MemberKind::Method,
-            name: "<Main>$".to_owned(),
+            name: TOP_LEVEL.to_owned(),
             arity: 0,
             parameters: vec!["string[]".to_owned()],
             modifiers: vec!["private".to_owned(), "static".to_owned()],

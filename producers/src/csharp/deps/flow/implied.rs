@@ -147,7 +147,15 @@ impl<'a> Flow<'_, 'a> {
 
     /// Notes what ends the use of a value.
     pub(super) fn disposed(&mut self, shape: &Shape, awaited: bool, place: u32) {
-        self.implied(shape, if awaited { "DisposeAsync" } else { "Dispose" }, &[], place);
+        let (name, contract) = match awaited {
+            true => ("DisposeAsync", "~System.IAsyncDisposable"),
+            false => ("Dispose", "~System.IDisposable"),
+        };
+        // What a type implements explicitly is called through the interface.
+        let is_declared = self.implied(shape, name, &[], place).is_some();
+        if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
+            self.used(&Shape::plain(contract), name, place, true, Some(Call::default()));
+        }
     }
 }
 

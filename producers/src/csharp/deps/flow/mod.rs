@@ -77,9 +77,15 @@ pub enum UseKind {
     Call,
     /// Makes an object with it: a constructor.
     Construct,
+    /// Refers to it in documentation.
+    Cref,
+    /// Declares a member that implements it, one of an interface.
+    Implement,
     /// Names it: as a type, in `nameof`, in code that could not be read.
     #[default]
     Name,
+    /// Declares a member that overrides it.
+    Override,
     /// Takes its value.
     Read,
     /// Gives it a value.
@@ -107,7 +113,10 @@ impl UseKind {
         match self {
             Self::Call => "call",
             Self::Construct => "construct",
+            Self::Cref => "cref",
+            Self::Implement => "implement",
             Self::Name => "name",
+            Self::Override => "override",
             Self::Read => "read",
             Self::Write => "write",
         }

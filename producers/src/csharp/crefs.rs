@@ -1,0 +1,384 @@
+//! References in documentation, `cref="…"`: the names in them, and the types and members that these mean.
+//!
+//! A reference of the form `T:A.B` is an identifier and names nothing by the rules of C#. Operators are not looked for.
+
+use super::deps::binder::{Binder, Bound, Surroundings};
+use super::deps::index::NameIndex;
+use super::deps::shape::Shape;
+use super::deps::world::World;
+use super::mentions::Place;
+use std::ops::Range;
+
+/// A reference, as read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reference {
+    /// The names on its path.
+    pub path: Vec<Name>,
+    /// Whether parameters are written: it names what can be called.
+    pub has_parameters: bool,
+    /// The dotted names in its parameters: types.
+    pub parameters: Vec<Vec<Name>>,
+}
+
+/// A name in a reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The name; `this[]` for an indexer.
+    pub word: String,
+    /// The byte where it stands in the reference.
+    pub at: usize,
+    /// How many type arguments follow.
+    pub arity: u32,
+}
+
+/// The references in a text of documentation: where each stands, without its quotes.
+pub fn references(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(next) = text[at..].find("cref=") {
+        at += next + "cref=".len();
+        let Some(quote @ ('"' | '\'')) = text[at..].chars().next() else {
+            continue;
+        };
+        let start = at + 1;
+        let Some(length) = text[start..].find([quote, '\n']) else {
+            break;
+        };
+        if text[start + length..].starts_with(quote) {
+            found.push(start..start + length);
+        }
+        at = start + length;
+    }
+    found
+}
+
+/// Every simple name in the references of a text of documentation.
+pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+    let read = references(text).into_iter().filter_map(|range| read(&text[range]));
+    read.flat_map(|found| found.path.into_iter().chain(found.parameters.into_iter().flatten()))
+        .map(|name| name.word)
+}
+
+/// Reads a reference; `None` for an identifier such as `T:A.B` and for what names nothing.
+pub fn read(text: &str) -> Option<Reference> {
+    let is_identifier = text.as_bytes().get(1) == Some(&b':') && !text.starts_with(|c: char| !c.is_ascii_alphabetic());
+    if is_identifier && !text[2..].starts_with(':') {
+        return None;
+    }
+    let open = parameters_at(text);
+    let (head, rest) = text.split_at(open.unwrap_or(text.len()));
+    let mut path = dotted_names(head, 0, 0).into_iter().next()?;
+    if let Some(name) = path.last_mut().filter(|name| name.word == "this") {
+        name.word = "this[]".to_owned();
+    }
+    let is_operator = |name: &Name| matches!(name.word.as_str(), "operator" | "implicit" | "explicit");
+    if let Some(at) = path.iter().position(is_operator) {
+        path.truncate(at);
+    }
+    Some(Reference {
+        path,
+        has_parameters: open.is_some(),
+        parameters: dotted_names(rest, head.len(), 0),
+    })
+}
+
+/// Where the parameters begin: the first bracket that stands in no type arguments.
+fn parameters_at(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.char_indices().find_map(|(at, c)| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            '(' | '[' if depth == 0 => return Some(at),
+            _ => {}
+        }
+        None
+    })
+}
+
+/// Type arguments within type arguments that are read.
+const DEEPEST: u32 = 16;
+
+/// The dotted names of a text that begins at the byte `from` of the reference, names in type arguments behind those around them.
+fn dotted_names(text: &str, from: usize, depth: u32) -> Vec<Vec<Name>> {
+    let (mut found, mut inner) = (Vec::new(), Vec::new());
+    let (mut path, mut at): (Vec<Name>, usize) = (Vec::new(), 0);
+    while let Some(c) = text[at..].chars().next() {
+        if c.is_alphabetic() || c == '_' {
+            let end = text[at..].find(|c: char| !(c.is_alphanumeric() || c == '_'));
+            let end = end.map_or(text.len(), |length| at + length);
+            path.push(Name {
+                word: text[at..end].to_owned(),
+                at: from + at,
+                arity: 0,
+            });
+            at = end;
+        } else if c == '{' {
+            let end = closing(text, at);
+            let arguments = &text[at + 1..end];
+            if let Some(name) = path.last_mut() {
+                name.arity = 1 + commas(arguments);
+            }
+            if depth < DEEPEST {
+                inner.extend(dotted_names(arguments, from + at + 1, depth + 1));
+            }
+            at = (end + 1).min(text.len());
+        } else {
+            if !matches!(c, '.' | ':' | '@') && !path.is_empty() {
+                found.push(std::mem::take(&mut path));
+            }
+            at += c.len_utf8();
+        }
+    }
+    if !path.is_empty() {
+        found.push(path);
+    }
+    for path in &mut found {
+        if path.first().is_some_and(|name| name.word == "global") && path.len() > 1 {
+            path.remove(0);
+        }
+        if matches!(path[0].word.as_str(), "ref" | "out" | "in" | "params") {
+            path.clear();
+        }
+    }
+    found.retain(|path| !path.is_empty());
+    found.extend(inner);
+    found
+}
+
+/// The byte of the brace that closes the one at `open`, or the end.
+fn closing(text: &str, open: usize) -> usize {
+    let mut depth = 0_usize;
+    let close = text[open..].char_indices().find(|(_, c)| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    close.map_or(text.len(), |(at, _)| open + at)
+}
+
+/// Commas between type arguments.
+fn commas(arguments: &str) -> u32 {
+    let mut depth = 0_i32;
+    let is_between = |c: &char| {
+        depth += i32::from(matches!(c, '{' | '[')) - i32::from(matches!(c, '}' | ']'));
+        *c == ',' && depth == 0
+    };
+    u32::try_from(arguments.chars().filter(is_between).count()).unwrap_or(0)
+}
+
+/// What a name in a reference means: a type, or a member that a type declares; the type `?` where that cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// Key of the type.
+    pub owner: String,
+    /// The member.
+    pub member: Option<String>,
+    /// The byte of the name in the reference.
+    pub at: usize,
+}
+
+/// What surrounds a reference.
+pub struct Scope<'s, 'w> {
+    /// Key of the type that it documents, or whose member it does.
+    pub own: &'s str,
+    /// What surrounds the names of its part.
+    pub around: &'s Surroundings<'s>,
+    /// The symbols of the names.
+    pub index: &'s NameIndex,
+    /// What types declare.
+    pub world: &'s World<'w>,
+}
+
+impl Scope<'_, '_> {
+    /// What the names of a reference mean.
+    pub fn meanings(&self, reference: &Reference) -> Vec<Meaning> {
+        let mut found = Vec::new();
+        for path in &reference.parameters {
+            self.types(path, &mut found);
+        }
+        let path = &reference.path;
+        let Some(last) = path.last() else { return found };
+        if path.len() == 1 && self.own_member(last, &mut found) {
+            return found;
+        }
+        let of_types = self.types(path, &mut found);
+        match of_types.last() {
+            Some((used, key)) if *used == path.len() => {
+                // Parameters behind the name of a type are those of its constructor.
+                if reference.has_parameters {
+                    found.push(constructor(key, last.at));
+                }
+            }
+            Some((used, key)) if used + 1 == path.len() => {
+                let is_constructor = simple_name(key) == last.word;
+                match is_constructor {
+                    true => found.push(constructor(key, last.at)),
+                    false => self.member_of(key, last, &mut found),
+                }
+            }
+            _ => {}
+        }
+        found
+    }
+
+    /// Notes the types that a path goes through; how many names each uses up, and its key.
+    fn types(&self, path: &[Name], found: &mut Vec<Meaning>) -> Vec<(usize, String)> {
+        let binder = Binder { index: self.index };
+        let mut bound = Vec::new();
+        for used in 1..=path.len() {
+            let words: Vec<&str> = path[..used].iter().map(|name| name.word.as_str()).collect();
+            let last = &path[used - 1];
+            if let Bound::Type(entry) = binder.bind(self.around, &words.join("."), last.arity, Place::Signature, true)
+                // What follows the name of a type may be a member or its constructor; the first name may be an alias.
+                && (used == 1 || simple_name(&entry.key) == last.word)
+                && bound.last().is_none_or(|(_, outer)| *outer != entry.key)
+            {
+                found.push(Meaning {
+                    owner: entry.key.clone(),
+                    member: None,
+                    at: last.at,
+                });
+                bound.push((used, entry.key.clone()));
+            }
+        }
+        bound
+    }
+
+    /// Notes a member of the type itself, of those around it or of their bases.
+    fn own_member(&self, name: &Name, found: &mut Vec<Meaning>) -> bool {
+        let scope = self.own.find('@').map_or("", |mark| &self.own[mark..]);
+        let outer = self.around.enclosing.iter().rev().skip(1);
+        let around = std::iter::once(self.own.to_owned()).chain(outer.map(|symbol| format!("{symbol}{scope}")));
+        for key in around {
+            let declaring = self.declaring(&key, &name.word);
+            if !declaring.is_empty() {
+                self.note(declaring, name, found);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn member_of(&self, key: &str, name: &Name, found: &mut Vec<Meaning>) {
+        let declaring = self.declaring(key, &name.word);
+        if declaring.is_empty() && self.world.levels(&Shape::plain(key)).iter().any(is_unknown) {
+            found.push(Meaning {
+                owner: "?".to_owned(),
+                member: Some(name.word.clone()),
+                at: name.at,
+            });
+        }
+        self.note(declaring, name, found);
+    }
+
+    /// Keys of the types that declare a member of that name, as seen from a type; also of .NET.
+    fn declaring(&self, key: &str, name: &str) -> Vec<String> {
+        let candidates = self.world.lookup(&Shape::plain(key), name);
+        let mut keys: Vec<String> = candidates.iter().filter_map(|one| one.owner.key().map(str::to_owned)).collect();
+        keys.dedup();
+        keys
+    }
+
+    fn note(&self, declaring: Vec<String>, name: &Name, found: &mut Vec<Meaning>) {
+        found.extend(
+            declaring
+                .into_iter()
+                .filter(|key| !key.starts_with(['~', '^']))
+                .map(|owner| Meaning {
+                    owner,
+                    member: Some(name.word.clone()),
+                    at: name.at,
+                }),
+        );
+    }
+}
+
+fn constructor(key: &str, at: usize) -> Meaning {
+    Meaning {
+        owner: key.to_owned(),
+        member: Some(".ctor".to_owned()),
+        at,
+    }
+}
+
+fn is_unknown(shape: &Shape) -> bool {
+    !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'))
+}
+
+/// The name of a type in its key.
+fn simple_name(key: &str) -> &str {
+    let symbol = super::types::symbol_of(key);
+    let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
+    last.split('`').next().unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words_of(text: &str) -> (Vec<String>, Vec<String>) {
+        let found = read(text).unwrap_or_default();
+        let written = |path: &[Name]| {
+            let words = path.iter().map(|name| match name.arity {
+                0 => name.word.clone(),
+                arity => format!("{}`{arity}", name.word),
+            });
+            words.collect::<Vec<_>>().join(".")
+        };
+        let path = found.path.iter().map(|name| format!("{}:{}", name.word, name.at)).collect();
+        (path, found.parameters.iter().map(|path| written(path)).collect())
+    }
+
+    #[test]
+    fn references_are_read() {
+        for (text, path, parameters) in [
+            ("A", &["A:0"][..], &[][..]),
+            ("A.B{T}.Go", &["A:0", "B:2", "Go:7"], &[]),
+            ("global::N.A", &["N:8", "A:10"], &[]),
+            (
+                "Go(int, ref N.A, Map{K, List{V}}[])",
+                &["Go:0"],
+                &["int", "N.A", "Map`2", "K", "List`1", "V"],
+            ),
+            ("Go()", &["Go:0"], &[]),
+            ("this[int]", &["this[]:0"], &["int"]),
+            ("A.operator +(A, A)", &["A:0"], &["A", "A"]),
+            ("T:N.A", &[], &[]),
+            ("", &[], &[]),
+        ] {
+            let expected = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            assert_eq!(words_of(text), (expected(path), expected(parameters)), "{text}");
+        }
+    }
+
+    #[test]
+    fn braces_of_any_depth_are_read() {
+        let text = format!("A{}B", "{".repeat(100_000));
+        assert_eq!(words_of(&text).0, ["A:0"]);
+    }
+
+    #[test]
+    fn references_of_a_text_are_found() {
+        let text = "<see cref=\"A\"/> cref=x <see cref='B.C'/> <see cref=\"broken\n\"/> <see cref=\"D";
+        let found: Vec<&str> = references(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["A", "B.C"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in "[A-Zc-e{}()\\[\\],.: =\"'ä\n]{0,40}") {
+            for range in references(&format!("cref=\"{text}\" cref='{text}'")) {
+                assert!(range.start <= range.end);
+            }
+            let found = read(&text).unwrap_or_default();
+            for name in found.path.iter().chain(found.parameters.iter().flatten()) {
+                let word = name.word.trim_end_matches("[]");
+                assert!(text[name.at..].starts_with(word), "{name:?} in {text}");
+            }
+        }
+    }
+}

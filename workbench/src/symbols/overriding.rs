@@ -1,0 +1,48 @@
+//! Declarations that implement or override a member: uses of it, each of a kind of its own.
+
+use super::hierarchy::{Relation, implementations};
+use super::index::Symbols;
+use super::locations::declaration_lines;
+use super::outputs::Outputs;
+use super::resolve::Candidate;
+use super::usages::Subject;
+use producers::csharp::usages::{LONGEST_LINE, Place, UseKind};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where members that implement or override the subject are declared, in all heirs; none of a type.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn overriding<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<Place>, O::Error> {
+    let mut kinds = BTreeMap::new();
+    for path in subject.paths.iter().filter(|_| subject.is_member()) {
+        for one in implementations(outputs, symbols, &Candidate::of(path, &[]), true)? {
+            let kind = match one.relation {
+                Relation::Overrides => UseKind::Override,
+                Relation::Implements | Relation::Derives => UseKind::Implement,
+            };
+            kinds.insert(one.path, kind);
+        }
+    }
+    let mut candidates = Vec::with_capacity(kinds.len());
+    for path in kinds.keys() {
+        let found = symbols.find(Candidate::of(path, &[]).key());
+        let files = found.map(|at| symbols.row(at)).transpose()?.map(|row| row.files);
+        candidates.push(Candidate::of(path, &files.unwrap_or_default()));
+    }
+    let lines = declaration_lines(outputs, &candidates.iter().collect::<Vec<_>>())?;
+    let place = |(kind, found): (&UseKind, Option<_>)| {
+        let (at, line): (super::locations::SourceLocation, String) = found?;
+        let text = line.trim();
+        Some(Place {
+            file: at.file,
+            line: at.line,
+            column: at.column,
+            text: text[..text.floor_char_boundary(LONGEST_LINE)].to_owned(),
+            kind: *kind,
+            call: None,
+            elsewhere: false,
+        })
+    };
+    Ok(kinds.values().zip(lines).filter_map(place).collect())
+}
