@@ -21,6 +21,7 @@ mod implementations;
 pub mod investigate;
 mod node;
 mod operation;
+mod other_languages;
 mod outline;
 mod overlay;
 mod overlay_build;

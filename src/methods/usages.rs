@@ -1,16 +1,17 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
 use super::symbols::{notes, page, resolution, told};
-use super::{AsTool, Effect, Method};
+use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
 use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::other_languages::usages::usages as other_usages;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
-use workbench::symbols::usages::{Subject, Why, usages};
+use workbench::symbols::usages::{Subject, Usages, Why, usages};
 
 /// List the places that use a type or a member.
 ///
@@ -112,56 +113,29 @@ impl Method for UsagesOf {
     type Answer = Spots;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
+        if let Some(other) = other_languages::meant(desk, &self.symbol)? {
+            let found = other_usages(desk, &other.names, &other.symbol)?;
+            let symbols = other.file(desk)?;
+            let state = other.state(&symbols).unread(&found.unread);
+            return Ok(self.spots(other.resolved(), found, state));
+        }
         let names = desk.names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
         let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
         let health = desk.health()?;
         let found = usages(desk, &names.symbols, &subject, &health.gaps())?;
-        let total = found.certain.len() + found.possible.len();
-        let mut state = State::default()
+        let state = State::default()
             .of_workspace(&names.flaws)
             .of_projects(&health)
             .unread(&found.unread)
-            .lacking(&found.unseen);
-        state = state.renamed(meaning.former.as_deref(), &subject.path);
-        if total == 0 {
-            state = state.empty(Empty::None);
-        }
-        let behind = self.offset.saturating_sub(found.certain.len());
-        let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
-        let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
-        let mut ordered: Vec<(Why, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
-        ordered.sort();
-        let mut reasons: Vec<Reason> = Vec::new();
-        for (why, _) in &ordered {
-            let why = why.to_string();
-            match reasons.last_mut().filter(|last| last.why == why) {
-                Some(last) => last.places += 1,
-                None => reasons.push(Reason { why, places: 1 }),
-            }
-        }
-        let room = (self.limit - certain.len()).min(self.possible);
-        let possible = ordered.into_iter().skip(behind).take(room);
-        let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
-        let shown = certain.len() + possible.len();
-        let more = format!("raise --possible, or go on with the offset {}", self.offset + shown);
-        let state = match shown > 0 && possible.len() == self.possible {
-            true => state.page(self.offset, shown, total, &more),
-            false => page(state, (self.offset, shown), total),
+            .lacking(&found.unseen)
+            .renamed(meaning.former.as_deref(), &subject.path);
+        let resolved = Resolved {
+            type_id: subject.type_id,
+            path: subject.path,
+            member_id: subject.member_id,
         };
-        Ok(Spots {
-            resolved: Resolved {
-                type_id: subject.type_id,
-                path: subject.path,
-                member_id: subject.member_id,
-            },
-            state,
-            certain,
-            possible,
-            reasons,
-            impossible: found.impossible,
-            total,
-        })
+        Ok(self.spots(resolved, found, state))
     }
 
     fn text(answer: &Spots) -> String {
@@ -192,6 +166,47 @@ impl Method for UsagesOf {
             ));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}
+
+impl UsagesOf {
+    /// A page of places.
+    fn spots(&self, resolved: Resolved, found: Usages, mut state: State) -> Spots {
+        let total = found.certain.len() + found.possible.len();
+        if total == 0 {
+            state = state.empty(Empty::None);
+        }
+        let behind = self.offset.saturating_sub(found.certain.len());
+        let certain = found.certain.into_iter().skip(self.offset).take(self.limit);
+        let certain: Vec<Spot> = certain.map(|place| spot(place, None)).collect();
+        let mut ordered: Vec<(Why, Place)> = found.possible.into_iter().map(|(place, why)| (why, place)).collect();
+        ordered.sort();
+        let mut reasons: Vec<Reason> = Vec::new();
+        for (why, _) in &ordered {
+            let why = why.to_string();
+            match reasons.last_mut().filter(|last| last.why == why) {
+                Some(last) => last.places += 1,
+                None => reasons.push(Reason { why, places: 1 }),
+            }
+        }
+        let room = (self.limit - certain.len()).min(self.possible);
+        let possible = ordered.into_iter().skip(behind).take(room);
+        let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
+        let shown = certain.len() + possible.len();
+        let more = format!("raise --possible, or go on with the offset {}", self.offset + shown);
+        let state = match shown > 0 && possible.len() == self.possible {
+            true => state.page(self.offset, shown, total, &more),
+            false => page(state, (self.offset, shown), total),
+        };
+        Spots {
+            resolved,
+            state,
+            certain,
+            possible,
+            reasons,
+            impossible: found.impossible,
+            total,
+        }
     }
 }
 

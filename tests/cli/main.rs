@@ -15,6 +15,7 @@ mod front;
 mod gone;
 mod hierarchy;
 mod journey;
+mod languages;
 mod live;
 mod live_sessions;
 mod looking;

@@ -8,8 +8,9 @@ use super::members::stretches;
 use super::mentioned::Mention;
 use super::shelf::{Code, Known};
 use crate::symbols::meaning::Candidate;
-use crate::symbols::outputs::Outputs;
+use crate::symbols::outputs::{Outputs, file_label, read_one};
 use crate::symbols::source::{Source, sources};
+use producers::text::decode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,14 +45,20 @@ pub fn gather<O: Outputs>(
         .map(|((one, size), limit)| most(one, *size) <= *limit);
     let fitting = documents.iter().zip(fits).filter_map(|(document, fits)| fits.then_some(document));
     let mut codes: BTreeMap<usize, Arc<Code>> = fitting.clone().filter_map(|(at, _)| Some((*at, known.shelf.get(*at)?))).collect();
-    let missing: Vec<(usize, Candidate)> = fitting
+    let (missing, others): (Vec<_>, Vec<_>) = fitting
         .filter(|(at, _)| !codes.contains_key(at))
-        .map(|(at, document)| (*at, Candidate::of(&document.key, &document.files)))
-        .collect();
+        .map(|(at, document)| (*at, Candidate::of(&document.key, &document.files), document.language.is_some()))
+        .partition(|(.., is_other)| !is_other);
+    for (at, file, _) in others {
+        let text = read_one(outputs, file_label(&file.path, "bytes"))?.map(|bytes| decode(&bytes, &file.path).0.into_owned());
+        let code = Arc::new(Code { text, places: file.files });
+        known.shelf.put(at, code.clone());
+        codes.insert(at, code);
+    }
     if !missing.is_empty() {
-        let symbols: Vec<&Candidate> = missing.iter().map(|(_, symbol)| symbol).collect();
+        let symbols: Vec<&Candidate> = missing.iter().map(|(_, symbol, _)| symbol).collect();
         let read = sources(outputs, &symbols, usize::MAX)?;
-        for ((at, symbol), source) in missing.iter().zip(read) {
+        for ((at, symbol, _), source) in missing.iter().zip(read) {
             let code = Arc::new(code(&source, &symbol.files));
             known.shelf.put(*at, code.clone());
             codes.insert(*at, code);
@@ -64,6 +71,7 @@ pub fn gather<O: Outputs>(
         let outline = document.outline.as_deref().unwrap_or_default();
         Texts {
             key: document.key.clone(),
+            language: document.language.clone(),
             places: code.map_or_else(|| document.files.clone(), |code| code.places.clone()),
             outline: String::from_utf8_lossy(outline).into_owned(),
             code: code.and_then(|code| code.text.clone()),
