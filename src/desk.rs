@@ -277,7 +277,8 @@ impl<'c> Desk<'c> {
     /// Whether the manifest has a single target whose label begins and ends so.
     fn declares(&mut self, start: &str, end: &str) -> Result<bool, Failed> {
         let (_, session) = self.open()?;
-        let is_such = |rule: &Rule| matches!(rule.target.pieces.as_slice(), [Piece::Text(label)] if label.starts_with(start) && label.ends_with(end));
+        let is_such =
+            |rule: &Rule| matches!(rule.target.pieces.as_slice(), [Piece::Text(label)] if label.starts_with(start) && label.ends_with(end));
         Ok(session.rules.manifest().rules.iter().any(is_such))
     }
 

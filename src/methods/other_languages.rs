@@ -130,7 +130,8 @@ pub fn add_hits(names: &OtherNames, symbols: &Symbols, query: &Query<'_>, page: 
     let behind = page.start.saturating_sub(of_csharp);
     let room = query.limit.min(MOST).saturating_sub(shown);
     let before = page.hits.len();
-    page.hits.extend(found.into_iter().skip(behind).take(room).map(|(matched, one)| hit(matched, one)));
+    page.hits
+        .extend(found.into_iter().skip(behind).take(room).map(|(matched, one)| hit(matched, one)));
     shown += page.hits.len() - before;
     let kind = query.kind.and_then(|kind| KINDS.into_iter().find(|known| same(known, kind.trim())));
     let end = page.start + shown;

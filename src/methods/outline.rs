@@ -180,7 +180,11 @@ impl One {
     fn text(&self) -> String {
         if self.total.is_none() {
             // Of other languages the notes say who told.
-            let notes = if self.resolved.type_id.is_empty() { notes(&self.state) } else { String::new() };
+            let notes = if self.resolved.type_id.is_empty() {
+                notes(&self.state)
+            } else {
+                String::new()
+            };
             return self.outline_text.clone() + &notes;
         }
         let mut text = self.outline_text.clone();

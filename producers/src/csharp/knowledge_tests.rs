@@ -210,7 +210,10 @@ fn documentation_is_structure_on_request() {
         run(&super::structure::Structure, "Tree.Store", params, vec![("complete", complete)]).expect("a structure")
     };
     for (params, moves) in [("{}", false), (r#"{"include_xml_doc":true}"#, true)] {
-        assert_eq!(structure("<summary>A.</summary>", params) != structure("<summary>B.</summary>", params), moves);
+        assert_eq!(
+            structure("<summary>A.</summary>", params) != structure("<summary>B.</summary>", params),
+            moves
+        );
     }
 }
 

@@ -119,7 +119,8 @@ impl Producer for Structure {
         let mut structure = structure(&whole, config.include_internal);
         if config.include_xml_doc {
             let mut docs = docs(&whole);
-            docs.members.retain(|key, _| structure.members.iter().any(|member| member.key == *key));
+            docs.members
+                .retain(|key, _| structure.members.iter().any(|member| member.key == *key));
             structure.header.docs = Some(docs);
         }
         Ok(Output::new(write(&structure)))

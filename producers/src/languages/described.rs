@@ -79,7 +79,11 @@ fn structure_of(file: &str, symbols: &FileSymbols) -> TypeStructure {
         parameters: Vec::new(),
         modifiers: Vec::new(),
         attributes: Vec::new(),
-        signature: if one.signature.is_empty() { one.path.clone() } else { one.signature.clone() },
+        signature: if one.signature.is_empty() {
+            one.path.clone()
+        } else {
+            one.signature.clone()
+        },
         condition: String::new(),
         attributed: String::new(),
     };
@@ -174,15 +178,22 @@ mod tests {
     #[test]
     fn a_file_is_summarised_as_a_type_is() {
         let text = "/** Keeps notes. */\nexport class Store {\n  get(id: string) {\n    if (id === \"\") throw new RangeError(\"no id\");\n    return null;\n  }\n}\n";
-        let tags = read(language("typescript").expect("it"), "a.ts", text).expect("read").symbols.write();
+        let tags = read(language("typescript").expect("it"), "a.ts", text)
+            .expect("read")
+            .symbols
+            .write();
         let made = |form: &str| {
             let roles = vec![("tags", vec![blob("", tags.clone())]), ("bytes", vec![blob("", text)])];
-            let bytes = run_with(&Described, &[("file", "a.ts")], &format!("{{\"form\":\"{form}\"}}"), roles).expect("made").bytes;
+            let bytes = run_with(&Described, &[("file", "a.ts")], &format!("{{\"form\":\"{form}\"}}"), roles)
+                .expect("made")
+                .bytes;
             vec![blob("", bytes)]
         };
         let roles = FORMS.map(|form| (form, made(form))).to_vec();
         let semantic = Semantic::new(Arc::new(Refusing));
-        let summary = run_with(&semantic, &[("file", "a.ts")], r#"{"model":"extractive"}"#, roles).expect("a summary").bytes;
+        let summary = run_with(&semantic, &[("file", "a.ts")], r#"{"model":"extractive"}"#, roles)
+            .expect("a summary")
+            .bytes;
         let summary = String::from_utf8(summary).expect("text");
         assert!(summary.starts_with("# Semantic: a.ts F_"), "{summary}");
         for claim in ["Defines class Store. Keeps notes.", "A typescript file.", "RangeError"] {

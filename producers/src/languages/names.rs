@@ -84,7 +84,10 @@ fn json(value: &impl Serialize) -> Vec<u8> {
 fn definitions(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     let mut named: BTreeMap<&str, BTreeSet<Named>> = BTreeMap::new();
     for one in &symbols.definitions {
-        named.entry(&one.name).or_default().insert(Named(one.path.clone(), one.kind.clone()));
+        named
+            .entry(&one.name)
+            .or_default()
+            .insert(Named(one.path.clone(), one.kind.clone()));
     }
     named.into_iter().map(|(name, all)| (name.to_owned(), json(&all))).collect()
 }

@@ -51,7 +51,11 @@ pub fn render_one(file: &str, symbols: &FileSymbols, path: &str) -> String {
 }
 
 fn depth(one: &Definition) -> usize {
-    one.path.len().saturating_sub(one.name.len()).checked_sub(1).map_or(0, |end| 1 + one.path[..end].matches('.').count())
+    one.path
+        .len()
+        .saturating_sub(one.name.len())
+        .checked_sub(1)
+        .map_or(0, |end| 1 + one.path[..end].matches('.').count())
 }
 
 fn line(text: &mut String, one: &Definition, depth: usize) {

@@ -64,22 +64,38 @@ impl Producer for Tags {
         let language = language(name).ok_or_else(|| Failure::permanent(format!("there is no grammar of '{name}'")))?;
         let file = inputs.var("file").unwrap_or_default();
         let bytes = &inputs.one("bytes")?.bytes;
-        let partial = |message: String, line: u32, hint: &str| Diagnostic::warning(ErrorCode::W_PARSE_PARTIAL, message).at(file, line, 0).hint(hint);
+        let partial = |message: String, line: u32, hint: &str| {
+            Diagnostic::warning(ErrorCode::W_PARSE_PARTIAL, message)
+                .at(file, line, 0)
+                .hint(hint)
+        };
         if bytes.len() > LARGEST {
-            let why = partial(format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20), 0, "leave it out of the source set");
+            let why = partial(
+                format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20),
+                0,
+                "leave it out of the source set",
+            );
             return Ok(output(&empty(language), vec![why]));
         }
         let (text, unread) = crate::text::decode(bytes, file);
         let mut diagnostics: Vec<Diagnostic> = unread.into_iter().collect();
         let Some(read) = read(language, file, &text) else {
-            diagnostics.push(partial("the file took too long to parse".to_owned(), 0, "leave it out of the source set"));
+            diagnostics.push(partial(
+                "the file took too long to parse".to_owned(),
+                0,
+                "leave it out of the source set",
+            ));
             return Ok(output(&empty(language), diagnostics));
         };
         if let Some(line) = read.error {
             diagnostics.push(partial("some text could not be parsed".to_owned(), line, "correct the line"));
         }
         if read.is_cut {
-            diagnostics.push(partial("the file defines or names more than is kept of one file".to_owned(), 0, "split it"));
+            diagnostics.push(partial(
+                "the file defines or names more than is kept of one file".to_owned(),
+                0,
+                "split it",
+            ));
         }
         Ok(output(&read.symbols, diagnostics))
     }
@@ -120,7 +136,12 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
     let mut cursor = QueryCursor::new();
     let mut matches = cursor.matches(query, tree.root_node(), text.as_bytes());
     while let Some(one) = matches.next() {
-        let captured = |wanted: &str| one.captures().iter().find(|capture| names[capture.index as usize] == wanted).map(|capture| capture.node);
+        let captured = |wanted: &str| {
+            one.captures()
+                .iter()
+                .find(|capture| names[capture.index as usize] == wanted)
+                .map(|capture| capture.node)
+        };
         for capture in one.captures() {
             let name = names[capture.index as usize];
             if let Some(kind) = name.strip_prefix("definition.") {
@@ -130,7 +151,9 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
             } else if name == "documented"
                 && let Some(doc) = captured("doc")
             {
-                found.docs.insert(capture.node.id(), readable(text.get(doc.byte_range()).unwrap_or_default()));
+                found
+                    .docs
+                    .insert(capture.node.id(), readable(text.get(doc.byte_range()).unwrap_or_default()));
             }
         }
     }
@@ -227,7 +250,11 @@ impl<'t> Found<'t> {
     fn signature(&self, whole: Node<'t>) -> String {
         let (start, line) = (whole.start_byte(), whole.start_byte() - whole.start_position().column);
         let before = self.text.get(line..start).unwrap_or_default();
-        let start = if before.chars().all(|c| c.is_alphabetic() || c.is_whitespace()) { line } else { start };
+        let start = if before.chars().all(|c| c.is_alphabetic() || c.is_whitespace()) {
+            line
+        } else {
+            start
+        };
         let end = body(whole, BODY_DEPTH).map_or(whole.end_byte(), |body| body.start_byte());
         let text = self.text.get(start..end.max(start)).unwrap_or_default();
         let words: Vec<&str> = text.split_whitespace().take(LONGEST).collect();
@@ -246,7 +273,9 @@ impl<'t> Found<'t> {
         while let Some(before) = node.prev_sibling() {
             let is_near = before.end_position().row + 1 >= node.start_position().row;
             // What a line ends with is about that line.
-            let begins_line = before.prev_sibling().is_none_or(|other| other.end_position().row < before.start_position().row);
+            let begins_line = before
+                .prev_sibling()
+                .is_none_or(|other| other.end_position().row < before.start_position().row);
             if !before.kind().contains("comment") || !is_near || !begins_line {
                 break;
             }
@@ -282,10 +311,17 @@ fn body(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
 
 /// A comment or a text without its marks.
 fn readable(text: &str) -> String {
-    let text = text.trim().trim_start_matches("/**").trim_start_matches("/*").trim_end_matches("*/");
+    let text = text
+        .trim()
+        .trim_start_matches("/**")
+        .trim_start_matches("/*")
+        .trim_end_matches("*/");
     let line = |line: &str| {
         let line = line.trim();
-        let plain = line.trim_start_matches("///").trim_start_matches("//").trim_start_matches(['*', '#']);
+        let plain = line
+            .trim_start_matches("///")
+            .trim_start_matches("//")
+            .trim_start_matches(['*', '#']);
         plain.trim().to_owned()
     };
     text.lines().map(line).collect::<Vec<_>>().join("\n").trim().to_owned()
@@ -296,7 +332,9 @@ fn first_error(root: Node<'_>) -> u32 {
     let mut node = root;
     loop {
         let mut cursor = node.walk();
-        let inner = node.children(&mut cursor).find(|child| child.has_error() || child.is_error() || child.is_missing());
+        let inner = node
+            .children(&mut cursor)
+            .find(|child| child.has_error() || child.is_error() || child.is_missing());
         match inner {
             Some(child) if !child.is_missing() => node = child,
             Some(child) => return number(child.start_position().row),

@@ -50,9 +50,12 @@ impl Producer for Documents {
         let bytes = &inputs.one("bytes")?.bytes;
         if bytes.len() > LARGEST {
             let why = Diagnostic::error(ErrorCode::E_SCIP, format!("the index is larger than {} MiB", LARGEST >> 20));
-            return Err(Failure::Permanent(Box::new(why.hint("have one written for each part of the project"))));
+            return Err(Failure::Permanent(Box::new(
+                why.hint("have one written for each part of the project"),
+            )));
         }
-        let sources = std::str::from_utf8(&inputs.one("sources")?.bytes).map_err(|_| Failure::permanent("the list of sources is no text"))?;
+        let sources =
+            std::str::from_utf8(&inputs.one("sources")?.bytes).map_err(|_| Failure::permanent("the list of sources is no text"))?;
         let sources: BTreeSet<&str> = sources.lines().collect();
         let folder = row.index.rsplit_once('/').map_or("", |(folder, _)| folder);
         let root = row.root.as_deref().unwrap_or(folder);
@@ -72,14 +75,25 @@ impl Producer for Documents {
             rows.entry(path).or_insert_with(|| alone(&parts.metadata, document));
         }
         let told = |paths: &BTreeSet<String>, what: String, hint: &str| {
-            let shown: Vec<String> = paths.iter().take(NAMED).map(|path| path.chars().filter(|c| !c.is_control()).take(120).collect()).collect();
+            let shown: Vec<String> = paths
+                .iter()
+                .take(NAMED)
+                .map(|path| path.chars().filter(|c| !c.is_control()).take(120).collect())
+                .collect();
             let why = Diagnostic::warning(ErrorCode::W_SCIP_LEFT_OUT, what).at(&row.index, 0, 0);
             (!paths.is_empty()).then(|| why.found(shown.join(", ")).hint(hint))
         };
         let lost = format!("{} documents of the index are no files of [sources.scip]", outside.len());
-        let many = format!("{} documents of the index have more than {MOST_OCCURRENCES} places; the others were left out", cut.len());
+        let many = format!(
+            "{} documents of the index have more than {MOST_OCCURRENCES} places; the others were left out",
+            cut.len()
+        );
         let diagnostics = [
-            told(&outside, lost, "where its paths count from another folder, write it as `root`; widen [sources.scip] include"),
+            told(
+                &outside,
+                lost,
+                "where its paths count from another folder, write it as `root`; widen [sources.scip] include",
+            ),
             told(&cut, many, "nothing, or split the files"),
         ];
         Ok(Output {
@@ -157,7 +171,12 @@ mod tests {
         let document = |path: &&str| Document {
             relative_path: (*path).to_owned(),
             text: "secret".to_owned(),
-            occurrences: ["local 1", "a b c d e#"].map(|symbol| Occurrence { symbol: symbol.to_owned(), ..Occurrence::default() }).to_vec(),
+            occurrences: ["local 1", "a b c d e#"]
+                .map(|symbol| Occurrence {
+                    symbol: symbol.to_owned(),
+                    ..Occurrence::default()
+                })
+                .to_vec(),
             ..Document::default()
         };
         let index = Index {
@@ -191,7 +210,16 @@ mod tests {
 
     #[test]
     fn only_files_of_the_source_set_are_taken_by_whatever_way_they_are_named() {
-        let all = ["a.ts", "./src/../src/b.ts", "../lib/c.ts", "../../etc/passwd", "/web/a.ts", "src\\b.ts", "gone.ts", ""];
+        let all = [
+            "a.ts",
+            "./src/../src/b.ts",
+            "../lib/c.ts",
+            "../../etc/passwd",
+            "/web/a.ts",
+            "src\\b.ts",
+            "gone.ts",
+            "",
+        ];
         let output = made(r#"{"index":"web/index.scip"}"#, &all);
         assert_eq!(paths(&output), ["lib/c.ts", "web/a.ts", "web/src/b.ts"]);
         assert_eq!(output.diagnostics.len(), 1);

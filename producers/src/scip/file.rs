@@ -44,7 +44,11 @@ impl Producer for FileOf {
         let document = parts.documents().next().ok_or_else(foreign)??;
         let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
         let tool = parts.metadata.tool_info.unwrap_or_default();
-        let source: Vec<String> = [&tool.name, &tool.version].into_iter().map(|word| plain(word)).filter(|word| !word.is_empty()).collect();
+        let source: Vec<String> = [&tool.name, &tool.version]
+            .into_iter()
+            .map(|word| plain(word))
+            .filter(|word| !word.is_empty())
+            .collect();
         Ok(Output {
             diagnostics: unread.into_iter().collect(),
             ..Output::new(read(&document, file, &source.join(" "), &text).write())
@@ -91,8 +95,12 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
             None => symbols.moved += 1,
         }
     }
-    symbols.definitions.sort_by(|one, other| (one.line, one.column, &one.symbol).cmp(&(other.line, other.column, &other.symbol)));
-    symbols.definitions.dedup_by(|one, other| (one.line, one.column, &one.path) == (other.line, other.column, &other.path));
+    symbols
+        .definitions
+        .sort_by(|one, other| (one.line, one.column, &one.symbol).cmp(&(other.line, other.column, &other.symbol)));
+    symbols
+        .definitions
+        .dedup_by(|one, other| (one.line, one.column, &one.path) == (other.line, other.column, &other.path));
     symbols.uses.values_mut().for_each(|places| {
         places.sort();
         places.dedup();
@@ -178,14 +186,24 @@ fn is_looked_for(last: &Descriptor) -> bool {
 }
 
 /// A definition; `None` where its name does not stand there now.
-fn definition(one: &Occurrence, place: &Place<'_>, way: &[Descriptor], information: Option<&SymbolInformation>, text: &Text<'_>) -> Option<Definition> {
+fn definition(
+    one: &Occurrence,
+    place: &Place<'_>,
+    way: &[Descriptor],
+    information: Option<&SymbolInformation>,
+    text: &Text<'_>,
+) -> Option<Definition> {
     let last = way.last()?;
     let shown = information.map_or("", |information| information.display_name.as_str());
     // `<constructor>` and the like stand for words of the language.
     if ![last.name.as_str(), shown].contains(&place.word) && !last.name.starts_with('<') {
         return None;
     }
-    let enclosing = range(&one.enclosing_range, one.single_line_enclosing_range, one.multi_line_enclosing_range);
+    let enclosing = range(
+        &one.enclosing_range,
+        one.single_line_enclosing_range,
+        one.multi_line_enclosing_range,
+    );
     let line = |number: i32| u32::try_from(number).ok().and_then(|number| number.checked_add(1));
     let lines = u32::try_from(text.lines.len()).unwrap_or(u32::MAX);
     let whole = enclosing.and_then(|(first, _, last, _)| Some((line(first)?, line(last)?)));
@@ -236,7 +254,18 @@ fn names(way: &[Descriptor]) -> Vec<&str> {
 }
 
 fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signature: &str) -> &'static str {
-    const WORDS: [&str; 10] = ["class", "interface", "enum", "struct", "trait", "function", "method", "property", "constructor", "constant"];
+    const WORDS: [&str; 10] = [
+        "class",
+        "interface",
+        "enum",
+        "struct",
+        "trait",
+        "function",
+        "method",
+        "property",
+        "constructor",
+        "constant",
+    ];
     let told = information.and_then(|information| kind::word(information.kind));
     let first = signature.trim_start_matches('(').split([' ', ')']).next().unwrap_or_default();
     let said = WORDS.into_iter().find(|word| *word == first);
@@ -253,7 +282,11 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
 
 /// The declaration in one line, and the documentation without it: most indexers write the declaration as its first block of code.
 fn documentation(information: &SymbolInformation) -> (String, String) {
-    let mut signature = information.signature_documentation.as_ref().map(|one| one.text.clone()).unwrap_or_default();
+    let mut signature = information
+        .signature_documentation
+        .as_ref()
+        .map(|one| one.text.clone())
+        .unwrap_or_default();
     let mut docs = Vec::new();
     for text in &information.documentation {
         let block = text.trim().strip_prefix("```").and_then(|rest| rest.split_once('\n'));

@@ -128,8 +128,15 @@ mod tests {
 
     #[test]
     fn what_is_no_index_is_told_once_with_a_hint() {
-        for bytes in [&b""[..], b"#!/bin/sh\n", &index()[..9], b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"] {
-            let Err(Failure::Permanent(why)) = Parts::read(bytes) else { panic!("{bytes:?}") };
+        for bytes in [
+            &b""[..],
+            b"#!/bin/sh\n",
+            &index()[..9],
+            b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        ] {
+            let Err(Failure::Permanent(why)) = Parts::read(bytes) else {
+                panic!("{bytes:?}")
+            };
             assert_eq!(why.code, "E_SCIP");
             assert!(why.hint.is_some());
         }

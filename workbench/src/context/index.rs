@@ -112,7 +112,11 @@ impl Index {
             true => Vec::new(),
             false => TARGETS.map(|target| format!("//types/...:{target}")).to_vec(),
         };
-        let read = if patterns.is_empty() { Vec::new() } else { outputs.read(&patterns)? };
+        let read = if patterns.is_empty() {
+            Vec::new()
+        } else {
+            outputs.read(&patterns)?
+        };
         for output in read {
             let named = output.label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
             let Some((package, target)) = named else { continue };
@@ -286,7 +290,9 @@ fn other_documents<O: Outputs>(
             continue;
         };
         let digest = Digest::of([Digest::of(&bytes).0, Digest::of(&text).0].as_flattened());
-        let known = before.and_then(|before| before.document(before.find(file)?)).filter(|known| known.digest == digest);
+        let known = before
+            .and_then(|before| before.document(before.find(file)?))
+            .filter(|known| known.digest == digest);
         documents.push(match known {
             Some(known) => known.clone(),
             None => {

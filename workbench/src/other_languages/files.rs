@@ -12,7 +12,9 @@ use producers::languages::{outline, tags};
 pub fn read<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
     let Some(target) = names.target(file) else { return Ok(None) };
     let label = file_label(file, target);
-    let Some(bytes) = read_one(outputs, label.clone())? else { return Ok(None) };
+    let Some(bytes) = read_one(outputs, label.clone())? else {
+        return Ok(None);
+    };
     let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&label))?;
     Ok(Some(symbols))
 }
@@ -33,7 +35,10 @@ pub fn definition<'s>(symbols: &'s FileSymbols, symbol: &OtherSymbol) -> Option<
 /// Who told what is known of a file, and what that means for an answer: sentences for its notes.
 pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
     if symbols.source == tags::SOURCE {
-        return vec![format!("{file}: read by the grammar of {}; uses are found by name", symbols.language)];
+        return vec![format!(
+            "{file}: read by the grammar of {}; uses are found by name",
+            symbols.language
+        )];
     }
     let mut said = vec![format!("{file}: told by an index of {}", symbols.source)];
     if symbols.moved > 0 {

@@ -133,5 +133,6 @@ impl OtherNames {
 
 /// Whether a text is another one or ends with it behind a mark.
 fn ends(text: &str, end: &str, mark: char) -> bool {
-    text.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with(mark))
+    text.strip_suffix(end)
+        .is_some_and(|before| before.is_empty() || before.ends_with(mark))
 }

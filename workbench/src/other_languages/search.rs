@@ -38,12 +38,17 @@ pub fn search<'n>(names: &'n OtherNames, text: &str, kind: Option<&str>) -> Vec<
         .filter(|one| is_kind(one) && is_around(one))
         .filter_map(|one| Some((matched(one)?, one)))
         .collect();
-    found.sort_by(|(how, one), (other_how, other)| (how, one.name.len(), &one.name, one).cmp(&(other_how, other.name.len(), &other.name, other)));
+    found.sort_by(|(how, one), (other_how, other)| {
+        (how, one.name.len(), &one.name, one).cmp(&(other_how, other.name.len(), &other.name, other))
+    });
     found
 }
 
 fn is_type(kind: &str) -> bool {
-    matches!(kind, "class" | "interface" | "enum" | "struct" | "trait" | "type" | "type alias" | "union" | "record")
+    matches!(
+        kind,
+        "class" | "interface" | "enum" | "struct" | "trait" | "type" | "type alias" | "union" | "record"
+    )
 }
 
 /// A definition as a hit of a page.

@@ -1,7 +1,7 @@
 //! Where a definition of another language is used: what an index bound is certain; what bears the name is possible, and says so.
 
-use super::names::{OtherNames, OtherSymbol};
 use super::files;
+use super::names::{OtherNames, OtherSymbol};
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
 use crate::symbols::usages::{Usages, Why};
 use engine::values::table::Table;
@@ -28,7 +28,9 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
     for (file, target) in users {
         let labels = [file_label(&file, target), file_label(&file, "bytes")];
         let mut read = outputs.read(&labels)?.into_iter();
-        let (Some(told), Some(bytes)) = (read.next(), read.next()) else { continue };
+        let (Some(told), Some(bytes)) = (read.next(), read.next()) else {
+            continue;
+        };
         let (Some(told), Some(bytes)) = (told.bytes, bytes.bytes) else {
             found.unread.push(labels[0].clone());
             continue;
@@ -55,7 +57,12 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
 }
 
 /// The files that use a name, with the target that tells where.
-fn users<O: Outputs>(outputs: &mut O, names: &OtherNames, name: &str, found: &mut Usages) -> Result<BTreeMap<String, &'static str>, O::Error> {
+fn users<O: Outputs>(
+    outputs: &mut O,
+    names: &OtherNames,
+    name: &str,
+    found: &mut Usages,
+) -> Result<BTreeMap<String, &'static str>, O::Error> {
     let mut users = BTreeMap::new();
     for output in outputs.read(&[TABLES.to_owned()])? {
         let target = if output.label == "//index/scip:uses" { "scip" } else { "tags" };

@@ -59,10 +59,8 @@ pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str
         let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
         let lookups = Lookups::new(&rows);
         let world = World::new(&lookups);
-        let described: BTreeMap<Rc<str>, SymbolInformation> = names
-            .iter()
-            .flat_map(|(key, named)| describe(key, named, &names, &world))
-            .collect();
+        let described: BTreeMap<Rc<str>, SymbolInformation> =
+            names.iter().flat_map(|(key, named)| describe(key, named, &names, &world)).collect();
         documents = open.close(|symbol| described.get(symbol).cloned());
     }
     let index = Index {
@@ -130,7 +128,9 @@ fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unrea
                 };
                 match member {
                     None => open.refer(&named.symbol, &at, roles),
-                    Some(name) => used(named, name, &place).into_iter().for_each(|symbol| open.refer(symbol, &at, roles)),
+                    Some(name) => used(named, name, &place)
+                        .into_iter()
+                        .for_each(|symbol| open.refer(symbol, &at, roles)),
                 }
             }
         }
@@ -146,9 +146,7 @@ fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>>
         _ => overloads.iter().collect(),
     };
     let left = if left.is_empty() { overloads.iter().collect() } else { left };
-    left.into_iter()
-        .filter_map(|one| Some(&named.member(&one.key)?.symbol))
-        .collect()
+    left.into_iter().filter_map(|one| Some(&named.member(&one.key)?.symbol)).collect()
 }
 
 /// What is told of a type and its members, by symbol.

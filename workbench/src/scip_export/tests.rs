@@ -27,7 +27,9 @@ fn sample() -> (BTreeMap<String, &'static str>, bindings::Index) {
 
 /// The text of a range.
 fn text_at<'t>(text: &'t str, range: &[i32]) -> &'t str {
-    let [line, from, to] = range else { panic!("a range on one line: {range:?}") };
+    let [line, from, to] = range else {
+        panic!("a range on one line: {range:?}")
+    };
     let line = text.lines().nth(*line as usize).expect("the line");
     &line[*from as usize..*to as usize]
 }
@@ -56,18 +58,31 @@ fn every_symbol_is_well_formed_and_every_definition_is_described() {
     assert_eq!(index.metadata.project_root, "file:///");
     assert_eq!(index.documents.len(), texts.len());
     for document in &index.documents {
-        assert_eq!(document.position_encoding.value(), bindings::PositionEncoding::UTF8CodeUnitOffsetFromLineStart as i32);
+        assert_eq!(
+            document.position_encoding.value(),
+            bindings::PositionEncoding::UTF8CodeUnitOffsetFromLineStart as i32
+        );
         let described: BTreeSet<&str> = document.symbols.iter().map(|one| one.symbol.as_str()).collect();
         assert_eq!(described.len(), document.symbols.len(), "described once each");
         let is_definition = |at: &&bindings::Occurrence| at.symbol_roles & SymbolRole::Definition as i32 != 0;
-        let defined: BTreeSet<&str> = document.occurrences.iter().filter(is_definition).map(|at| at.symbol.as_str()).collect();
+        let defined: BTreeSet<&str> = document
+            .occurrences
+            .iter()
+            .filter(is_definition)
+            .map(|at| at.symbol.as_str())
+            .collect();
         assert_eq!(described, defined, "{}", document.relative_path);
         for at in &document.occurrences {
             let parsed = parse_symbol(&at.symbol).unwrap_or_else(|error| panic!("{}: {error:?}", at.symbol));
             assert_eq!(format_symbol(parsed), at.symbol);
             assert!(!text_at(texts[&document.relative_path], &at.range).trim().is_empty(), "{at:?}");
         }
-        let known: BTreeSet<&str> = index.documents.iter().flat_map(|one| &one.symbols).map(|one| one.symbol.as_str()).collect();
+        let known: BTreeSet<&str> = index
+            .documents
+            .iter()
+            .flat_map(|one| &one.symbols)
+            .map(|one| one.symbol.as_str())
+            .collect();
         let related = document.symbols.iter().flat_map(|one| &one.relationships);
         related.for_each(|one| assert!(known.contains(one.symbol.as_str()), "{}", one.symbol));
     }
@@ -77,11 +92,21 @@ fn every_symbol_is_well_formed_and_every_definition_is_described() {
 fn places_are_counted_in_bytes_and_say_what_is_done() {
     assert_eq!(
         places("Store#`Größe`."),
-        ["src/Store.cs:5 Größe 1", "src/Store.cs:7 Größe 8", "src/Store.cs:8 Größe 4", "src/Store.cs:8 Größe 8"]
+        [
+            "src/Store.cs:5 Größe 1",
+            "src/Store.cs:7 Größe 8",
+            "src/Store.cs:8 Größe 4",
+            "src/Store.cs:8 Größe 8"
+        ]
     );
     assert_eq!(
         places("Box/Store#"),
-        ["src/Others.cs:3 Store 1", "src/Others.cs:4 Store 0", "src/Store.cs:4 Store 1", "src/Store.cs:5 Store 0"]
+        [
+            "src/Others.cs:3 Store 1",
+            "src/Others.cs:4 Store 0",
+            "src/Store.cs:4 Store 1",
+            "src/Store.cs:5 Store 0"
+        ]
     );
     // The arguments tell the overloads apart; a call on a value of unknown type is in no index.
     assert_eq!(places("/Store#Get()."), ["src/Store.cs:7 Get 1", "src/Store.cs:9 Get 0"]);

@@ -51,7 +51,11 @@ fn every_query_fits_every_dialect_of_its_language() {
 fn definitions_of_typescript_are_told_with_their_declarations() {
     for file in ["src/store.ts", "src/store.tsx"] {
         let symbols = symbols("typescript", file, STORE);
-        let shown: Vec<String> = symbols.definitions.iter().map(|one| format!("{}:{} {} {} | {}", one.line, one.column, one.kind, one.path, one.signature)).collect();
+        let shown: Vec<String> = symbols
+            .definitions
+            .iter()
+            .map(|one| format!("{}:{} {} {} | {}", one.line, one.column, one.kind, one.path, one.signature))
+            .collect();
         assert_eq!(
             shown,
             [
@@ -75,8 +79,17 @@ fn definitions_of_typescript_are_told_with_their_declarations() {
         );
         let doc = |path: &str| symbols.definitions.iter().find(|one| one.path == path).map(|one| one.doc.as_str());
         assert_eq!(doc("Store"), Some("Keeps notes, and tells who listens.\nNot thread-safe."));
-        assert_eq!((doc("Store.get"), doc("Store.constructor"), doc("Kind")), (Some("Finds one."), Some(""), Some("")));
-        assert_eq!(symbols.uses["Entry"].iter().map(|Use(line, _, kind)| format!("{line} {kind}")).collect::<Vec<_>>(), ["3 name", "11 name", "17 construct"]);
+        assert_eq!(
+            (doc("Store.get"), doc("Store.constructor"), doc("Kind")),
+            (Some("Finds one."), Some(""), Some(""))
+        );
+        assert_eq!(
+            symbols.uses["Entry"]
+                .iter()
+                .map(|Use(line, _, kind)| format!("{line} {kind}"))
+                .collect::<Vec<_>>(),
+            ["3 name", "11 name", "17 construct"]
+        );
         assert_eq!(symbols.uses["größe"], [Use(15 + 1, 14, "write".to_owned())]);
         assert_eq!(symbols.uses["inner"], [Use(16, 33, "call".to_owned())]);
     }
@@ -86,7 +99,11 @@ fn definitions_of_typescript_are_told_with_their_declarations() {
 fn another_language_needs_its_query_alone() {
     let text = "LIMIT = 3\n\n# About it.\n@dataclass\nclass Store(Base):\n    \"\"\"Keeps notes.\"\"\"\n    size: int = 0\n\n    def get(self, id: str) -> str:\n        return fetch(id)\n\ndef fetch(id):\n    '''Fetches.'''\n    return id\n";
     let symbols = symbols("python", "a.py", text);
-    let shown: Vec<String> = symbols.definitions.iter().map(|one| format!("{} {} {} | {} | {}", one.line, one.kind, one.path, one.signature, one.doc)).collect();
+    let shown: Vec<String> = symbols
+        .definitions
+        .iter()
+        .map(|one| format!("{} {} {} | {} | {}", one.line, one.kind, one.path, one.signature, one.doc))
+        .collect();
     assert_eq!(
         shown,
         [
@@ -110,7 +127,12 @@ fn an_edit_of_a_body_does_not_reach_the_outline() {
 
 #[test]
 fn broken_text_gives_what_can_be_had_and_its_line() {
-    let read = read(language("typescript").expect("it"), "a.ts", "class A { get() { return 1; } }\nclass B {{{ (((\n").expect("read");
+    let read = read(
+        language("typescript").expect("it"),
+        "a.ts",
+        "class A { get() { return 1; } }\nclass B {{{ (((\n",
+    )
+    .expect("read");
     assert_eq!(read.symbols.definitions[0].path, "A");
     assert_eq!(read.error, Some(2));
 }

@@ -41,14 +41,22 @@ fn document() -> Document {
             occurrence(&[2, 26, 31], "Client#`größe`.", role::WRITE),
             occurrence(&[4, 4, 10], "Client#", 0),
         ],
-        symbols: vec![described("Client#", "```ts\nclass Client\n```"), described("Client#`größe`.", "```ts\n(property) größe: number\n```\nHow many.")],
+        symbols: vec![
+            described("Client#", "```ts\nclass Client\n```"),
+            described("Client#`größe`.", "```ts\n(property) größe: number\n```\nHow many."),
+        ],
         ..Document::default()
     }
 }
 
 fn shown(symbols: &FileSymbols) -> Vec<String> {
     let definitions = symbols.definitions.iter();
-    let shown = definitions.map(|one| format!("{}:{} {}-{} {} {} | {} | {}", one.line, one.column, one.start, one.end, one.kind, one.path, one.signature, one.doc));
+    let shown = definitions.map(|one| {
+        format!(
+            "{}:{} {}-{} {} {} | {} | {}",
+            one.line, one.column, one.start, one.end, one.kind, one.path, one.signature, one.doc
+        )
+    });
     shown.collect()
 }
 
@@ -69,7 +77,10 @@ fn a_document_is_read_as_its_file_stands() {
     assert_eq!(
         uses,
         [
-            ("Client".to_owned(), &vec![Use(2, 21, "name".to_owned()), Use(5, 5, "name".to_owned())]),
+            (
+                "Client".to_owned(),
+                &vec![Use(2, 21, "name".to_owned()), Use(5, 5, "name".to_owned())]
+            ),
             ("größe".to_owned(), &vec![Use(3, 27, "write".to_owned())]),
         ]
     );
@@ -77,9 +88,14 @@ fn a_document_is_read_as_its_file_stands() {
 
 #[test]
 fn what_an_edit_moved_is_left_out_and_counted() {
-    let edited = TEXT.replace("  größe = 0", "  count = 0").replace("new Client", "const x = new Client");
+    let edited = TEXT
+        .replace("  größe = 0", "  count = 0")
+        .replace("new Client", "const x = new Client");
     let symbols = read(&document(), "", "", &edited);
-    assert_eq!(symbols.definitions.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), ["Client", "Client.constructor"]);
+    assert_eq!(
+        symbols.definitions.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(),
+        ["Client", "Client.constructor"]
+    );
     assert_eq!(symbols.moved, 1);
     // The range now covers a part of a word.
     assert_eq!(symbols.uses.values().map(Vec::len).sum::<usize>(), 2);
@@ -92,12 +108,19 @@ fn other_indexers_say_more_of_a_symbol() {
     let mut one = occurrence(&[0, 7, 10], "", role::DEFINITION);
     one.symbol = "rust-analyzer cargo web 0.1.0 api/impl#[Client][Display]fmt().".to_owned();
     one.range = Vec::new();
-    one.single_line_range = Some(SingleLineRange { line: 0, start_character: 7, end_character: 10 });
+    one.single_line_range = Some(SingleLineRange {
+        line: 0,
+        start_character: 7,
+        end_character: 10,
+    });
     let document = Document {
         symbols: vec![SymbolInformation {
             symbol: one.symbol.clone(),
             kind: 26,
-            signature_documentation: Some(Signature { language: "rust".to_owned(), text: "fn fmt(&self)".to_owned() }),
+            signature_documentation: Some(Signature {
+                language: "rust".to_owned(),
+                text: "fn fmt(&self)".to_owned(),
+            }),
             documentation: vec!["Shows it.".to_owned()],
             ..SymbolInformation::default()
         }],
@@ -105,7 +128,10 @@ fn other_indexers_say_more_of_a_symbol() {
         position_encoding: columns::UTF8,
         ..Document::default()
     };
-    assert_eq!(shown(&read(&document, "", "", "    fn fmt(&self) {}\n")), ["1:8 1-1 method Client.fmt | fn fmt(&self) | Shows it."]);
+    assert_eq!(
+        shown(&read(&document, "", "", "    fn fmt(&self) {}\n")),
+        ["1:8 1-1 method Client.fmt | fn fmt(&self) | Shows it."]
+    );
 }
 
 proptest! {
