@@ -1,6 +1,6 @@
 //! What the methods answer about files of other languages than C#: where a name means nothing of C#, or names such a file.
 
-use super::symbols::resolution;
+use super::symbols::{notes, resolution};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -98,19 +98,21 @@ impl Meant {
     }
 }
 
-/// The outline of a file of another language, or of a definition in one; `None` where a text names neither.
+/// The outline of a file of another language, or of a definition in one, with who told; `None` where a text names neither.
 pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
     let names = desk.other_names()?;
     if let Some(file) = names.file(text) {
         let symbols = read(desk, &names, file)?.unwrap_or_default();
         let mut state = State::default().unread(&names.unread);
         state.notes.extend(provenance(file, &symbols));
-        return Ok(Some((Resolved::gone(file), outlined(file, &symbols, None), state)));
+        let shown = outlined(file, &symbols, None) + &notes(&state);
+        return Ok(Some((Resolved::gone(file), shown, state)));
     }
     let Some(one) = meant(desk, text)? else { return Ok(None) };
     let symbols = one.file(desk)?;
-    let text = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within));
-    Ok(Some((one.resolved(), text, one.state(&symbols))))
+    let state = one.state(&symbols);
+    let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);
+    Ok(Some((one.resolved(), shown, state)))
 }
 
 /// Adds the definitions that a query matches behind those of C#, of which the page shows so many; returns how many it shows then. What of C#

@@ -179,13 +179,7 @@ type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<One>);
 impl One {
     fn text(&self) -> String {
         if self.total.is_none() {
-            // Of other languages the notes say who told.
-            let notes = if self.resolved.type_id.is_empty() {
-                notes(&self.state)
-            } else {
-                String::new()
-            };
-            return self.outline_text.clone() + &notes;
+            return self.outline_text.clone();
         }
         let mut text = self.outline_text.clone();
         for entry in &self.entries {

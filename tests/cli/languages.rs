@@ -106,7 +106,10 @@ fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
     let second = page(&["--cursor", first["next"].as_str().expect("a cursor")]);
     let paths = [&first, &second].map(|page| page["hits"][0]["path"].as_str().unwrap_or_default().to_owned());
     assert_eq!(paths, ["Box.Store#Get(int)", "web/api.ts#Client.get"], "{second}");
-    assert_eq!((&first["total"], &second["total"], second["next"].is_null()), (&2.into(), &2.into(), true));
+    assert_eq!(
+        (&first["total"], &second["total"], second["next"].is_null()),
+        (&2.into(), &2.into(), true)
+    );
     // Names follow the files.
     bench.write("web/api.ts", &API.replace("Client", "Server"));
     assert!(bench.run(&["search", "Server"]).out.starts_with("web/api.ts#Server  class"));
@@ -141,10 +144,18 @@ fn an_index_binds_names_until_the_files_move() {
     bench.write("web/api.ts", &API.replace("get(", "fetch("));
     let outline = bench.run(&["outline", "web/api.ts"]);
     assert!(
-        outline.out.contains("1 definitions no longer stand where the index has them"),
+        outline
+            .out
+            .contains("of its definitions 0 were found on other lines, and 1 are not found any more"),
         "{outline:?}"
     );
     assert!(!outline.out.contains("fetch"), "{outline:?}");
+    bench.write("web/api.ts", &format!("// A license.\n{API}"));
+    let shifted = bench.run(&["outline", "web/api.ts"]);
+    assert!(
+        shifted.out.contains("of its definitions 2 were found on other lines"),
+        "{shifted:?}"
+    );
     // What is no index is one error with a hint, and C# is answered all the same.
     bench.write("web/index.scip", "no index");
     let broken = bench.run(&["search", "Store"]);

@@ -320,6 +320,7 @@ fn pages() {
       gc               Collect what no checkout of the store needs any more, and make its file shorter
       report           Write one page of HTML about this checkout: builds, graph, versions, targets.
                        Runs nothing
+      export           Write what is known of the code as an index that other programs read
       store            Verify, count, hand on and migrate the store
       warm             Build targets and fill the remote cache with them, for other machines
       remote           Ask the remote cache that cortex.toml names
@@ -406,7 +407,7 @@ fn pages() {
         let ran = bench.run(args);
         assert!(ran.code == 0 && ran.out.len() > 1_000, "{args:?} {}", ran.code);
     }
-    assert_eq!(bench.run(&["rules"]).out, "csharp\n");
+    assert_eq!(bench.run(&["rules"]).out, "csharp\npython\nscip\ntypescript\n");
     insta::assert_snapshot!(bench.run(&["rules", "show", "csharb"]).all(), @"
     exit 2
     error[E_NO_RULESET]: there is no such built-in ruleset
@@ -512,7 +513,10 @@ fn kinds_are_target_names_or_implementations() {
 #[test]
 fn json_is_honoured_or_refused() {
     let bench = Bench::empty();
-    assert_eq!(bench.run(&["rules", "--output", "json"]).json(), serde_json::json!(["csharp"]));
+    assert_eq!(
+        bench.run(&["rules", "--output", "json"]).json(),
+        serde_json::json!(["csharp", "python", "scip", "typescript"])
+    );
     let ruleset = bench.run(&["rules", "show", "csharp", "--output", "json"]).json();
     assert!(ruleset["text"].as_str().is_some_and(|text| text.contains("[[rule]]")));
     insta::assert_snapshot!(bench.run(&["man", "--output", "json"]).all(), @r#"

@@ -11,9 +11,12 @@ pub struct FileSymbols {
     pub definitions: Vec<Definition>,
     /// The language, as its ruleset or the index names it.
     pub language: String,
-    /// Definitions of an index that no longer stand where it says: the file changed since.
+    /// Definitions of an index that are not found any more: the file changed since.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub moved: usize,
+    /// Definitions of an index that were found again on other lines.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shifted: usize,
     /// Who told: `tree-sitter`, or an indexer with its version.
     pub source: String,
     /// Where what is used, by name; what an index bound, by [`Definition::symbol`].

@@ -1,7 +1,8 @@
 //! `scip/file`: what an index says of one file, as far as the file still says it: every place is compared with the text that stands there.
 //!
-//! The file may have changed since the index was made. A definition whose name does not stand where the index has it is counted as
-//! moved and left out, and so is a use that does not cover a word.
+//! The file may have changed since the index was made. A definition whose name does not stand where the index has it is looked for on other
+//! lines, at the same column; what stands behind it is expected as far away. What is not found is counted and left out, and so is a use that
+//! does not cover a word.
 
 use super::kind;
 use super::messages::{Document, MultiLineRange, Occurrence, SingleLineRange, SymbolInformation, columns, role};
@@ -17,6 +18,12 @@ use std::collections::BTreeMap;
 const LONGEST: usize = 400;
 /// Bytes of documentation.
 const LONGEST_DOC: usize = 4_000;
+/// Lines up and down that a definition is looked for.
+const FURTHEST: i32 = 200;
+/// Lines that are looked at for the definitions of one file that moved.
+const MOST_LOOKS: usize = 1_000_000;
+/// Bytes of a line that is read: longer ones nobody wrote.
+const LONGEST_LINE: usize = 5_000;
 
 /// The producer `scip/file`.
 #[derive(Debug)]
@@ -71,29 +78,38 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
         source: source.to_owned(),
         ..FileSymbols::default()
     };
+    let mut places: Vec<(Range, &Occurrence, Vec<Descriptor>)> = Vec::new();
     for one in &document.occurrences {
-        let Some(descriptors) = descriptors(&one.symbol).filter(|way| way.last().is_some_and(is_looked_for)) else {
-            continue;
-        };
-        let Some(place) = text.place(one) else {
-            symbols.moved += usize::from(is_definition(one));
-            continue;
-        };
-        if !is_definition(one) {
-            let kind = match one.symbol_roles {
-                roles if roles & role::WRITE != 0 => "write",
-                roles if roles & role::READ != 0 => "read",
-                _ => "name",
-            };
-            let places = symbols.uses.entry(one.symbol.clone()).or_default();
-            places.push(Use(place.line, place.column, kind.to_owned()));
-            continue;
-        }
+        let way = descriptors(&one.symbol).filter(|way| way.last().is_some_and(is_looked_for));
+        let range = range(&one.range, one.single_line_range, one.multi_line_range);
+        places.extend(range.zip(way).map(|(range, way)| (range, one, way)));
+    }
+    places.sort_by_key(|(range, ..)| *range);
+    let mut moves = Moves::default();
+    for (range, one, way) in places.iter().filter(|(_, one, _)| is_definition(one)) {
         let information = described.get(one.symbol.as_str()).copied();
-        match definition(one, &place, &descriptors, information, &text) {
-            Some(found) => symbols.definitions.push(found),
-            None => symbols.moved += 1,
-        }
+        let Some(place) = moves.find(&text, *range, &names_of(way, information)) else {
+            symbols.moved += 1;
+            continue;
+        };
+        symbols.shifted += usize::from(moves.by != 0);
+        symbols
+            .definitions
+            .push(definition(one, &place, way, information, (&text, moves.by)));
+    }
+    for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
+        let by = moves.behind(range.0);
+        let is_named = |place: &Place<'_>| by == 0 || names_of(way, None).is_none_or(|names| names.contains(&place.word));
+        let Some(place) = text.place(*range, by).filter(is_named) else {
+            continue;
+        };
+        let kind = match one.symbol_roles {
+            roles if roles & role::WRITE != 0 => "write",
+            roles if roles & role::READ != 0 => "read",
+            _ => "name",
+        };
+        let places = symbols.uses.entry(one.symbol.clone()).or_default();
+        places.push(Use(place.line, place.column, kind.to_owned()));
     }
     symbols
         .definitions
@@ -119,6 +135,51 @@ fn is_definition(one: &Occurrence) -> bool {
     one.symbol_roles & role::DEFINITION != 0
 }
 
+/// What a definition may be written as; `None` of `<constructor>` and the like, which stand for words of the language.
+fn names_of<'n>(way: &'n [Descriptor], information: Option<&'n SymbolInformation>) -> Option<[&'n str; 2]> {
+    let last = way.last()?;
+    let shown = information.map_or(last.name.as_str(), |information| information.display_name.as_str());
+    (!last.name.starts_with('<')).then_some([last.name.as_str(), shown])
+}
+
+/// How far what the index speaks of has moved since.
+#[derive(Default)]
+struct Moves {
+    /// How many lines the last definition that was found has moved.
+    by: i32,
+    /// Lines of the index at which definitions stand, with how far each has moved.
+    known: Vec<(i32, i32)>,
+    looks: usize,
+}
+
+impl Moves {
+    /// Where a definition stands now: as far from its place as the one before, or on the nearest line that has its name at its column.
+    fn find<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
+        let Some(names) = names else { return text.place(range, self.by) };
+        let expected = self.by;
+        for distance in 0..=FURTHEST {
+            for by in [expected + distance, expected - distance] {
+                self.looks += 1;
+                if let Some(place) = text.place(range, by).filter(|place| names.contains(&place.word)) {
+                    self.by = by;
+                    self.known.push((range.0, by));
+                    return Some(place);
+                }
+            }
+            if self.looks > MOST_LOOKS {
+                break;
+            }
+        }
+        None
+    }
+
+    /// How far what stands at a line of the index has moved: as the definition before it.
+    fn behind(&self, line: i32) -> i32 {
+        let next = self.known.partition_point(|(known, _)| *known <= line);
+        self.known.get(next.saturating_sub(1)).map_or(0, |(_, by)| *by)
+    }
+}
+
 /// A word of a file: line and column in characters, from 1.
 struct Place<'t> {
     line: u32,
@@ -133,12 +194,15 @@ struct Text<'t> {
 }
 
 impl<'t> Text<'t> {
-    /// The word that an occurrence covers; `None` where it covers none.
-    fn place(&self, one: &Occurrence) -> Option<Place<'t>> {
-        let (line, from, last, to) = range(&one.range, one.single_line_range, one.multi_line_range)?;
+    /// The word that stands so many lines behind a range; `None` where it covers none.
+    fn place(&self, (first, from, last, to): Range, by: i32) -> Option<Place<'t>> {
+        let line = first.checked_add(by)?;
         let text = *self.lines.get(usize::try_from(line).ok()?)?;
+        if text.len() > LONGEST_LINE {
+            return None;
+        }
         let (start, end) = (self.byte(text, from)?, self.byte(text, to)?);
-        let word = text.get(start..end).filter(|word| line == last && !word.is_empty())?;
+        let word = text.get(start..end).filter(|word| first == last && !word.is_empty())?;
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         // A use that begins or ends within a word is where something else stands now.
         let is_cut = |outside: Option<char>, inside: Option<char>| outside.is_some_and(is_word) && inside.is_some_and(is_word);
@@ -170,7 +234,9 @@ impl<'t> Text<'t> {
 }
 
 /// First line, column in it, last line, column in it; from 0.
-fn range(old: &[i32], single: Option<SingleLineRange>, multi: Option<MultiLineRange>) -> Option<(i32, i32, i32, i32)> {
+type Range = (i32, i32, i32, i32);
+
+fn range(old: &[i32], single: Option<SingleLineRange>, multi: Option<MultiLineRange>) -> Option<Range> {
     match (old, single, multi) {
         (&[line, from, to], ..) => Some((line, from, line, to)),
         (&[line, from, last, to], ..) => Some((line, from, last, to)),
@@ -185,26 +251,20 @@ fn is_looked_for(last: &Descriptor) -> bool {
     matches!(last.suffix, Suffix::Type | Suffix::Term | Suffix::Method(_) | Suffix::Macro)
 }
 
-/// A definition; `None` where its name does not stand there now.
+/// A definition that was found at a place, so many lines from where the index has it.
 fn definition(
     one: &Occurrence,
     place: &Place<'_>,
     way: &[Descriptor],
     information: Option<&SymbolInformation>,
-    text: &Text<'_>,
-) -> Option<Definition> {
-    let last = way.last()?;
-    let shown = information.map_or("", |information| information.display_name.as_str());
-    // `<constructor>` and the like stand for words of the language.
-    if ![last.name.as_str(), shown].contains(&place.word) && !last.name.starts_with('<') {
-        return None;
-    }
+    (text, by): (&Text<'_>, i32),
+) -> Definition {
     let enclosing = range(
         &one.enclosing_range,
         one.single_line_enclosing_range,
         one.multi_line_enclosing_range,
     );
-    let line = |number: i32| u32::try_from(number).ok().and_then(|number| number.checked_add(1));
+    let line = |number: i32| u32::try_from(number.checked_add(by)?).ok()?.checked_add(1);
     let lines = u32::try_from(text.lines.len()).unwrap_or(u32::MAX);
     let whole = enclosing.and_then(|(first, _, last, _)| Some((line(first)?, line(last)?)));
     let (start, end) = whole
@@ -213,9 +273,9 @@ fn definition(
     let (signature, doc) = information.map(documentation).unwrap_or_default();
     let kind = kind_of(way, information, &signature);
     let related = information.into_iter().flat_map(|information| &information.relationships);
-    let mut path: Vec<&str> = names(&way[..way.len() - 1]);
+    let mut path: Vec<&str> = names(&way[..way.len().saturating_sub(1)]);
     path.push(place.word);
-    Some(Definition {
+    Definition {
         line: place.line,
         column: place.column,
         start,
@@ -231,7 +291,7 @@ fn definition(
         },
         doc,
         symbol: one.symbol.clone(),
-    })
+    }
 }
 
 /// The names around a definition within its file: modules are left out; an `impl` of Rust stands for its type.

@@ -41,10 +41,10 @@ pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
         )];
     }
     let mut said = vec![format!("{file}: told by an index of {}", symbols.source)];
-    if symbols.moved > 0 {
+    if symbols.moved + symbols.shifted > 0 {
         said.push(format!(
-            "{file}: changed since it was indexed; {} definitions no longer stand where the index has them and are left out",
-            symbols.moved
+            "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are not found any more",
+            symbols.shifted, symbols.moved
         ));
     }
     said

@@ -87,18 +87,27 @@ fn a_document_is_read_as_its_file_stands() {
 }
 
 #[test]
-fn what_an_edit_moved_is_left_out_and_counted() {
+fn what_an_edit_moved_is_found_again_or_counted() {
     let edited = TEXT
         .replace("  größe = 0", "  count = 0")
         .replace("new Client", "const x = new Client");
     let symbols = read(&document(), "", "", &edited);
-    assert_eq!(
-        symbols.definitions.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(),
-        ["Client", "Client.constructor"]
-    );
-    assert_eq!(symbols.moved, 1);
+    let paths = |symbols: &FileSymbols| {
+        let definitions = symbols.definitions.iter();
+        definitions
+            .map(|one| format!("{} {}-{}", one.path, one.start, one.end))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(paths(&symbols), ["Client 1-4", "Client.constructor 3-3"]);
+    assert_eq!((symbols.moved, symbols.shifted), (1, 0));
     // The range now covers a part of a word.
     assert_eq!(symbols.uses.values().map(Vec::len).sum::<usize>(), 2);
+    let below = TEXT.replace("  größe", "\n\n  größe");
+    let symbols = read(&document(), "", "", &format!("// A license.\n{below}"));
+    assert_eq!(paths(&symbols), ["Client 2-5", "Client.größe 5-5", "Client.constructor 6-6"]);
+    assert_eq!((symbols.moved, symbols.shifted), (0, 3));
+    let lines: Vec<u32> = symbols.uses.values().flatten().map(|one| one.0).collect();
+    assert_eq!(lines, [5, 8, 6]);
     let none = read(&document(), "", "", "");
     assert_eq!((none.definitions.len(), none.uses.len(), none.moved), (0, 0, 3));
 }
