@@ -15,12 +15,17 @@ use crate::sharing;
 use engine::build::request::Report;
 use engine::build::session::Session;
 use engine::build::watched::Moment;
+use engine::manifest::model::Rule;
+use engine::manifest::template::Piece;
+use engine::values::table::write_table;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
 use workbench::context::shelf::Known;
 use workbench::health::Health;
+use workbench::other_languages::names::OtherNames;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
@@ -237,9 +242,13 @@ impl<'c> Desk<'c> {
             self.known = Some(moment);
             return Ok(names);
         }
-        let types = self.output("//index:types")?.bytes;
-        let members = self.output("//index:members")?.bytes;
-        let declarations = self.output("//index:declarations")?.bytes;
+        let [types, members, declarations] = match self.reads_csharp()? {
+            true => {
+                let mut table = |label: &str| self.output(label).map(|shown| shown.bytes);
+                [table("//index:types")?, table("//index:members")?, table("//index:declarations")?]
+            }
+            false => [(); 3].map(|()| write_table(&BTreeMap::<&str, &[u8]>::new()).into()),
+        };
         let host = self.memory();
         let (_, session) = self.open()?;
         let names = Names {
@@ -252,6 +261,27 @@ impl<'c> Desk<'c> {
         Ok(names)
     }
 
+    /// Whether the manifest knows C#.
+    pub fn reads_csharp(&mut self) -> Result<bool, Failed> {
+        self.declares("//index:types", "")
+    }
+
+    /// The definitions of files of other languages as they are now.
+    pub fn other_names(&mut self) -> Result<OtherNames, Failed> {
+        match self.declares("//index/", ":names")? {
+            true => OtherNames::read(self),
+            false => Ok(OtherNames::default()),
+        }
+    }
+
+    /// Whether the manifest has a single target whose label begins and ends so.
+    fn declares(&mut self, start: &str, end: &str) -> Result<bool, Failed> {
+        let (_, session) = self.open()?;
+        let is_such =
+            |rule: &Rule| matches!(rule.target.pieces.as_slice(), [Piece::Text(label)] if label.starts_with(start) && label.ends_with(end));
+        Ok(session.rules.manifest().rules.iter().any(is_such))
+    }
+
     /// What the types of the workspace say, as it is now. What did not move since it was last made is not made again.
     pub fn index(&mut self, names: &Names) -> Result<Arc<Known>, Failed> {
         let before = self.memory().and_then(Serving::index);
@@ -261,7 +291,8 @@ impl<'c> Desk<'c> {
             return Ok(index.clone());
         }
         let before = before.as_ref().map(|(known, _)| &known.index);
-        let index = Index::read(self, &names.symbols, before)?;
+        let others = self.other_names()?;
+        let index = Index::read(self, &names.symbols, &others, before)?;
         let host = self.memory();
         let (_, session) = self.open()?;
         let index = Arc::new(Known::new(index, &never_send(session)));

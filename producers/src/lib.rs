@@ -4,8 +4,10 @@
 pub mod command;
 pub mod csharp;
 pub mod investigate;
+pub mod languages;
 pub mod llm;
 pub mod rulesets;
+pub mod scip;
 pub mod semantic;
 pub mod table;
 pub mod text;
@@ -24,5 +26,7 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn 
     registry.add(wasm::WasmProducer::default());
     text::register(registry);
     csharp::register(registry);
+    languages::register(registry);
+    scip::register(registry);
     semantic::register(registry, ask);
 }

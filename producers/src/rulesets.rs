@@ -1,13 +1,21 @@
 //! The built-in rulesets: plain manifest text, as `cortex rules show` prints it.
 
-/// Names of all built-in rulesets.
-pub const NAMES: &[&str] = &["csharp"];
+use crate::languages::grammar::LANGUAGES;
+use crate::languages::ruleset;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Names of all built-in rulesets: those with a file of their own, and the [languages](LANGUAGES), of which a template makes one each.
+pub const NAMES: &[&str] = &["csharp", "python", "scip", "typescript"];
 
 /// The text of a built-in ruleset.
 pub fn text(name: &str) -> Option<&'static str> {
+    static MADE: LazyLock<BTreeMap<&str, String>> =
+        LazyLock::new(|| LANGUAGES.iter().map(|language| (language.name, ruleset(language))).collect());
     match name {
         "csharp" => Some(include_str!("../rulesets/csharp.toml")),
-        _ => None,
+        "scip" => Some(include_str!("../rulesets/scip.toml")),
+        _ => MADE.get(name).map(String::as_str),
     }
 }
 
@@ -18,6 +26,7 @@ mod tests {
     #[test]
     fn every_name_has_a_text() {
         assert!(NAMES.iter().all(|name| text(name).is_some_and(|text| text.contains("[[rule]]"))));
+        assert!(LANGUAGES.iter().all(|language| NAMES.contains(&language.name)));
         assert_eq!(text("none"), None);
     }
 

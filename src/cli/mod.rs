@@ -122,6 +122,7 @@ pub enum Command {
     Mcp(McpArgs),
     Gc(GcArgs),
     Report(ReportArgs),
+    Export(ExportArgs),
     Store(StoreArgs),
     Warm(WarmArgs),
     Remote(RemoteArgs),
@@ -370,6 +371,29 @@ pub struct ReportArgs {
     /// Draw the graph near this target [default: the one whose output moved most often].
     #[arg(long, value_name = "LABEL")]
     pub near: Option<String>,
+}
+
+/// Write what is known of the code as an index that other programs read.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    #[command(subcommand)]
+    pub command: ExportCommand,
+}
+
+/// The formats of an index.
+#[derive(Debug, Subcommand)]
+pub enum ExportCommand {
+    /// A SCIP index: definitions, references, documentation, and what implements or overrides what.
+    ///
+    /// The same sources give the same bytes. Paths count from the root of the workspace; no path of this machine is in it.
+    Scip {
+        /// Where to write it; an index that is there is replaced.
+        #[arg(short, long, value_name = "FILE", default_value = "index.scip", value_parser = a_file)]
+        out: PathBuf,
+        /// The URI that paths count from, for readers that need one: file:///src/memotree.
+        #[arg(long, value_name = "URI", default_value = "file:///")]
+        project_root: String,
+    },
 }
 
 /// The arguments with those that begin with `-//` guarded by a NUL, which no argument can hold: a pattern that takes away is no flag.

@@ -34,6 +34,7 @@ book![
     "install",
     "invariants",
     "labels",
+    "languages",
     "limits",
     "manifest",
     "measurements",
@@ -44,6 +45,7 @@ book![
     "reference",
     "remote",
     "security",
+    "seeds",
     "services",
     "store",
     "summaries",
@@ -104,7 +106,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "cost",
         ],
     ),
-    ("Services and sharing", &["mcp", "serve", "watch", "warm", "remote"]),
+    ("Services and sharing", &["mcp", "serve", "watch", "warm", "remote", "export"]),
     ("Care", &["gc", "store", "clean", "rules", "completions", "man", "help"]),
 ];
 

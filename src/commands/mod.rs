@@ -4,6 +4,7 @@ pub mod build;
 mod clean;
 mod dev;
 mod edit_output;
+mod export;
 mod facts;
 pub mod gc;
 pub mod help;
@@ -66,6 +67,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Mcp(args) => mcp::run(&context, args),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),
+        Command::Export(args) => export::run(&context, &args.command),
         Command::Warm(args) => warm::run(&context, args),
         Command::Remote(args) => remote_cache::run(&context, &args.command),
         Command::Store(args) => store::run(&context, &args.command),

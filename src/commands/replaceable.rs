@@ -4,9 +4,10 @@ use crate::context::Failed;
 use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// That nothing stands at a path, or what `is_ours` knows by its first bytes; a pipe or device is no file that could be lost.
 ///
@@ -25,4 +26,34 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
     let message = format!("{} is there, and holds something else", path.display());
     let why = Diagnostic::error(ErrorCode::E_EXISTS, message).hint("name another file, or remove this one first");
     Err(Failed::new(Code::Usage, why))
+}
+
+/// Writes a file beside its place and puts it there whole; what is no file, as a pipe, is written to as it is.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+    let failed = |error: std::io::Error| {
+        let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{} cannot be written: {error}", path.display()));
+        Failed::new(
+            Code::Io,
+            why.hint("check the folder and its permissions, or write to another place"),
+        )
+    };
+    // A link is followed, so that what it points to is replaced and not the link.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let other = fs::metadata(&place).is_ok_and(|found| !found.is_file());
+    let (Some(name), false) = (place.file_name(), other) else {
+        return fs::write(&place, bytes).map_err(failed);
+    };
+    let mut beside = OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{}.new", std::process::id()));
+    let beside: PathBuf = place.with_file_name(beside);
+    let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &place));
+    if written.is_err() {
+        // What is left of it is of no use; that it could not be written is told already.
+        let _ = fs::remove_file(&beside);
+    }
+    written.map_err(failed)
 }

@@ -26,6 +26,7 @@ mod invalidate;
 pub mod investigate;
 mod node;
 mod operation;
+mod other_languages;
 mod outline;
 mod overlay;
 mod overlay_build;

@@ -2,7 +2,7 @@
 
 use super::resolved::{Resolved, resolved};
 use super::symbols::{Names, found_by_name, notes, page, resolution};
-use super::{Effect, Method, arguments};
+use super::{Effect, Method, arguments, other_languages};
 use crate::commands::build;
 use crate::commands::last_good;
 use crate::context::Failed;
@@ -108,6 +108,7 @@ impl Method for Outline {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Outlines, Failed> {
         let mut shown: Vec<(String, Vec<u8>)> = Vec::new();
         let mut containers: Vec<(Container, Vec<String>)> = Vec::new();
+        let mut others = Vec::new();
         let context = desk.context;
         if self.last_good {
             let labels: Vec<String> = self.symbols.iter().map(|symbol| label(symbol)).collect();
@@ -118,7 +119,7 @@ impl Method for Outline {
             }
         } else {
             let labels;
-            (labels, containers) = self.meant(desk)?;
+            (labels, containers, others) = self.meant(desk)?;
             if !labels.is_empty() {
                 let report = desk.outputs(&labels, true)?;
                 let made = report.roots.iter().zip(&report.outputs);
@@ -151,6 +152,7 @@ impl Method for Outline {
         for (container, also) in &containers {
             outlines.push(self.list(desk, container, also)?);
         }
+        outlines.extend(others);
         let mut outlines = outlines.into_iter();
         let Some(first) = outlines.next() else {
             // Why there is none was said.
@@ -171,8 +173,8 @@ impl Method for Outline {
     }
 }
 
-/// What symbols mean: labels, and what has types in it, each with what else has its name.
-type Meant = (Vec<String>, Vec<(Container, Vec<String>)>);
+/// What symbols mean: labels, what has types in it, each with what else has its name, and outlines of other languages.
+type Meant = (Vec<String>, Vec<(Container, Vec<String>)>, Vec<One>);
 
 impl One {
     fn text(&self) -> String {
@@ -198,10 +200,23 @@ impl Outline {
     /// What the symbols mean. What the engine does not know by such a label is looked for among all names.
     fn meant(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         // Names are looked up among the types that there are.
-        desk.output("//index:types")?;
+        if desk.reads_csharp()? {
+            desk.output("//index:types")?;
+        }
         let mut labels = Vec::with_capacity(self.symbols.len());
-        let mut containers = Vec::new();
+        let (mut containers, mut others) = (Vec::new(), Vec::new());
         for symbol in &self.symbols {
+            if let Some((resolved, outline_text, state)) = other_languages::outline(desk, symbol)? {
+                others.push(One {
+                    resolved,
+                    outline_text,
+                    entries: Vec::new(),
+                    total: None,
+                    data: None,
+                    state,
+                });
+                continue;
+            }
             if is_path(symbol)
                 && let Some(container) = Layout::read(desk)?.path(symbol)
             {
@@ -229,7 +244,7 @@ impl Outline {
                 None => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
             }
         }
-        Ok((labels, containers))
+        Ok((labels, containers, others))
     }
 
     /// What is in a container.

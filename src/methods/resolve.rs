@@ -2,7 +2,7 @@
 
 use super::access::leads_out;
 use super::symbols::{notes, resolution};
-use super::{AsTool, Effect, Method};
+use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -56,6 +56,21 @@ impl Method for Resolve {
     type Answer = Meaning;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Meaning, Failed> {
+        if let Some(other) = other_languages::meant(desk, &self.symbol)? {
+            let symbols = other.file(desk)?;
+            let found = Resolution {
+                symbol: self.symbol.clone(),
+                how: Some(How::Exact),
+                resolved: Some(other.resolved()),
+                candidates: vec![other.candidate()],
+                total: 1,
+                former: None,
+            };
+            return Ok(Meaning {
+                found,
+                state: other.state(&symbols),
+            });
+        }
         let names = desk.names()?;
         let mut found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
         if leads_out(&self.symbol) && matches!(found.how, None | Some(How::Fuzzy)) {

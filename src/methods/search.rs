@@ -1,12 +1,13 @@
 //! `search`: names that match.
 
 use super::symbols::{learns, notes};
-use super::{AsTool, Effect, Method};
+use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::aliases::Aliases;
 use workbench::symbols::search::{Matched, Page, Query, USUAL, describe, search};
 use workbench::symbols::state::{Empty, State};
 
@@ -27,7 +28,7 @@ pub struct Search {
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
-    /// property, indexer, event, field, constant, enum member, value (what has one).
+    /// property, indexer, event, field, constant, enum member, value (what has one); function and variable, of other languages.
     #[arg(long, value_name = "KIND")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
@@ -72,16 +73,7 @@ impl Method for Search {
         let names = desk.names()?;
         let mut page = loop {
             let aliases = workbench::aliases::read(&desk.context.root().unwrap_or_default());
-            let query = Query {
-                text: &self.query,
-                kind: self.kind.as_deref(),
-                namespace: self.namespace.as_deref(),
-                limit: self.limit,
-                cursor: self.cursor.as_deref(),
-                generated: self.generated,
-                aliases: Some(&aliases),
-            };
-            let page = search(&names.symbols, &query)?;
+            let page = search(&names.symbols, &self.query(Some(&aliases)))?;
             let known = page.filtered > 0 || page.hits.iter().any(|hit| hit.matched != Matched::Fuzzy);
             if known || !learns(desk)? {
                 break page;
@@ -89,7 +81,9 @@ impl Method for Search {
         };
         let shown = page.hits.len();
         page.hits = describe(desk, std::mem::take(&mut page.hits))?;
-        let mut state = State::default().of_workspace(&names.flaws);
+        let others = desk.other_names()?;
+        let shown = other_languages::add_hits(&others, &names.symbols, &self.query(None), &mut page, shown);
+        let mut state = State::default().of_workspace(&names.flaws).unread(&others.unread);
         if page.total == 0 {
             let why = if page.filtered > 0 {
                 Empty::Filtered(page.filtered)
@@ -124,5 +118,19 @@ impl Method for Search {
             text.push_str(&format!("next: --cursor {next}\n"));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}
+
+impl Search {
+    fn query<'q>(&'q self, aliases: Option<&'q Aliases>) -> Query<'q> {
+        Query {
+            text: &self.query,
+            kind: self.kind.as_deref(),
+            namespace: self.namespace.as_deref(),
+            limit: self.limit,
+            cursor: self.cursor.as_deref(),
+            generated: self.generated,
+            aliases,
+        }
     }
 }

@@ -15,6 +15,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::status::{semantic_state, target_state};
+use workbench::symbols::outputs::file_label;
 use workbench::symbols::path::is_wild;
 use workbench::symbols::state::{Freshness, State};
 
@@ -66,22 +67,29 @@ impl Method for SemanticOf {
         let context = desk.context;
         desk.ask(self.asking.clone());
         // Names are looked up among the types that there are.
-        desk.outputs(&["//index:types".to_owned()], true)?;
-        let asked = match self.symbol.starts_with("//") {
-            true => self.symbol.clone(),
-            false => format!("//types/{}:semantic", self.symbol),
+        if desk.reads_csharp()? {
+            desk.outputs(&["//index:types".to_owned()], true)?;
+        }
+        // The path of a file of another language is its summary.
+        let symbol = match desk.other_names()?.file(&self.symbol) {
+            Some(file) => file_label(file, "semantic"),
+            None => self.symbol.clone(),
+        };
+        let asked = match symbol.starts_with("//") {
+            true => symbol.clone(),
+            false => format!("//types/{symbol}:semantic"),
         };
         // A summary is of one symbol: what a pattern means, and which members there are, the index of names tells.
-        let is_in_index = (is_wild(&self.symbol) || self.symbol.contains('#')) && !self.symbol.starts_with("//");
+        let is_in_index = (is_wild(&symbol) || symbol.contains('#')) && !symbol.starts_with("//");
         let known = match build::patterns(std::slice::from_ref(&asked)) {
             _ if is_in_index => false,
             Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
-            Err(failed) if self.symbol.starts_with("//") => return Err(failed),
+            Err(failed) if symbol.starts_with("//") => return Err(failed),
             Err(_) => false,
         };
-        let asked = match known || self.symbol.starts_with("//") {
+        let asked = match known || symbol.starts_with("//") {
             true => asked,
-            false => one_by_name(desk, "show", &self.symbol, "semantic")?,
+            false => one_by_name(desk, "show", &symbol, "semantic")?,
         };
         let label = label(desk, &asked)?;
         let (workspace, session) = desk.open()?;

@@ -3,17 +3,19 @@
 use super::access::denied;
 use super::symbols::{namesakes, notes};
 use super::window::root;
-use super::{Effect, Method, arguments};
+use super::{Effect, Method, arguments, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{diagnostic, printable};
+use engine::seams::world::World;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::path::Path;
 use workbench::edit::place::Refused;
 use workbench::live::budget::Room;
 use workbench::symbols::file::{Asked, ENDINGS, lines};
@@ -179,6 +181,11 @@ impl SourceOf {
         let (mut meant, mut failed) = (Vec::new(), Vec::new());
         let mut last = None;
         for ((text, asked), place) in self.symbols.iter().zip(&asked).zip(places) {
+            let is_file = matches!(place, Ok((_, true)));
+            if !is_file && let Some(source) = self.of_other_language(desk, &*world, &root, text)? {
+                meant.push(Meant::File(source));
+                continue;
+            }
             let one = match place {
                 // A document that stands in place of no file is nowhere on the disk.
                 Ok((path, is_there)) if is_there || world.read(&path).is_ok() => lines(&*world, &root, &path, asked, self.lines)
@@ -216,6 +223,22 @@ impl SourceOf {
             }
             None => Ok((meant, failed)),
         }
+    }
+}
+
+impl SourceOf {
+    /// The lines of a definition in a file of another language, if a text means one.
+    fn of_other_language(&self, desk: &mut Desk<'_>, world: &dyn World, root: &Path, text: &str) -> Result<Option<Source>, Failed> {
+        let Some(one) = other_languages::meant(desk, text)? else {
+            return Ok(None);
+        };
+        let symbols = one.file(desk)?;
+        let Some(asked) = one.lines(&symbols) else { return Ok(None) };
+        let source = lines(world, root, &asked.path, &asked, self.lines).map_err(|why| Failed::new(Code::Usage, *why))?;
+        Ok(Some(Source {
+            path: one.symbol.path(),
+            ..source
+        }))
     }
 }
 

@@ -1,17 +1,18 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
 use super::symbols::{Names, notes, page, resolution, told};
-use super::{AsTool, Effect, Method};
+use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
 use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::other_languages::usages::usages as other_usages;
 use workbench::symbols::overriding::overriding;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
-use workbench::symbols::usages::{Subject, Why, usages};
+use workbench::symbols::usages::{Subject, Usages, Why, usages};
 
 /// List the places that use a type or a member.
 ///
@@ -124,6 +125,13 @@ impl Method for UsagesOf {
     type Answer = Spots;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
+        if let Some(other) = other_languages::meant(desk, &self.symbol)? {
+            let found = other_usages(desk, &other.names, &other.symbol)?;
+            let symbols = other.file(desk)?;
+            let state = other.state(&symbols).unread(&found.unread);
+            let first = self.page_of(other.resolved(), found, state);
+            return Ok(Spots { first, more: Vec::new() });
+        }
         let names = desk.names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
         let all = told(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
@@ -155,13 +163,23 @@ impl UsagesOf {
         let health = desk.health()?;
         let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
         found.certain.extend(overriding(desk, &names.symbols, &subject)?);
-        let total = found.certain.len() + found.possible.len();
-        let mut state = State::default()
+        let state = State::default()
             .of_workspace(&names.flaws)
             .of_projects(&health)
             .unread(&found.unread)
-            .lacking(&found.unseen);
-        state = state.renamed(former, &subject.path);
+            .lacking(&found.unseen)
+            .renamed(former, &subject.path);
+        let resolved = Resolved {
+            type_id: subject.type_id,
+            path: subject.path,
+            member_id: subject.member_id,
+        };
+        Ok(self.page_of(resolved, found, state))
+    }
+
+    /// A page of places.
+    fn page_of(&self, resolved: Resolved, found: Usages, mut state: State) -> SpotsOfOne {
+        let total = found.certain.len() + found.possible.len();
         if total == 0 {
             state = state.empty(Empty::None);
         }
@@ -187,19 +205,15 @@ impl UsagesOf {
             true => state.page(self.offset, shown, total, &more),
             false => page(state, (self.offset, shown), total),
         };
-        Ok(SpotsOfOne {
-            resolved: Resolved {
-                type_id: subject.type_id,
-                path: subject.path,
-                member_id: subject.member_id,
-            },
+        SpotsOfOne {
+            resolved,
             state,
             certain,
             possible,
             reasons,
             impossible: found.impossible,
             total,
-        })
+        }
     }
 }
 

@@ -348,7 +348,10 @@ fn kinds_are_target_names_or_implementations() {
 #[test]
 fn json_is_honoured_or_refused() {
     let bench = Bench::empty();
-    assert_eq!(bench.run(&["rules", "--output", "json"]).json(), serde_json::json!(["csharp"]));
+    assert_eq!(
+        bench.run(&["rules", "--output", "json"]).json(),
+        serde_json::json!(["csharp", "python", "scip", "typescript"])
+    );
     let ruleset = bench.run(&["rules", "show", "csharp", "--output", "json"]).json();
     assert!(ruleset["text"].as_str().is_some_and(|text| text.contains("[[rule]]")));
     insta::assert_snapshot!(bench.run(&["man", "--output", "json"]).all(), @r#"

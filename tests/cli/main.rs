@@ -17,6 +17,7 @@ mod gone;
 mod help_pages;
 mod hierarchy;
 mod journey;
+mod languages;
 mod live;
 mod live_sessions;
 mod looking;

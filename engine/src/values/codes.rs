@@ -156,6 +156,7 @@ codes! {
     E_RENAME "E_RENAME", "A rename was refused. The message lists what is in the way", "choose another name, or remove what is in the way";
     E_REPLAY "E_REPLAY", "A recording has no answer to a question, or cannot be read", "record one: set `record` on a real model and build once";
     E_SANDBOX "E_SANDBOX", "The sandbox that a program needs is not available", "allow user namespaces, or write `sandbox = \"best-effort\"`";
+    E_SCIP "E_SCIP", "An index of another program cannot be read", "have its indexer write it anew; `[scip.NAME] index` names the file";
     E_SECRET "E_SECRET", "A manifest holds what looks like a key", "name a variable of the environment with `api_key_env`";
     E_SERVE "E_SERVE", "A service cannot start, go on or be stopped", "see the reason in the message";
     E_SESSION "E_SESSION", "There is no edit session of this handle", "see `cortex edit list`";
@@ -231,12 +232,14 @@ codes! {
     W_NO_RULES "W_NO_RULES", "The manifest has no rule", "name a ruleset: `[workspace] rulesets = [\"csharp\"]`";
     W_OPERATION "W_OPERATION", "Notes of an operation could not be kept", "see the reason in the message";
     W_OTHER_STORE "W_OTHER_STORE", "Files of this checkout were written with another store", "use one store for one checkout";
+    W_PARSE_PARTIAL "W_PARSE_PARTIAL", "A source file of another language than C# has a syntax error. What could be parsed is used", "correct the file";
     W_RECORD "W_RECORD", "An answer could not be recorded", "check the folder and the disk; the answer itself is kept";
     W_REMOTE "W_REMOTE", "The remote cache did not always answer. What is missing was made here", "try it with `cortex remote ping`";
     W_REMOTE_BROKEN "W_REMOTE_BROKEN", "The remote cache keeps a wrong blob although it was sent again", "remove it from the server, or use another `instance`";
     W_REMOTE_LIES "W_REMOTE_LIES", "Some answers of the remote cache were wrong. They were not used", "set another `salt` in `[remote]`";
     W_REMOTE_WRITE "W_REMOTE_WRITE", "The remote cache does not accept results", "set `write = \"never\"` if others fill it";
     W_REPLAY "W_REPLAY", "A recorded answer cannot be read and counts as absent", "delete it, and record it again";
+    W_SCIP_LEFT_OUT "W_SCIP_LEFT_OUT", "Documents or symbols of an index of another program were left out", "see the reason in the message; have its indexer write it anew";
     W_SERVICE "W_SERVICE", "The service does not answer. The command answered without it", "continue it with `kill -CONT`, or end it with `cortex serve --stop`";
     W_SOURCE_LINK "W_SOURCE_LINK", "A symbolic link that leads out of the workspace is not followed", "nothing, or copy the files";
     W_SOURCE_MOVING "W_SOURCE_MOVING", "A file keeps changing while it is read", "build again when it is at rest";

@@ -82,6 +82,7 @@ impl Producer for IndexJson {
             .map(|config| serde_json::from_slice(&config.bytes))
             .transpose()
             .map_err(unreadable)?;
+        let config = config.unwrap_or_default();
         let projects = inputs.all("projects");
         let (structure, implementation, xmldoc) = (
             digests(inputs.all("structure")),
@@ -122,8 +123,8 @@ impl Producer for IndexJson {
             packs: packs(inputs.all("packs"))?,
             config_snapshot: ConfigSnapshot {
                 hash_version: "1",
-                structure_hash_includes_xml_doc: false,
-                include_internal_for_dependencies: config.unwrap_or_default().include_internal,
+                structure_hash_includes_xml_doc: config.include_xml_doc,
+                include_internal_for_dependencies: config.include_internal,
             },
         };
         let mut bytes = serde_json::to_vec_pretty(&index).expect("invariant: our values have text keys");

@@ -200,6 +200,23 @@ fn internal_members_on_request() {
     }
 }
 
+#[test]
+fn documentation_is_structure_on_request() {
+    let structure = |doc: &str, params: &str| {
+        let mut syntax = store();
+        syntax.types[0].doc = doc.to_owned();
+        let world = World::new(&[("a.cs", syntax)], &[]);
+        let complete = vec![blob("", world.output("complete", "Tree.Store").bytes)];
+        run(&super::structure::Structure, "Tree.Store", params, vec![("complete", complete)]).expect("a structure")
+    };
+    for (params, moves) in [("{}", false), (r#"{"include_xml_doc":true}"#, true)] {
+        assert_eq!(
+            structure("<summary>A.</summary>", params) != structure("<summary>B.</summary>", params),
+            moves
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn parts_and_member_order_move_no_hash(split in proptest::collection::vec(any::<bool>(), 5), rotate in 0_usize..5) {

@@ -10,6 +10,7 @@ use super::hashes::{Access, api_modifiers, member_access, signature};
 use super::ids::{MEMBER_FORM, kind_rank, kind_word, member_hash, member_key, member_kind_word};
 use super::model::{Member, TypeKind};
 use super::types::json;
+use super::xmldoc::{Docs, docs};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,9 @@ pub struct Header {
     /// The declaration with the attributes of parameters and type parameters; left out when there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub attributed: String,
+    /// Documentation of the type and of its accessible members by their keys, where structures have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub docs: Option<Docs>,
 }
 
 /// A further line: one accessible member.
@@ -83,10 +87,14 @@ pub struct TypeStructure {
 pub struct Config {
     /// Whether internal members count.
     pub include_internal: bool,
+    /// Whether documentation counts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub include_xml_doc: bool,
 }
 
 /// The producer `csharp/structure`; parameter `include_internal` (false): whether internal declarations count, and with them their changes
-/// for whoever depends on the type (the seed's `includeInternalForDependencies`, 000 §3.1 and §5.2). Without an input it gives its [`Config`].
+/// for whoever depends on the type (the seed's `includeInternalForDependencies`, 000 §3.1 and §5.2); `include_xml_doc` (false): whether
+/// documentation counts (the seed's `structureHashIncludesXmlDoc`, 000 §3.3). Without an input it gives its [`Config`].
 #[derive(Debug)]
 pub struct Structure;
 
@@ -96,16 +104,26 @@ impl Producer for Structure {
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        check_flags(params, &["include_internal"])
+        check_flags(params, &["include_internal", "include_xml_doc"])
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let include_internal = flag(inputs.params, "include_internal", false);
+        let config = Config {
+            include_internal: flag(inputs.params, "include_internal", false),
+            include_xml_doc: flag(inputs.params, "include_xml_doc", false),
+        };
         if inputs.roles.is_empty() {
-            return Ok(Output::new(json(&Config { include_internal })));
+            return Ok(Output::new(json(&config)));
         }
         let whole = complete::read(inputs.one("complete")?)?;
-        Ok(Output::new(write(&structure(&whole, include_internal))))
+        let mut structure = structure(&whole, config.include_internal);
+        if config.include_xml_doc {
+            let mut docs = docs(&whole);
+            docs.members
+                .retain(|key, _| structure.members.iter().any(|member| member.key == *key));
+            structure.header.docs = Some(docs);
+        }
+        Ok(Output::new(write(&structure)))
     }
 }
 
@@ -179,6 +197,7 @@ pub(super) fn header(whole: &Complete) -> Header {
         constraints: whole.constraints.clone(),
         condition: whole.condition.clone(),
         attributed: whole.attributed(),
+        docs: None,
     }
 }
 

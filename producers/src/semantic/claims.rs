@@ -58,7 +58,7 @@ impl Known<'_> {
     }
 
     pub(super) fn is_data(&self) -> bool {
-        matches!(self.structure.header.kind.as_str(), "enum" | "delegate" | "interface")
+        matches!(self.structure.header.kind.as_str(), "enum" | "delegate" | "interface" | "file")
     }
 }
 

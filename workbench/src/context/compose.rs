@@ -341,6 +341,7 @@ mod tests {
         );
         Texts {
             key: key.to_owned(),
+            language: None,
             places: vec![format!("src/{key}.cs:1-{lines}")],
             outline,
             size: code.len() / 3,

@@ -3,9 +3,11 @@
 //! its `:outline` is kept to show it.
 
 use super::words::words;
+use crate::other_languages::files::outlined;
 use crate::symbols::index::{namespace, simple_name};
 use engine::values::digest::Digest;
 use producers::csharp::deps::Dependencies;
+use producers::languages::model::FileSymbols;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -27,6 +29,10 @@ pub struct Document {
     pub key: String,
     /// The files that it stands in.
     pub files: Vec<String>,
+    /// Names that it is mentioned by: its own; of a file of another language those of what it defines first.
+    pub names: Vec<String>,
+    /// The language of a file that is shown as a whole; `None` of a type of C#.
+    pub language: Option<String>,
     /// Whether it is generated code alone.
     pub is_generated: bool,
     /// Digest of all that it is made of.
@@ -160,6 +166,8 @@ impl Document {
         Self {
             key: key.to_owned(),
             files: files.to_vec(),
+            names: vec![simple_name(key).to_owned()],
+            language: None,
             is_generated: false,
             digest: parts.digest(files),
             length: words.iter().map(|(_, counts, _)| counts).sum(),
@@ -167,6 +175,32 @@ impl Document {
             size: (bytes as f64 / BYTES).ceil() as usize,
             uses: uses(key, parts.deps.as_deref().unwrap_or_default()),
             outline: parts.outline.clone(),
+        }
+    }
+
+    /// Of a file of another language: what it defines, as its outline tells, and its text.
+    pub fn of_other(file: &str, symbols: &FileSymbols, text: &str, digest: Digest) -> Self {
+        let mut tally = Tally::default();
+        let name = file.rsplit('/').next().unwrap_or(file);
+        tally.add(name.rsplit_once('.').map_or(name, |(stem, _)| stem), IN_NAME);
+        tally.add(file, ELSEWHERE);
+        symbols.definitions.iter().for_each(|one| tally.add(&one.name, IN_MEMBER));
+        tally.add(text, ELSEWHERE);
+        let mut words: Vec<_> = tally.0.into_iter().map(|(word, (counts, named))| (word, counts, named)).collect();
+        words.sort_unstable();
+        let first = symbols.definitions.iter().filter(|one| one.path == one.name);
+        Self {
+            key: file.to_owned(),
+            files: vec![file.to_owned()],
+            names: first.map(|one| one.name.clone()).collect(),
+            language: Some(symbols.language.clone()),
+            is_generated: false,
+            digest,
+            length: words.iter().map(|(_, counts, _)| counts).sum(),
+            words,
+            size: (text.len() as f64 / BYTES).ceil() as usize,
+            uses: Vec::new(),
+            outline: Some(outlined(file, symbols, None).into_bytes().into()),
         }
     }
 

@@ -31,6 +31,8 @@ pub enum Form {
 pub struct Texts {
     /// Its key.
     pub key: String,
+    /// Its language, where it is a file of another one than C#.
+    pub language: Option<String>,
     /// Where it stands: `FILE:START-END`, or files alone.
     pub places: Vec<String>,
     /// Its outline; empty when it could not be made.
@@ -59,13 +61,15 @@ pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BT
     match form {
         Form::Code => {
             let code = text.code.as_deref()?;
-            Some(format!("{head}{}\n", fenced("csharp", code)))
+            let language = text.language.as_deref().unwrap_or("csharp");
+            Some(format!("{head}{}\n", fenced(language, code)))
         }
         Form::Outline => {
             let body = outline_body(&text.outline)?;
             Some(format!("{head}{}\n\n", body.trim_end()))
         }
         Form::File => None,
+        Form::Line if text.language.is_some() => Some(format!("- {places}\n")),
         Form::Line => Some(format!("- {} {places}\n", simple_name(&text.key))),
         Form::Brief => {
             let lines = asked.map(|asked| brief(&text.key, &text.outline, asked));

@@ -9,8 +9,9 @@ use super::members::{Stretch, stretches};
 use super::mentioned::Mention;
 use super::shelf::{Code, Known};
 use crate::symbols::meaning::Candidate;
-use crate::symbols::outputs::Outputs;
+use crate::symbols::outputs::{Outputs, file_label, read_one};
 use crate::symbols::source::sources_with_members;
+use producers::text::decode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -54,6 +55,7 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, wanted: Wanted<'_>, bu
         let answering = code.filter(|_| !is_named).map_or(&[][..], |code| &code.members);
         Texts {
             key: document.key.clone(),
+            language: document.language.clone(),
             places: code.map_or_else(|| document.files.clone(), |code| code.places.clone()),
             outline: String::from_utf8_lossy(outline).into_owned(),
             code: code.and_then(|code| code.text.clone()),
@@ -80,6 +82,16 @@ fn codes<'d, O: Outputs>(
     for (at, document) in types {
         match known.shelf.get(at) {
             Some(code) => drop(codes.insert(at, code)),
+            None if document.language.is_some() => {
+                let text = read_one(outputs, file_label(&document.key, "bytes"))?;
+                let code = Arc::new(Code {
+                    text: text.map(|bytes| decode(&bytes, &document.key).0.into_owned()),
+                    places: document.files.clone(),
+                    members: Vec::new(),
+                });
+                known.shelf.put(at, code.clone());
+                codes.insert(at, code);
+            }
             None => missing.push((at, Candidate::of(&document.key, &document.files))),
         }
     }

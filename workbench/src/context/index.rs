@@ -4,10 +4,14 @@
 //! from the index before.
 
 use super::document::{Document, Parts};
-use crate::symbols::index::{Symbols, simple_name};
-use crate::symbols::outputs::{Outputs, SymbolError};
+use crate::other_languages::names::OtherNames;
+use crate::symbols::index::Symbols;
+use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use engine::values::digest::Digest;
 use engine::values::label::{escape, halves};
 use producers::csharp::types::symbol_of;
+use producers::languages::model::FileSymbols;
+use producers::text::decode;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
@@ -63,7 +67,9 @@ impl Index {
                 index.uses[own].push(Edge { to, structure });
                 index.users[to].push(Edge { to: own, structure });
             }
-            index.names.entry(simple_name(&document.key).to_owned()).or_default().push(own);
+            for name in &document.names {
+                index.names.entry(name.clone()).or_default().push(own);
+            }
             for file in &document.files {
                 index.files.entry(file.clone()).or_default().push(own);
             }
@@ -79,7 +85,7 @@ impl Index {
             }
         }
         index.sizes = documents.iter().map(|document| document.size).collect();
-        for document in &documents {
+        for document in documents.iter().filter(|one| one.language.is_none()) {
             // The source of a type holds the types that are nested in it.
             let mut key = document.key.clone();
             while let Some(around) = around(&key) {
@@ -99,11 +105,19 @@ impl Index {
     ///
     /// # Errors
     /// When the outputs cannot be read or are not of our making.
-    pub fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, before: Option<&Self>) -> Result<Self, O::Error> {
+    pub fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, others: &OtherNames, before: Option<&Self>) -> Result<Self, O::Error> {
         let mut parts: FxHashMap<String, Parts> = FxHashMap::default();
-        let mut unread = Vec::new();
-        let patterns = TARGETS.map(|target| format!("//types/...:{target}"));
-        for output in outputs.read(&patterns)? {
+        let mut unread = others.unread.clone();
+        let patterns = match symbols.is_empty() {
+            true => Vec::new(),
+            false => TARGETS.map(|target| format!("//types/...:{target}")).to_vec(),
+        };
+        let read = if patterns.is_empty() {
+            Vec::new()
+        } else {
+            outputs.read(&patterns)?
+        };
+        for output in read {
             let named = output.label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
             let Some((package, target)) = named else { continue };
             let of = parts.entry(package.to_owned()).or_default();
@@ -135,9 +149,11 @@ impl Index {
                 }
             })
             .collect();
+        let mut documents = made?;
+        documents.extend(other_documents(outputs, others, before, &mut unread)?);
         Ok(Self {
             unread,
-            ..Self::new(made?)
+            ..Self::new(documents)
         })
     }
 
@@ -251,6 +267,41 @@ impl Index {
         }
         if all > 0.0 { named / all } else { 0.0 }
     }
+}
+
+/// The documents of files of other languages.
+fn other_documents<O: Outputs>(
+    outputs: &mut O,
+    others: &OtherNames,
+    before: Option<&Index>,
+    unread: &mut Vec<String>,
+) -> Result<Vec<Arc<Document>>, O::Error> {
+    let files: Vec<(&str, &str)> = others.files().filter_map(|file| Some((file, others.target(file)?))).collect();
+    let labels: Vec<String> = files.iter().map(|(file, target)| file_label(file, target)).collect();
+    let texts: Vec<String> = files.iter().map(|(file, _)| file_label(file, "bytes")).collect();
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    let told = outputs.read(&labels)?.into_iter().zip(outputs.read(&texts)?);
+    let mut documents = Vec::with_capacity(files.len());
+    for ((file, _), (told, text)) in files.into_iter().zip(told) {
+        let (Some(bytes), Some(text)) = (told.bytes, text.bytes) else {
+            unread.push(told.label);
+            continue;
+        };
+        let digest = Digest::of([Digest::of(&bytes).0, Digest::of(&text).0].as_flattened());
+        let known = before
+            .and_then(|before| before.document(before.find(file)?))
+            .filter(|known| known.digest == digest);
+        documents.push(match known {
+            Some(known) => known.clone(),
+            None => {
+                let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&told.label))?;
+                Arc::new(Document::of_other(file, &symbols, &decode(&text, file).0, digest))
+            }
+        });
+    }
+    Ok(documents)
 }
 
 /// The key of the type that a nested one stands in: `A+B@Tests` of `A+B+C@Tests`.

@@ -64,7 +64,9 @@ fn is_meant(found: &Resolution, one: &Candidate) -> bool {
 /// The members that stand in lines, the types of those first, and then the innermost that stands there; and the lines in which none stands.
 fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &mut Mention) -> Result<(), O::Error> {
     let mut first: Vec<String> = Vec::new();
-    for file in &mention.files {
+    let is_other = |at: &usize| index.document(*at).is_some_and(|one| one.language.is_some());
+    // Files of other languages are shown as they are.
+    for file in mention.files.iter().filter(|file| !index.in_file(file).iter().any(is_other)) {
         let label = file_label(file, "syntax");
         let Some(bytes) = read_one(outputs, label.clone())? else { continue };
         let tree: Syntax = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
@@ -180,6 +182,7 @@ pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention
 mod tests {
     use super::super::mentioned::mentions;
     use super::*;
+    use crate::other_languages::names::OtherNames;
     use crate::symbols::samples::Sample;
 
     fn named(query: &str) -> (Vec<Mention>, Vec<Stretch>) {
@@ -188,7 +191,7 @@ mod tests {
 
     fn named_in(mut sample: Sample, query: &str) -> (Vec<Mention>, Vec<Stretch>) {
         let symbols = sample.names();
-        let index = Index::read(&mut sample, &symbols, None).expect("an index");
+        let index = Index::read(&mut sample, &symbols, &OtherNames::default(), None).expect("an index");
         let mut mentions = mentions(query, &index);
         find(&mut sample, &symbols, &index, &mut mentions).expect("members");
         let stretches = stretches(&mut sample, &index, &mentions).expect("sources");

@@ -48,7 +48,7 @@ pub fn verify<O: Outputs>(
             // A name that stood there before could not mean it.
             Why::UnknownValue | Why::UnknownValueNear(_) => true,
             Why::Through(path) => !keys.contains(halves(path).map_or(path.as_str(), |(key, _)| key)),
-            Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
+            Why::ByName | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
         };
         if !is_known && !is_other {
             way.add(format!("{file}:{line}: it might be used here, {why}"));

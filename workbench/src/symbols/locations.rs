@@ -57,12 +57,25 @@ pub fn declaration_lines<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) ->
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
 pub fn all_declarations<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<(String, SourceLocation)>, O::Error> {
-    let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
-    let of = |(source, symbol): (Source, &&Candidate)| {
-        let parts = source.parts.iter().map(|part| (symbol.path.clone(), name_location(part, symbol)));
-        parts.collect::<Vec<_>>()
+    let found = declared_parts(outputs, symbols)?.into_iter().zip(symbols);
+    let of = |(parts, symbol): (Vec<(SourceLocation, Part)>, &&Candidate)| {
+        let path = symbol.path.clone();
+        parts.into_iter().map(move |(location, _)| (path.clone(), location))
     };
     Ok(found.flat_map(of).collect())
+}
+
+/// The declarations of symbols, in the symbols' order: where each name stands, and the part of a file that the declaration is.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn declared_parts<O: Outputs>(outputs: &mut O, symbols: &[&Candidate]) -> Result<Vec<Vec<(SourceLocation, Part)>>, O::Error> {
+    let found = sources(outputs, symbols, usize::MAX)?.into_iter().zip(symbols);
+    let of = |(source, symbol): (Source, &&Candidate)| {
+        let parts = source.parts.into_iter().map(|part| (name_location(&part, symbol), part));
+        parts.collect()
+    };
+    Ok(found.map(of).collect())
 }
 
 /// Where the name of a symbol stands in one of its declarations.

@@ -36,6 +36,29 @@ pub struct Overload {
 }
 
 impl Overload {
+    /// What a row of `//types/T:members` says.
+    pub fn of_row(key: &str, row: MemberRow) -> Self {
+        let has = |modifier| {
+            let mut modifiers = row.signature.split(' ').take_while(|word| !word.contains('('));
+            modifiers.any(|word| word == modifier)
+        };
+        Self {
+            is_override: has("override"),
+            is_static: has("static"),
+            has_priority: row.attributes.iter().any(|one| one.contains("OverloadResolutionPriority")),
+            key: key.to_owned(),
+            name: row.name,
+            id: row.id,
+            kind: row.kind,
+            accessibility: row.accessibility,
+            files: match row.files.is_empty() {
+                true => Some(row.file).filter(|file| !file.is_empty()).into_iter().collect(),
+                false => row.files,
+            },
+            parameters: row.parameters,
+        }
+    }
+
     /// All overloads of a name, of which only the flags of the index are known.
     pub fn named(name: &str, flags: &str) -> Self {
         Self {
@@ -77,25 +100,7 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
             let mut members = Vec::with_capacity(table.len());
             for (key, row) in table.rows() {
                 let row: MemberRow = serde_json::from_slice(row).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-                let has = |modifier| {
-                    let mut modifiers = row.signature.split(' ').take_while(|word| !word.contains('('));
-                    modifiers.any(|word| word == modifier)
-                };
-                members.push(Overload {
-                    is_override: has("override"),
-                    is_static: has("static"),
-                    has_priority: row.attributes.iter().any(|one| one.contains("OverloadResolutionPriority")),
-                    key: key.to_owned(),
-                    name: row.name,
-                    id: row.id,
-                    kind: row.kind,
-                    accessibility: row.accessibility,
-                    files: match row.files.is_empty() {
-                        true => Some(row.file).filter(|file| !file.is_empty()).into_iter().collect(),
-                        false => row.files,
-                    },
-                    parameters: row.parameters,
-                });
+                members.push(Overload::of_row(key, row));
             }
             by_label.insert(output.label, members);
         }

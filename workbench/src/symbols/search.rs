@@ -33,8 +33,8 @@ pub const USUAL: usize = 20;
 /// Most hits on a page.
 pub const MOST: usize = 200;
 
-/// Kinds that can be asked for, in any case: those of types, any type, namespaces, any member, those of members, and any member that has a value.
-pub const KINDS: [&str; 19] = [
+/// Kinds that can be asked for, in any case: those of types, any type, namespaces, any member, those of members, any member that has a value, and two of other languages.
+pub const KINDS: [&str; 21] = [
     "type",
     "class",
     "struct",
@@ -54,6 +54,8 @@ pub const KINDS: [&str; 19] = [
     "constant",
     "enum member",
     "value",
+    "function",
+    "variable",
 ];
 
 /// Where those of [`KINDS`] begin that are members'.
@@ -564,7 +566,7 @@ fn type_order(symbols: &Symbols, at: usize) -> (usize, &str, (usize, Access, usi
 }
 
 /// A place in the hits of a query in one state of the names: offset, digest of the names, digest of the query.
-fn cursor(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>, offset: usize) -> String {
+pub fn cursor(symbols: &Symbols, query: &Query<'_>, kind: Option<&str>, offset: usize) -> String {
     let asked = format!(
         "{}\0{}\0{}",
         query.text.trim(),

@@ -145,6 +145,8 @@ pub enum Why {
     UnknownValueNear(String),
     /// The type of the value is not known.
     UnknownValue,
+    /// It bears the name, and nothing binds the names of its language.
+    ByName,
 }
 
 impl fmt::Display for Why {
@@ -153,6 +155,7 @@ impl fmt::Display for Why {
             Self::Through(path) => write!(f, "through {path}"),
             Self::UnknownValueNear(name) => write!(f, "on a value whose type is not known, in a type that names {name}"),
             Self::UnknownValue => f.write_str("on a value whose type is not known"),
+            Self::ByName => f.write_str("by name: nothing binds the names of this language"),
             Self::Overloads(others) => write!(f, "the arguments leave {}, too", others.join(" and ")),
             Self::Named => f.write_str("named without a call, by all overloads' name"),
             Self::NoneFits => f.write_str("the arguments fit no overload that is known"),

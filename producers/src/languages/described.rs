@@ -1,0 +1,203 @@
+//! `tags/described`: a file of another language in the forms that summaries are made from, so that the producer `semantic` summarises it as it
+//! does a type of C#: its structure, code, documentation, dependencies (of which none are known) and row. The parameter `form` says which.
+
+use super::model::{Definition, FileSymbols};
+use crate::csharp::deps::Dependencies;
+use crate::csharp::ids::short_hash;
+use crate::csharp::implementation::{ImplHeader, ImplMember};
+use crate::csharp::structure::{self, ApiMember, Header, TypeStructure};
+use crate::csharp::types::{TypeRow, json};
+use crate::csharp::xmldoc::{self, Docs};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use engine::values::digest::Digest;
+use engine::values::table::write_table;
+use std::collections::BTreeMap;
+
+/// The forms.
+const FORMS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "type"];
+
+/// Definitions that the first sentence names.
+const NAMED: usize = 8;
+
+/// The producer `tags/described`.
+#[derive(Debug)]
+pub struct Described;
+
+impl Producer for Described {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("tags/described", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        Sees { vars: true, label: false }
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        let unknown = params.keys().filter(|name| *name != "form");
+        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &["form"])).collect();
+        if form(params).is_none() {
+            errors.push(ParamError {
+                param: "form".to_owned(),
+                message: "'form' must name what a summary is made from".to_owned(),
+                hint: Some(format!("there are {}", FORMS.join(", "))),
+                unknown: false,
+            });
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let file = inputs.var("file").unwrap_or_default();
+        let symbols = FileSymbols::read(&inputs.one("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
+        Ok(Output::new(match form(inputs.params) {
+            Some("structure") => structure::write(&structure_of(file, &symbols)),
+            Some("impl") => {
+                let text = crate::text::decode(&inputs.one("bytes")?.bytes, file).0.into_owned();
+                code_of(&symbols, &text)
+            }
+            Some("xmldoc") => xmldoc::write(&docs_of(&symbols)),
+            Some("deps") => json(&Dependencies {
+                own: file.to_owned(),
+                ..Dependencies::default()
+            }),
+            _ => write_table(&BTreeMap::from([(file, json(&row_of(file, &symbols)))])),
+        }))
+    }
+}
+
+fn form(params: &Params) -> Option<&str> {
+    params.get("form")?.as_str().filter(|form| FORMS.contains(form))
+}
+
+fn structure_of(file: &str, symbols: &FileSymbols) -> TypeStructure {
+    let member = |one: &Definition| ApiMember {
+        kind: one.kind.clone(),
+        name: one.name.clone(),
+        key: one.path.clone(),
+        id: String::new(),
+        arity: 0,
+        parameters: Vec::new(),
+        modifiers: Vec::new(),
+        attributes: Vec::new(),
+        signature: if one.signature.is_empty() {
+            one.path.clone()
+        } else {
+            one.signature.clone()
+        },
+        condition: String::new(),
+        attributed: String::new(),
+    };
+    TypeStructure {
+        header: Header {
+            symbol: file.to_owned(),
+            kind: "file".to_owned(),
+            signature: format!("{} file {file}", symbols.language),
+            ..Header::default()
+        },
+        members: symbols.definitions.iter().map(member).collect(),
+    }
+}
+
+/// The text of each definition that holds no other, and of what stands outside of all.
+fn code_of(symbols: &FileSymbols, text: &str) -> Vec<u8> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let all = &symbols.definitions;
+    let holds = |one: &Definition| {
+        let inner = format!("{}.", one.path);
+        all.iter().any(|other| other.path.starts_with(&inner))
+    };
+    let mut code = json(&ImplHeader::default());
+    for one in all.iter().filter(|one| !holds(one)) {
+        let (start, end) = (one.start as usize, (one.end as usize).min(lines.len()));
+        let member = ImplMember {
+            kind: one.kind.clone(),
+            name: one.name.clone(),
+            key: one.path.clone(),
+            accessible: true,
+            modifiers: Vec::new(),
+            signature: String::new(),
+            attributes: Vec::new(),
+            body: lines.get(start.saturating_sub(1)..end).unwrap_or_default().join("\n"),
+            follows: None,
+        };
+        code.push(b'\n');
+        code.extend(json(&member));
+    }
+    code.push(b'\n');
+    code
+}
+
+fn docs_of(symbols: &FileSymbols) -> Docs {
+    let tagged = |text: &str| {
+        let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        format!("<summary>{plain}</summary>")
+    };
+    let first: Vec<&Definition> = symbols.definitions.iter().filter(|one| !one.path.contains('.')).collect();
+    let mut named: Vec<String> = first.iter().take(NAMED).map(|one| format!("{} {}", one.kind, one.name)).collect();
+    if first.len() > NAMED {
+        named.push(format!("and {} more", first.len() - NAMED));
+    }
+    let doc = first.iter().find(|one| !one.doc.is_empty()).map_or("", |one| one.doc.as_str());
+    let own = match named.is_empty() {
+        true => String::new(),
+        false => tagged(&format!("Defines {}. {doc}", named.join(", "))),
+    };
+    let documented = symbols.definitions.iter().filter(|one| !one.doc.is_empty());
+    Docs {
+        members: documented.map(|one| (one.path.clone(), tagged(&one.doc))).collect(),
+        own,
+    }
+}
+
+fn row_of(file: &str, symbols: &FileSymbols) -> TypeRow {
+    TypeRow {
+        accessibility: symbols.language.clone(),
+        arity: 0,
+        assembly: String::new(),
+        files: vec![file.to_owned()],
+        generated: false,
+        id: format!("F_{}", short_hash(&Digest::of(file.as_bytes()))),
+        kind: "file".to_owned(),
+        namespace: String::new(),
+        project: None,
+        symbol: file.to_owned(),
+        widened: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::language;
+    use super::super::tags::read;
+    use super::*;
+    use crate::csharp::fixture::{blob, run_with};
+    use crate::llm::Refusing;
+    use crate::semantic::Semantic;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_file_is_summarised_as_a_type_is() {
+        let text = "/** Keeps notes. */\nexport class Store {\n  get(id: string) {\n    if (id === \"\") throw new RangeError(\"no id\");\n    return null;\n  }\n}\n";
+        let tags = read(language("typescript").expect("it"), "a.ts", text)
+            .expect("read")
+            .symbols
+            .write();
+        let made = |form: &str| {
+            let roles = vec![("tags", vec![blob("", tags.clone())]), ("bytes", vec![blob("", text)])];
+            let bytes = run_with(&Described, &[("file", "a.ts")], &format!("{{\"form\":\"{form}\"}}"), roles)
+                .expect("made")
+                .bytes;
+            vec![blob("", bytes)]
+        };
+        let roles = FORMS.map(|form| (form, made(form))).to_vec();
+        let semantic = Semantic::new(Arc::new(Refusing));
+        let summary = run_with(&semantic, &[("file", "a.ts")], r#"{"model":"extractive"}"#, roles)
+            .expect("a summary")
+            .bytes;
+        let summary = String::from_utf8(summary).expect("text");
+        assert!(summary.starts_with("# Semantic: a.ts F_"), "{summary}");
+        for claim in ["Defines class Store. Keeps notes.", "A typescript file.", "RangeError"] {
+            assert!(summary.contains(claim), "{claim}: {summary}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The languages that come with a grammar, and how a text is parsed with one.
+
+use std::ops::ControlFlow;
+use std::sync::OnceLock;
+use tree_sitter::{ParseOptions, ParseState, Parser, Query, Tree};
+
+/// Progress reports a parse may take before it is given up, besides those for its length: a budget of steps, not of time.
+const BASE_REPORTS: usize = 20_000;
+
+/// Bytes of text that earn one more report.
+const BYTES_A_REPORT: usize = 3;
+
+/// A language.
+pub struct Language {
+    /// What its ruleset and its files are called by.
+    pub name: &'static str,
+    /// Its grammars.
+    pub dialects: &'static [Dialect],
+    /// What it defines and names: captures `definition.KIND` and `reference` (`reference.call` …), with the name captured as `name`.
+    pub tags: &'static str,
+}
+
+/// A grammar of a language, for files that end so.
+pub struct Dialect {
+    /// Endings of files, without the dot.
+    pub endings: &'static [&'static str],
+    grammar: fn() -> tree_sitter::Language,
+    query: OnceLock<Query>,
+}
+
+impl Dialect {
+    const fn new(endings: &'static [&'static str], grammar: fn() -> tree_sitter::Language) -> Self {
+        Self {
+            endings,
+            grammar,
+            query: OnceLock::new(),
+        }
+    }
+}
+
+static TYPESCRIPT: [Dialect; 2] = [
+    Dialect::new(&["ts", "mts", "cts"], || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
+    Dialect::new(&["tsx", "js", "jsx", "mjs", "cjs"], || tree_sitter_typescript::LANGUAGE_TSX.into()),
+];
+
+static PYTHON: [Dialect; 1] = [Dialect::new(&["py", "pyi"], || tree_sitter_python::LANGUAGE.into())];
+
+/// All languages, by name.
+pub static LANGUAGES: [Language; 2] = [
+    Language {
+        name: "python",
+        dialects: &PYTHON,
+        tags: include_str!("python/tags.scm"),
+    },
+    Language {
+        name: "typescript",
+        dialects: &TYPESCRIPT,
+        tags: include_str!("typescript/tags.scm"),
+    },
+];
+
+/// The language of a name.
+pub fn language(name: &str) -> Option<&'static Language> {
+    LANGUAGES.iter().find(|language| language.name == name)
+}
+
+impl Language {
+    /// The dialect of a file; the first one where its ending says nothing.
+    pub fn dialect(&self, file: &str) -> &Dialect {
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let of = self.dialects.iter().find(|dialect| dialect.endings.contains(&ending));
+        of.unwrap_or(&self.dialects[0])
+    }
+
+    /// The query of a dialect, compiled once.
+    pub(super) fn query<'d>(&self, dialect: &'d Dialect) -> &'d Query {
+        dialect
+            .query
+            .get_or_init(|| Query::new(&(dialect.grammar)(), self.tags).expect("invariant: a test compiles the query of every dialect"))
+    }
+}
+
+impl Dialect {
+    /// Parses a text; `None` when it took more steps than a text of its length deserves.
+    pub(super) fn parse(&self, text: &str) -> Option<Tree> {
+        let mut parser = Parser::new();
+        parser
+            .set_language(&(self.grammar)())
+            .expect("invariant: the grammar crate is built for this tree-sitter");
+        let allowed = BASE_REPORTS + text.len() / BYTES_A_REPORT;
+        let mut reports = 0_usize;
+        let mut report = |_: &ParseState| {
+            reports += 1;
+            if reports > allowed {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let bytes = text.as_bytes();
+        let mut read = |at: usize, _| &bytes[at.min(bytes.len())..];
+        parser.parse_with_options(&mut read, None, Some(ParseOptions::new().progress_callback(&mut report)))
+    }
+}

@@ -1,0 +1,98 @@
+//! What one file of another language than C# defines and names, as data: the output of `tags` and of `scip/file`, as JSON.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything about one file. Fields stand in the order of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileSymbols {
+    /// What is defined, in the order of places.
+    pub definitions: Vec<Definition>,
+    /// The language, as its ruleset or the index names it.
+    pub language: String,
+    /// Definitions of an index that are not found any more: the file changed since.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub moved: usize,
+    /// Definitions of an index that were found again on other lines.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shifted: usize,
+    /// Who told: `tree-sitter`, or an indexer with its version.
+    pub source: String,
+    /// Where what is used, by name; what an index bound, by [`Definition::symbol`].
+    pub uses: BTreeMap<String, Vec<Use>>,
+}
+
+/// A definition.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Definition {
+    /// Column of its name in characters, from 1.
+    pub column: u32,
+    /// Its documentation as readable text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+    /// Its last line.
+    pub end: u32,
+    /// `class`, `function` …
+    pub kind: String,
+    /// Line of its name, from 1.
+    pub line: u32,
+    /// Its name.
+    pub name: String,
+    /// Its name behind those of the definitions around it: `Client.get`.
+    pub path: String,
+    /// Symbols of other definitions that it implements, derives from or overrides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relations: Vec<String>,
+    /// Its declaration in one line, without its body.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
+    /// Its first line.
+    pub start: u32,
+    /// What an index calls it; empty where names are not bound.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub symbol: String,
+}
+
+/// A use: line and column in characters, from 1, and what is done there: `call`, `construct`, `name`, `read`, `write`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Use(pub u32, pub u32, pub String);
+
+impl FileSymbols {
+    /// As JSON.
+    pub fn write(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("invariant: writing to memory cannot fail")
+    }
+
+    /// Reads it; `None` of what is not of our making.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    /// Sorts the definitions, and tells each by those around it.
+    pub(crate) fn nest(&mut self) {
+        self.definitions
+            .sort_by(|one, other| (one.start, other.end, one.line, one.column).cmp(&(other.start, one.end, other.line, other.column)));
+        let mut around: Vec<(u32, String)> = Vec::new();
+        for definition in &mut self.definitions {
+            let stands_within = |(end, _): &(u32, String)| definition.end <= *end && definition.start <= *end;
+            while around.last().is_some_and(|last| !stands_within(last)) {
+                around.pop();
+            }
+            definition.path = match around.last() {
+                Some((_, path)) => format!("{path}.{}", definition.name),
+                None => definition.name.clone(),
+            };
+            // What stands on one line holds nothing that could be told apart from what stands beside it.
+            if definition.end > definition.start {
+                around.push((definition.end, definition.path.clone()));
+            }
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

@@ -1,0 +1,164 @@
+//! `tags/names` and `tags/uses`: which files define a name, and which use it. One row a name; when one file moves, that one is read again.
+
+use super::model::FileSymbols;
+use crate::scip::symbol::descriptors;
+use engine::seams::fold::Fold;
+use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::values::table::write_table;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a file defines under a name: path in the file and kind of each.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Named(pub String, pub String);
+
+/// A row of `tags/names`: by file, what it defines under the name.
+pub type Definitions = BTreeMap<String, Vec<Named>>;
+
+/// A row of `tags/uses`: by file, how often it uses the name.
+pub type Uses = BTreeMap<String, usize>;
+
+/// What a file gives to rows.
+pub struct NameTable {
+    id: &'static str,
+    rows: fn(&FileSymbols) -> BTreeMap<String, Vec<u8>>,
+    replace: fn(Option<&[u8]>, &str, Option<&[u8]>) -> Option<Vec<u8>>,
+}
+
+/// The producer `tags/names`.
+pub const NAMES: NameTable = NameTable {
+    id: "tags/names",
+    rows: definitions,
+    replace: replace::<Vec<Named>>,
+};
+
+/// The producer `tags/uses`.
+pub const USES: NameTable = NameTable {
+    id: "tags/uses",
+    rows: uses,
+    replace: replace::<usize>,
+};
+
+impl Producer for NameTable {
+    fn id(&self) -> ProducerId {
+        ProducerId::new(self.id, 1)
+    }
+
+    fn fold(&self) -> Option<&dyn Fold> {
+        Some(self)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for input in inputs.all(self.role()) {
+            for (name, part) in self.rows_of_input(input)? {
+                if let Some(row) = self.replace_part(&name, rows.get(&name).map(Vec::as_slice), &input.item, Some(&part)) {
+                    rows.insert(name, row);
+                }
+            }
+        }
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+impl Fold for NameTable {
+    fn role(&self) -> &'static str {
+        "tags"
+    }
+
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        let symbols = FileSymbols::read(&input.bytes).ok_or_else(|| Failure::permanent("the input says nothing of a file's symbols"))?;
+        Ok((self.rows)(&symbols))
+    }
+
+    fn replace_part(&self, _: &str, row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
+        (self.replace)(row, item, part)
+    }
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("invariant: writing to memory cannot fail")
+}
+
+fn definitions(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
+    let mut named: BTreeMap<&str, BTreeSet<Named>> = BTreeMap::new();
+    for one in &symbols.definitions {
+        named
+            .entry(&one.name)
+            .or_default()
+            .insert(Named(one.path.clone(), one.kind.clone()));
+    }
+    named.into_iter().map(|(name, all)| (name.to_owned(), json(&all))).collect()
+}
+
+fn uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for (key, places) in &symbols.uses {
+        *counts.entry(name_of_use(key)).or_default() += places.len();
+    }
+    counts.into_iter().map(|(name, count)| (name, json(&count))).collect()
+}
+
+/// The name that a key of [`FileSymbols::uses`] says: itself, or the last name of a symbol.
+pub fn name_of_use(key: &str) -> String {
+    let last = descriptors(key).and_then(|mut all| all.pop());
+    last.map_or_else(|| key.to_owned(), |last| last.name)
+}
+
+/// A row with the part of one file replaced. What cannot be read counts as empty: it is of our making.
+fn replace<T: Serialize + DeserializeOwned>(row: Option<&[u8]>, item: &str, part: Option<&[u8]>) -> Option<Vec<u8>> {
+    let mut parts: BTreeMap<String, T> = row.and_then(|row| serde_json::from_slice(row).ok()).unwrap_or_default();
+    match part.and_then(|part| serde_json::from_slice(part).ok()) {
+        Some(part) => _ = parts.insert(item.to_owned(), part),
+        None => _ = parts.remove(item),
+    }
+    (!parts.is_empty()).then(|| json(&parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar::language;
+    use super::super::tags::read;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn input(file: &str, text: &str) -> Input {
+        let read = read(language("typescript").expect("it"), file, text).expect("read");
+        Input::of(file, read.symbols.write())
+    }
+
+    proptest! {
+        /// The table after one file moved is that of all files made at once.
+        #[test]
+        fn a_row_follows_the_files(texts in proptest::collection::vec("(class [AB] \\{ [ab]\\(\\) \\{ [ab]\\(\\) \\} \\}\n){0,3}", 1..4), edited in "(class [AC] \\{ \\}\n){0,2}") {
+            for table in [NAMES, USES] {
+                let file = |at: usize| format!("f{at}.ts");
+                let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+                let mut put = |item: &str, before: &BTreeMap<String, Vec<u8>>, after: &BTreeMap<String, Vec<u8>>| {
+                    for name in before.keys().chain(after.keys()) {
+                        let row = rows.get(name).cloned();
+                        match table.replace_part(name, row.as_deref(), item, after.get(name).map(Vec::as_slice)) {
+                            Some(row) => _ = rows.insert(name.clone(), row),
+                            None => _ = rows.remove(name),
+                        }
+                    }
+                };
+                for (at, text) in texts.iter().enumerate() {
+                    let given = table.rows_of_input(&input(&file(at), text)).expect("rows");
+                    put(&file(at), &BTreeMap::new(), &given);
+                }
+                let [before, after] = [&texts[0], &edited].map(|text| table.rows_of_input(&input("f0.ts", text)).expect("rows"));
+                put("f0.ts", &before, &after);
+                let mut clean: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+                for (at, text) in std::iter::once(&edited).chain(&texts[1..]).enumerate() {
+                    for (name, part) in table.rows_of_input(&input(&file(at), text)).expect("rows") {
+                        let row = table.replace_part(&name, clean.get(&name).map(Vec::as_slice), &file(at), Some(&part)).expect("a row");
+                        clean.insert(name, row);
+                    }
+                }
+                prop_assert_eq!(&rows, &clean);
+            }
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! `scip/file`: what an index says of one file, as far as the file still says it: every place is compared with the text that stands there.
+//!
+//! The file may have changed since the index was made. A definition whose name does not stand where the index has it is looked for on other
+//! lines, at the same column; what stands behind it is expected as far away. What is not found is counted and left out, and so is a use that
+//! does not cover a word.
+
+use super::kind;
+use super::messages::{Document, MultiLineRange, Occurrence, SingleLineRange, SymbolInformation, columns, role};
+use super::symbol::{Descriptor, Suffix, descriptors};
+use super::wire::Parts;
+use crate::languages::grammar::{LANGUAGES, Language};
+use crate::languages::model::{Definition, FileSymbols, Use};
+use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
+use engine::values::table::Table;
+use std::collections::BTreeMap;
+
+/// Bytes of a declaration.
+const LONGEST: usize = 400;
+/// Bytes of documentation.
+const LONGEST_DOC: usize = 4_000;
+/// Lines up and down that a definition is looked for.
+const FURTHEST: i32 = 200;
+/// Lines that are looked at for the definitions of one file that moved.
+const MOST_LOOKS: usize = 1_000_000;
+/// Bytes of a line that is read: longer ones nobody wrote.
+const LONGEST_LINE: usize = 5_000;
+
+/// The producer `scip/file`.
+#[derive(Debug)]
+pub struct FileOf;
+
+impl Producer for FileOf {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("scip/file", 1)
+    }
+
+    fn sees(&self, _: &Params) -> Sees {
+        Sees { vars: true, label: false }
+    }
+
+    fn reads_at_most(&self) -> usize {
+        crate::text::LARGEST
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let file = inputs.var("file").unwrap_or_default();
+        let foreign = || Failure::permanent("the input is no output of scip/merge");
+        let row = &inputs.one("row")?.bytes;
+        let (_, row) = Table::open(row).and_then(|table| table.rows().next()).ok_or_else(foreign)?;
+        let parts = Parts::read(row)?;
+        let document = parts.documents().next().ok_or_else(foreign)??;
+        let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
+        let tool = parts.metadata.tool_info.unwrap_or_default();
+        let source: Vec<String> = [&tool.name, &tool.version]
+            .into_iter()
+            .map(|word| plain(word))
+            .filter(|word| !word.is_empty())
+            .collect();
+        Ok(Output {
+            diagnostics: unread.into_iter().collect(),
+            ..Output::new(read(&document, file, &source.join(" "), &text).write())
+        })
+    }
+}
+
+/// What a document says of a text.
+fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbols {
+    let text = Text {
+        lines: text.split('\n').collect(),
+        encoding: document.position_encoding,
+    };
+    let described: BTreeMap<&str, &SymbolInformation> = document.symbols.iter().map(|one| (one.symbol.as_str(), one)).collect();
+    let mut symbols = FileSymbols {
+        language: match document.language.as_str() {
+            "" => of_ending(file).to_owned(),
+            named => plain(named).to_lowercase(),
+        },
+        source: source.to_owned(),
+        ..FileSymbols::default()
+    };
+    let mut places: Vec<(Range, &Occurrence, Vec<Descriptor>)> = Vec::new();
+    for one in &document.occurrences {
+        let way = descriptors(&one.symbol).filter(|way| way.last().is_some_and(is_looked_for));
+        let range = range(&one.range, one.single_line_range, one.multi_line_range);
+        places.extend(range.zip(way).map(|(range, way)| (range, one, way)));
+    }
+    places.sort_by_key(|(range, ..)| *range);
+    let mut moves = Moves::default();
+    for (range, one, way) in places.iter().filter(|(_, one, _)| is_definition(one)) {
+        let information = described.get(one.symbol.as_str()).copied();
+        let Some(place) = moves.find(&text, *range, &names_of(way, information)) else {
+            symbols.moved += 1;
+            continue;
+        };
+        symbols.shifted += usize::from(moves.by != 0);
+        symbols
+            .definitions
+            .push(definition(one, &place, way, information, (&text, moves.by)));
+    }
+    for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
+        let by = moves.behind(range.0);
+        let is_named = |place: &Place<'_>| by == 0 || names_of(way, None).is_none_or(|names| names.contains(&place.word));
+        let Some(place) = text.place(*range, by).filter(is_named) else {
+            continue;
+        };
+        let kind = match one.symbol_roles {
+            roles if roles & role::WRITE != 0 => "write",
+            roles if roles & role::READ != 0 => "read",
+            _ => "name",
+        };
+        let places = symbols.uses.entry(one.symbol.clone()).or_default();
+        places.push(Use(place.line, place.column, kind.to_owned()));
+    }
+    symbols
+        .definitions
+        .sort_by(|one, other| (one.line, one.column, &one.symbol).cmp(&(other.line, other.column, &other.symbol)));
+    symbols
+        .definitions
+        .dedup_by(|one, other| (one.line, one.column, &one.path) == (other.line, other.column, &other.path));
+    symbols.uses.values_mut().for_each(|places| {
+        places.sort();
+        places.dedup();
+    });
+    symbols
+}
+
+/// The language of a file whose index names none, by its ending.
+fn of_ending(file: &str) -> &str {
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let has = |language: &&Language| language.dialects.iter().any(|dialect| dialect.endings.contains(&ending));
+    LANGUAGES.iter().find(has).map_or(ending, |language| language.name)
+}
+
+fn is_definition(one: &Occurrence) -> bool {
+    one.symbol_roles & role::DEFINITION != 0
+}
+
+/// What a definition may be written as; `None` of `<constructor>` and the like, which stand for words of the language.
+fn names_of<'n>(way: &'n [Descriptor], information: Option<&'n SymbolInformation>) -> Option<[&'n str; 2]> {
+    let last = way.last()?;
+    let shown = information.map_or(last.name.as_str(), |information| information.display_name.as_str());
+    (!last.name.starts_with('<')).then_some([last.name.as_str(), shown])
+}
+
+/// How far what the index speaks of has moved since.
+#[derive(Default)]
+struct Moves {
+    /// How many lines the last definition that was found has moved.
+    by: i32,
+    /// Lines of the index at which definitions stand, with how far each has moved.
+    known: Vec<(i32, i32)>,
+    looks: usize,
+}
+
+impl Moves {
+    /// Where a definition stands now: as far from its place as the one before, or on the nearest line that has its name at its column.
+    fn find<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
+        let Some(names) = names else { return text.place(range, self.by) };
+        let expected = self.by;
+        for distance in 0..=FURTHEST {
+            for by in [expected + distance, expected - distance] {
+                self.looks += 1;
+                if let Some(place) = text.place(range, by).filter(|place| names.contains(&place.word)) {
+                    self.by = by;
+                    self.known.push((range.0, by));
+                    return Some(place);
+                }
+            }
+            if self.looks > MOST_LOOKS {
+                break;
+            }
+        }
+        None
+    }
+
+    /// How far what stands at a line of the index has moved: as the definition before it.
+    fn behind(&self, line: i32) -> i32 {
+        let next = self.known.partition_point(|(known, _)| *known <= line);
+        self.known.get(next.saturating_sub(1)).map_or(0, |(_, by)| *by)
+    }
+}
+
+/// A word of a file: line and column in characters, from 1.
+struct Place<'t> {
+    line: u32,
+    column: u32,
+    word: &'t str,
+}
+
+/// The text of a file, as the index counts in it.
+struct Text<'t> {
+    lines: Vec<&'t str>,
+    encoding: i32,
+}
+
+impl<'t> Text<'t> {
+    /// The word that stands so many lines behind a range; `None` where it covers none.
+    fn place(&self, (first, from, last, to): Range, by: i32) -> Option<Place<'t>> {
+        let line = first.checked_add(by)?;
+        let text = *self.lines.get(usize::try_from(line).ok()?)?;
+        if text.len() > LONGEST_LINE {
+            return None;
+        }
+        let (start, end) = (self.byte(text, from)?, self.byte(text, to)?);
+        let word = text.get(start..end).filter(|word| first == last && !word.is_empty())?;
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        // A use that begins or ends within a word is where something else stands now.
+        let is_cut = |outside: Option<char>, inside: Option<char>| outside.is_some_and(is_word) && inside.is_some_and(is_word);
+        if is_cut(text[..start].chars().next_back(), word.chars().next()) || is_cut(text[end..].chars().next(), word.chars().next_back()) {
+            return None;
+        }
+        Some(Place {
+            line: u32::try_from(line).ok()? + 1,
+            column: u32::try_from(text[..start].chars().count()).ok()? + 1,
+            word,
+        })
+    }
+
+    /// Where a column of a line is, in bytes. Indexers that do not say how they count do as JavaScript, in UTF-16.
+    fn byte(&self, line: &str, column: i32) -> Option<usize> {
+        let column = usize::try_from(column).ok()?;
+        if self.encoding == columns::UTF8 {
+            return (column <= line.len()).then_some(column);
+        }
+        let mut units = 0;
+        for (byte, c) in line.char_indices() {
+            if units >= column {
+                return (units == column).then_some(byte);
+            }
+            units += if self.encoding == columns::UTF32 { 1 } else { c.len_utf16() };
+        }
+        (units == column).then_some(line.len())
+    }
+}
+
+/// First line, column in it, last line, column in it; from 0.
+type Range = (i32, i32, i32, i32);
+
+fn range(old: &[i32], single: Option<SingleLineRange>, multi: Option<MultiLineRange>) -> Option<Range> {
+    match (old, single, multi) {
+        (&[line, from, to], ..) => Some((line, from, line, to)),
+        (&[line, from, last, to], ..) => Some((line, from, last, to)),
+        (_, Some(one), _) => Some((one.line, one.start_character, one.line, one.end_character)),
+        (_, _, Some(one)) => Some((one.start_line, one.start_character, one.end_line, one.end_character)),
+        _ => None,
+    }
+}
+
+/// Whether readers look for it: not for files, parameters and the like.
+fn is_looked_for(last: &Descriptor) -> bool {
+    matches!(last.suffix, Suffix::Type | Suffix::Term | Suffix::Method(_) | Suffix::Macro)
+}
+
+/// A definition that was found at a place, so many lines from where the index has it.
+fn definition(
+    one: &Occurrence,
+    place: &Place<'_>,
+    way: &[Descriptor],
+    information: Option<&SymbolInformation>,
+    (text, by): (&Text<'_>, i32),
+) -> Definition {
+    let enclosing = range(
+        &one.enclosing_range,
+        one.single_line_enclosing_range,
+        one.multi_line_enclosing_range,
+    );
+    let line = |number: i32| u32::try_from(number.checked_add(by)?).ok()?.checked_add(1);
+    let lines = u32::try_from(text.lines.len()).unwrap_or(u32::MAX);
+    let whole = enclosing.and_then(|(first, _, last, _)| Some((line(first)?, line(last)?)));
+    let (start, end) = whole
+        .filter(|(start, end)| (*start..=*end).contains(&place.line) && *end <= lines)
+        .unwrap_or((place.line, place.line));
+    let (signature, doc) = information.map(documentation).unwrap_or_default();
+    let kind = kind_of(way, information, &signature);
+    let related = information.into_iter().flat_map(|information| &information.relationships);
+    let mut path: Vec<&str> = names(&way[..way.len().saturating_sub(1)]);
+    path.push(place.word);
+    Definition {
+        line: place.line,
+        column: place.column,
+        start,
+        end,
+        kind: kind.to_owned(),
+        name: place.word.to_owned(),
+        path: path.join("."),
+        relations: related.filter(|one| one.is_implementation).map(|one| one.symbol.clone()).collect(),
+        // Editors show `(method) get(): void`; the kind is told apart from it.
+        signature: match signature.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
+            Some((word, rest)) if word == kind => rest.to_owned(),
+            _ => signature,
+        },
+        doc,
+        symbol: one.symbol.clone(),
+    }
+}
+
+/// The names around a definition within its file: modules are left out; an `impl` of Rust stands for its type.
+fn names(way: &[Descriptor]) -> Vec<&str> {
+    let mut names = Vec::new();
+    let mut is_of_impl = false;
+    for one in way {
+        match one.suffix {
+            Suffix::Namespace | Suffix::Meta | Suffix::Parameter => {}
+            Suffix::Type if one.name == "impl" => is_of_impl = true,
+            Suffix::TypeParameter => {
+                if std::mem::take(&mut is_of_impl) {
+                    names.push(one.name.as_str());
+                }
+            }
+            _ => names.push(one.name.as_str()),
+        }
+    }
+    names
+}
+
+fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signature: &str) -> &'static str {
+    const WORDS: [&str; 10] = [
+        "class",
+        "interface",
+        "enum",
+        "struct",
+        "trait",
+        "function",
+        "method",
+        "property",
+        "constructor",
+        "constant",
+    ];
+    let told = information.and_then(|information| kind::word(information.kind));
+    let first = signature.trim_start_matches('(').split([' ', ')']).next().unwrap_or_default();
+    let said = WORDS.into_iter().find(|word| *word == first);
+    let is_member = way.len() > 1 && way[way.len() - 2].suffix == Suffix::Type;
+    told.or(said).unwrap_or(match (way.last().map(|last| &last.suffix), is_member) {
+        (Some(Suffix::Type), _) => "type",
+        (Some(Suffix::Method(_)), true) => "method",
+        (Some(Suffix::Method(_)), false) => "function",
+        (Some(Suffix::Macro), _) => "macro",
+        (_, true) => "field",
+        (_, false) => "variable",
+    })
+}
+
+/// The declaration in one line, and the documentation without it: most indexers write the declaration as its first block of code.
+fn documentation(information: &SymbolInformation) -> (String, String) {
+    let mut signature = information
+        .signature_documentation
+        .as_ref()
+        .map(|one| one.text.clone())
+        .unwrap_or_default();
+    let mut docs = Vec::new();
+    for text in &information.documentation {
+        let block = text.trim().strip_prefix("```").and_then(|rest| rest.split_once('\n'));
+        match block.and_then(|(_, rest)| rest.split_once("```")) {
+            Some((code, behind)) if signature.is_empty() => {
+                signature = code.to_owned();
+                docs.push(behind.trim().to_owned());
+            }
+            _ => docs.push(text.trim().to_owned()),
+        }
+    }
+    let words: Vec<&str> = signature.split_whitespace().take(LONGEST).collect();
+    docs.retain(|doc| !doc.is_empty());
+    (plain(&words.join(" ")), cut(docs.join("\n\n"), LONGEST_DOC))
+}
+
+fn cut(mut text: String, most: usize) -> String {
+    text.truncate(text.floor_char_boundary(most));
+    text
+}
+
+/// A text on one line, without characters that steer a terminal.
+fn plain(text: &str) -> String {
+    cut(text.chars().filter(|c| !c.is_control()).collect(), LONGEST)
+}
+
+#[cfg(test)]
+mod tests;

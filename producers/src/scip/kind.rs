@@ -1,0 +1,55 @@
+//! Kinds of symbols: the numbers of SCIP's `SymbolInformation.Kind` and the words that cortex has for them.
+
+/// Numbers with their words. Where two words have one number the first is what an index of others is read with.
+const KINDS: [(i32, &str); 40] = [
+    (7, "class"),
+    (7, "record"),
+    (49, "struct"),
+    (49, "record struct"),
+    (21, "interface"),
+    (11, "enum"),
+    (73, "delegate"),
+    (12, "enum member"),
+    (26, "method"),
+    (26, "finalizer"),
+    (66, "abstract method"),
+    (80, "static method"),
+    (9, "constructor"),
+    (41, "property"),
+    (81, "static property"),
+    (47, "indexer"),
+    (13, "event"),
+    (15, "field"),
+    (79, "static field"),
+    (8, "constant"),
+    (34, "operator"),
+    (34, "conversion"),
+    (17, "function"),
+    (29, "module"),
+    (30, "namespace"),
+    (35, "package"),
+    (55, "type alias"),
+    (54, "type"),
+    (58, "type parameter"),
+    (53, "trait"),
+    (70, "trait method"),
+    (59, "union"),
+    (61, "variable"),
+    (82, "static variable"),
+    (25, "macro"),
+    (37, "parameter"),
+    (18, "getter"),
+    (45, "setter"),
+    (72, "accessor"),
+    (3, "associated type"),
+];
+
+/// The number of a word; 0, unspecified, of one that SCIP does not have.
+pub fn number(word: &str) -> i32 {
+    KINDS.iter().find(|(_, known)| *known == word).map_or(0, |(number, _)| *number)
+}
+
+/// The word for a number, if it is one that says what a symbol is.
+pub fn word(number: i32) -> Option<&'static str> {
+    KINDS.iter().find(|(known, _)| *known == number).map(|(_, word)| *word)
+}

@@ -1,0 +1,51 @@
+//! `cortex export`: the code of the workspace as an index of another format.
+
+use super::replaceable::{replace, replaceable};
+use super::show;
+use crate::cli::ExportCommand;
+use crate::context::{Context, Failed, Outcome};
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::{count, size};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use std::io::Write;
+use workbench::scip_export::export;
+
+/// Runs it.
+pub fn run(context: &Context, command: &ExportCommand) -> Outcome {
+    let ExportCommand::Scip { out, project_root } = command;
+    if !project_root.contains("://") {
+        let why = Diagnostic::error(ErrorCode::E_USAGE, "the project root is no URI").found(project_root);
+        return Err(Failed::new(Code::Usage, why.hint("write file:///src/memotree, or leave it out")));
+    }
+    replaceable(out, is_index)?;
+    let mut desk = Desk::new(context, "export scip");
+    desk.read_only();
+    let names = desk.names()?;
+    let found = export(&mut desk, &names.symbols, project_root, env!("CARGO_PKG_VERSION"))?;
+    let code = desk.code();
+    // Others may have the store while the file is written.
+    drop(desk);
+    context.let_go();
+    replace(out, &found.bytes)?;
+    let path = out.display().to_string();
+    let text = if context.json() {
+        let document = serde_json::json!({
+            "path": path, "bytes": found.bytes.len(), "documents": found.documents, "symbols": found.symbols, "occurrences": found.occurrences,
+            "unread": found.unread,
+        });
+        format!("{document:#}\n")
+    } else {
+        let [documents, symbols, occurrences] = [found.documents, found.symbols, found.occurrences].map(|one| count(one as u64));
+        let size = size(found.bytes.len() as u64);
+        format!("{path}: {size}, {documents} documents, {symbols} definitions, {occurrences} occurrences\n")
+    };
+    show::written(write!(context.stdout(), "{text}"))?;
+    Ok(code)
+}
+
+/// Whether a file begins as an index does: with its metadata, and in these with a version or a tool.
+fn is_index(head: &[u8]) -> bool {
+    matches!(head, [0x0a, _, 0x08 | 0x12, ..])
+}

@@ -1,0 +1,142 @@
+//! What the methods answer about files of other languages than C#: where a name means nothing of C#, or names such a file.
+
+use super::symbols::{notes, resolution};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::fold::same;
+use producers::languages::model::FileSymbols;
+use workbench::other_languages::files::{definition, outlined, provenance, read};
+use workbench::other_languages::names::{OtherNames, OtherSymbol};
+use workbench::other_languages::search::{hit, search};
+use workbench::symbols::file::Asked;
+use workbench::symbols::index::Symbols;
+use workbench::symbols::meaning::Candidate;
+use workbench::symbols::outputs::{SymbolError, Trouble};
+use workbench::symbols::resolve::{How, Resolved};
+use workbench::symbols::search::{KINDS, MOST, Matched, Page, Query, cursor};
+use workbench::symbols::state::State;
+
+/// Candidates that an error names.
+const SHOWN: usize = 5;
+
+/// A definition, and all that are known.
+pub struct Meant {
+    /// All of them.
+    pub names: OtherNames,
+    /// The one that is meant.
+    pub symbol: OtherSymbol,
+}
+
+/// The definition of another language that a text means, where it means nothing of C#.
+pub fn meant(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, Failed> {
+    let names = desk.other_names()?;
+    let mut found: Vec<OtherSymbol> = names.meant(text).into_iter().cloned().collect();
+    // A declaration and its overloads have one path.
+    found.dedup_by(|one, other| one.path() == other.path());
+    if found.is_empty() || text.starts_with("//") || !text.contains('#') && is_of_csharp(desk, text)? {
+        return Ok(None);
+    }
+    if found.len() == 1 {
+        return Ok(found.pop().map(|symbol| Meant { names, symbol }));
+    }
+    let shown: Vec<String> = found.iter().take(SHOWN).map(OtherSymbol::path).collect();
+    let why = Diagnostic::error(ErrorCode::AmbiguousSymbol, format!("{} definitions have this name", found.len()));
+    let why = why.found(text.chars().take(120).collect::<String>()).candidates(shown);
+    Err(SymbolError::new(Trouble::Ambiguous, why.hint("write more of it, or one of these")).into())
+}
+
+/// Whether a text is the name of something of C#.
+fn is_of_csharp(desk: &mut Desk<'_>, text: &str) -> Result<bool, Failed> {
+    let names = desk.names()?;
+    if names.symbols.is_empty() {
+        return Ok(false);
+    }
+    match resolution(desk, &names, text, 1) {
+        Ok(found) => Ok(!matches!(found.how, None | Some(How::Fuzzy))),
+        // What is no name of C# may be one of another language.
+        Err(why) if why.code == Code::Usage => Ok(false),
+        Err(why) => Err(why),
+    }
+}
+
+impl Meant {
+    /// What its file defines and uses.
+    pub fn file(&self, desk: &mut Desk<'_>) -> Result<FileSymbols, Failed> {
+        Ok(read(desk, &self.names, &self.symbol.file)?.unwrap_or_default())
+    }
+
+    /// How it is told in answers.
+    pub fn resolved(&self) -> Resolved {
+        Resolved::gone(&self.symbol.path())
+    }
+
+    /// The state of an answer about it.
+    pub fn state(&self, symbols: &FileSymbols) -> State {
+        let mut state = State::default().unread(&self.names.unread);
+        state.notes.extend(provenance(&self.symbol.file, symbols));
+        state
+    }
+
+    /// It, as a name that resolves.
+    pub fn candidate(&self) -> Candidate {
+        Candidate {
+            kind: self.symbol.kind.clone(),
+            ..Candidate::of(&self.symbol.path(), std::slice::from_ref(&self.symbol.file))
+        }
+    }
+
+    /// The lines that it stands on.
+    pub fn lines(&self, symbols: &FileSymbols) -> Option<Asked> {
+        let definition = definition(symbols, &self.symbol)?;
+        Some(Asked {
+            path: self.symbol.file.clone(),
+            lines: Some((definition.start.into(), Some(definition.end.into()))),
+        })
+    }
+}
+
+/// The outline of a file of another language, or of a definition in one, with who told; `None` where a text names neither.
+pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
+    let names = desk.other_names()?;
+    if let Some(file) = names.file(text) {
+        let symbols = read(desk, &names, file)?.unwrap_or_default();
+        let mut state = State::default().unread(&names.unread);
+        state.notes.extend(provenance(file, &symbols));
+        let shown = outlined(file, &symbols, None) + &notes(&state);
+        return Ok(Some((Resolved::gone(file), shown, state)));
+    }
+    let Some(one) = meant(desk, text)? else { return Ok(None) };
+    let symbols = one.file(desk)?;
+    let state = one.state(&symbols);
+    let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);
+    Ok(Some((one.resolved(), shown, state)))
+}
+
+/// Adds the definitions that a query matches behind those of C#, of which the page shows so many; returns how many it shows then. What of C#
+/// is only spelled alike goes where one of another language matches.
+pub fn add_hits(names: &OtherNames, symbols: &Symbols, query: &Query<'_>, page: &mut Page, mut shown: usize) -> usize {
+    let found = search(names, query.text, query.kind);
+    // What is asked of a namespace is asked of C#.
+    if found.is_empty() || query.namespace.is_some() {
+        return shown;
+    }
+    if !page.hits.is_empty() && page.hits.iter().all(|hit| hit.matched == Matched::Fuzzy) {
+        (shown, page.total) = (0, 0);
+        page.hits.clear();
+    }
+    let of_csharp = page.total;
+    page.total += found.len();
+    let behind = page.start.saturating_sub(of_csharp);
+    let room = query.limit.min(MOST).saturating_sub(shown);
+    let before = page.hits.len();
+    page.hits
+        .extend(found.into_iter().skip(behind).take(room).map(|(matched, one)| hit(matched, one)));
+    shown += page.hits.len() - before;
+    let kind = query.kind.and_then(|kind| KINDS.into_iter().find(|known| same(known, kind.trim())));
+    let end = page.start + shown;
+    page.next = (query.limit > 0 && end < page.total).then(|| cursor(symbols, query, kind, end));
+    shown
+}

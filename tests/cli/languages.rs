@@ -1,0 +1,189 @@
+//! Files of other languages: by their grammar, by an index of another program, and C# as an index.
+
+use crate::bench::Bench;
+use producers::scip::messages::{Document, Index, Metadata, Occurrence, ToolInfo, role};
+
+const API: &str = "/** Talks to the server. */\nexport class Client {\n  async get(id: string) { return id; }\n}\n";
+const APP: &str =
+    "import { Client } from \"./api\";\n\nexport async function start(client: Client) {\n  return await client.get(\"1\");\n}\n";
+
+fn bench(rulesets: &str) -> Bench {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", &format!("[workspace]\nname = \"mixed\"\nrulesets = {rulesets}\n"));
+    bench.write(
+        "src/Store.cs",
+        "namespace Box;\n/// <summary>Keeps things.</summary>\npublic class Store { public int Get(int id) => id; int Two() => Get(2); }\n",
+    );
+    bench.write("web/api.ts", API);
+    bench.write("web/app.ts", APP);
+    bench
+}
+
+/// An index of the two files, as an indexer of their language writes it.
+fn index() -> Vec<u8> {
+    let symbol = |name: &str| format!("scip-typescript npm web 1.0.0 `api.ts`/{name}");
+    let at = |line: i32, from: i32, to: i32, name: &str, symbol_roles: i32| Occurrence {
+        range: vec![line, from, to],
+        symbol: symbol(name),
+        symbol_roles,
+        ..Occurrence::default()
+    };
+    let document = |path: &str, occurrences: Vec<Occurrence>| Document {
+        relative_path: path.to_owned(),
+        language: "TypeScript".to_owned(),
+        occurrences,
+        ..Document::default()
+    };
+    let index = Index {
+        metadata: Some(Metadata {
+            tool_info: Some(ToolInfo {
+                name: "scip-typescript".to_owned(),
+                version: "0.4.0".to_owned(),
+                arguments: Vec::new(),
+            }),
+            ..Metadata::default()
+        }),
+        documents: vec![
+            document(
+                "api.ts",
+                vec![
+                    at(1, 13, 19, "Client#", role::DEFINITION),
+                    at(2, 8, 11, "Client#get().", role::DEFINITION),
+                ],
+            ),
+            document("app.ts", vec![at(2, 36, 42, "Client#", 0), at(3, 22, 25, "Client#get().", 0)]),
+            document("../../outside.ts", vec![at(0, 0, 1, "Client#", 0)]),
+        ],
+        external_symbols: Vec::new(),
+    };
+    index.bytes()
+}
+
+#[test]
+fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
+    let bench = bench("[\"csharp\", \"typescript\"]");
+    let search = bench.run(&["search", "get"]);
+    assert_eq!(search.code, 0, "{search:?}");
+    assert!(
+        search
+            .out
+            .starts_with("Box.Store#Get(int)  public method  src/Store.cs\nweb/api.ts#Client.get  method  web/api.ts\n"),
+        "{}",
+        search.out
+    );
+    let outline = bench.run(&["outline", "web/api.ts"]);
+    assert_eq!(
+        outline.out,
+        "# web/api.ts\nLanguage: typescript | Told by: tree-sitter\n\n  + [class] export class Client  // Talks to the server.\n  +   [method] async get(id: string)\nnote: web/api.ts: read by the grammar of typescript; uses are found by name\n"
+    );
+    let usages = bench.run(&["usages", "Client.get"]);
+    assert!(
+        usages.out.starts_with(
+            "possible, by name: nothing binds the names of this language:\nweb/app.ts:4:23: return await client.get(\"1\");\n"
+        ),
+        "{usages:?}"
+    );
+    let source = bench.run(&["source", "api.ts#Client.get"]);
+    assert_eq!(
+        source.out, "// web/api.ts#Client.get  web/api.ts:3-3\n3    async get(id: string) { return id; }\n",
+        "{source:?}"
+    );
+    assert!(
+        bench.run(&["usages", "Store.Get"]).out.starts_with("src/Store.cs:3:"),
+        "C# means what it meant"
+    );
+    assert!(bench.run(&["resolve", "start"]).out.starts_with("web/app.ts#start"));
+    let context = bench.run(&["context", "build", "--query", "how does the client talk to the server"]);
+    assert!(
+        context.out.contains("## web/api.ts\n") && context.out.contains("```typescript\n"),
+        "{context:?}"
+    );
+    let summary = bench.run(&["semantic", "web/api.ts"]);
+    assert!(summary.out.contains("Defines class Client. Talks to the server."), "{summary:?}");
+    // Pages of both are one list.
+    let page = |more: &[&str]| bench.run(&[&["search", "get", "--limit", "1", "--json"], more].concat()).json();
+    let first = page(&[]);
+    let second = page(&["--cursor", first["next"].as_str().expect("a cursor")]);
+    let paths = [&first, &second].map(|page| page["hits"][0]["path"].as_str().unwrap_or_default().to_owned());
+    assert_eq!(paths, ["Box.Store#Get(int)", "web/api.ts#Client.get"], "{second}");
+    assert_eq!(
+        (&first["total"], &second["total"], second["next"].is_null()),
+        (&2.into(), &2.into(), true)
+    );
+    // Names follow the files.
+    bench.write("web/api.ts", &API.replace("Client", "Server"));
+    assert!(bench.run(&["search", "Server"]).out.starts_with("web/api.ts#Server  class"));
+    assert_eq!(bench.run(&["outline", "Client"]).code, 2);
+}
+
+#[test]
+fn a_workspace_without_csharp_is_answered() {
+    let bench = bench("[\"typescript\"]");
+    assert!(
+        bench
+            .run(&["search", "Client"])
+            .out
+            .starts_with("web/api.ts#Client  class  web/api.ts\n")
+    );
+    assert!(bench.run(&["outline", "Client.get"]).out.starts_with("# web/api.ts#Client.get\n"));
+    let build = bench.run(&["build"]);
+    assert_eq!(build.code, 0, "{build:?}");
+}
+
+#[test]
+fn an_index_binds_names_until_the_files_move() {
+    let bench = bench("[\"csharp\", \"scip\"]");
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    bench.write("cortex.toml", &format!("{manifest}[scip.web]\nindex = \"web/index.scip\"\n"));
+    std::fs::write(bench.root().join("web/index.scip"), index()).expect("written");
+    let usages = bench.run(&["usages", "Client.get"]);
+    assert_eq!(
+        usages.out, "web/app.ts:4:23: return await client.get(\"1\");\nnote: web/api.ts: told by an index of scip-typescript 0.4.0\n",
+        "{usages:?}"
+    );
+    bench.write("web/api.ts", &API.replace("get(", "fetch("));
+    let outline = bench.run(&["outline", "web/api.ts"]);
+    assert!(
+        outline
+            .out
+            .contains("of its definitions 0 were found on other lines, and 1 are not found any more"),
+        "{outline:?}"
+    );
+    assert!(!outline.out.contains("fetch"), "{outline:?}");
+    bench.write("web/api.ts", &format!("// A license.\n{API}"));
+    let shifted = bench.run(&["outline", "web/api.ts"]);
+    assert!(
+        shifted.out.contains("of its definitions 2 were found on other lines"),
+        "{shifted:?}"
+    );
+    // What is no index is one error with a hint, and C# is answered all the same.
+    bench.write("web/index.scip", "no index");
+    let broken = bench.run(&["search", "Store"]);
+    assert!(broken.out.starts_with("Box.Store  public class  src/Store.cs\n"), "{broken:?}");
+    assert_eq!(broken.err.matches("error[E_SCIP]").count(), 1, "{broken:?}");
+    assert!(broken.err.contains("scip-typescript index"), "{broken:?}");
+}
+
+#[test]
+fn csharp_is_written_as_an_index_that_only_an_index_is_replaced_by() {
+    let bench = bench("[\"csharp\"]");
+    let first = bench.run(&["export", "scip", "--json"]);
+    assert_eq!(first.code, 0, "{first:?}");
+    let told = first.json();
+    assert_eq!(
+        (&told["documents"], &told["symbols"], &told["path"]),
+        (&1.into(), &3.into(), &"index.scip".into()),
+        "{told}"
+    );
+    let bytes = || std::fs::read(bench.root().join("index.scip")).expect("an index");
+    let before = bytes();
+    assert!(
+        !String::from_utf8_lossy(&before).contains(&*bench.root().to_string_lossy()),
+        "no path of the machine"
+    );
+    assert_eq!(bench.run(&["export", "scip"]).code, 0);
+    assert_eq!(bytes(), before);
+    let other = bench.run(&["export", "scip", "--out", "src/Store.cs"]);
+    assert!(other.code == 2 && other.err.contains("E_EXISTS"), "{other:?}");
+    assert_eq!(bench.run(&["export", "scip", "--project-root", "here"]).code, 2);
+}

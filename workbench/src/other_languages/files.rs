@@ -1,0 +1,51 @@
+//! What one file of another language defines, read from the target that tells of it, and who told.
+
+use super::names::{OtherNames, OtherSymbol};
+use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
+use producers::languages::model::{Definition, FileSymbols};
+use producers::languages::{outline, tags};
+
+/// What a file defines and uses.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn read<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
+    let Some(target) = names.target(file) else { return Ok(None) };
+    let label = file_label(file, target);
+    let Some(bytes) = read_one(outputs, label.clone())? else {
+        return Ok(None);
+    };
+    let symbols = FileSymbols::read(&bytes).ok_or_else(|| SymbolError::damaged().at_label(&label))?;
+    Ok(Some(symbols))
+}
+
+/// The outline of a file, or of one definition in it.
+pub fn outlined(file: &str, symbols: &FileSymbols, within: Option<&str>) -> String {
+    match within {
+        Some(within) => outline::render_one(file, symbols, within),
+        None => outline::render(file, symbols),
+    }
+}
+
+/// The definition that a symbol means in its file; of several of one path the first.
+pub fn definition<'s>(symbols: &'s FileSymbols, symbol: &OtherSymbol) -> Option<&'s Definition> {
+    symbols.definitions.iter().find(|one| one.path == symbol.within)
+}
+
+/// Who told what is known of a file, and what that means for an answer: sentences for its notes.
+pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
+    if symbols.source == tags::SOURCE {
+        return vec![format!(
+            "{file}: read by the grammar of {}; uses are found by name",
+            symbols.language
+        )];
+    }
+    let mut said = vec![format!("{file}: told by an index of {}", symbols.source)];
+    if symbols.moved + symbols.shifted > 0 {
+        said.push(format!(
+            "{file}: changed since it was indexed; of its definitions {} were found on other lines, and {} are not found any more",
+            symbols.shifted, symbols.moved
+        ));
+    }
+    said
+}

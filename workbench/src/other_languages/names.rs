@@ -1,0 +1,138 @@
+//! The definitions of other languages by name, opened over the tables `//index/LANGUAGE:names`.
+
+use crate::symbols::outputs::{Outputs, SymbolError};
+use engine::values::fold::folded;
+use engine::values::table::Table;
+use producers::languages::names::Definitions;
+use std::collections::BTreeMap;
+
+/// The tables of names of all languages and indexes.
+pub const TABLES: &str = "//index/...:names";
+
+/// A definition.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OtherSymbol {
+    /// Path of the file.
+    pub file: String,
+    /// Path in the file: `Client.get`.
+    pub within: String,
+    /// Its name.
+    pub name: String,
+    /// `class`, `function` …
+    pub kind: String,
+}
+
+impl OtherSymbol {
+    /// As it is asked for: `FILE#PATH`.
+    pub fn path(&self) -> String {
+        format!("{}#{}", self.file, self.within)
+    }
+}
+
+/// All definitions.
+#[derive(Clone, Debug, Default)]
+pub struct OtherNames {
+    /// By file, path, name and kind.
+    all: Vec<OtherSymbol>,
+    /// By file the target that tells of it: `tags` or `scip`.
+    targets: BTreeMap<String, &'static str>,
+    /// Labels of tables that could not be made.
+    pub unread: Vec<String>,
+}
+
+/// The index whose tables are bound.
+const SCIP: &str = "//index/scip:names";
+
+impl OtherNames {
+    /// Reads the tables.
+    ///
+    /// # Errors
+    /// When the outputs cannot be read or are not of our making.
+    pub fn read<O: Outputs>(outputs: &mut O) -> Result<Self, O::Error> {
+        let mut names = Self::default();
+        let mut read = outputs.read(&[TABLES.to_owned()])?;
+        // What an index says of a file counts before what its grammar says.
+        read.sort_by_key(|output| output.label != SCIP);
+        for output in read {
+            let target = if output.label == SCIP { "scip" } else { "tags" };
+            let Some(bytes) = output.bytes else {
+                names.unread.push(output.label);
+                continue;
+            };
+            let damaged = || SymbolError::damaged().at_label(&output.label);
+            for (name, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
+                let files: Definitions = serde_json::from_slice(row).map_err(|_| damaged())?;
+                for (file, defined) in files {
+                    if *names.targets.entry(file.clone()).or_insert(target) != target {
+                        continue;
+                    }
+                    names.all.extend(defined.into_iter().map(|one| OtherSymbol {
+                        file: file.clone(),
+                        within: one.0,
+                        name: name.to_owned(),
+                        kind: one.1,
+                    }));
+                }
+            }
+        }
+        names.all.sort();
+        Ok(names)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &OtherSymbol> {
+        self.all.iter()
+    }
+
+    /// The target that tells of a file; `None` of one that defines nothing.
+    pub fn target(&self, file: &str) -> Option<&'static str> {
+        self.targets.get(file).copied()
+    }
+
+    /// The files that define something.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.targets.keys().map(String::as_str)
+    }
+
+    /// The definitions that a text means: `FILE#PATH`, the end of a path (`Client.get`, `get`), before which the end of a file's path may stand
+    /// (`api.ts#Client`). Letters in any case count where none are in the same.
+    pub fn meant(&self, text: &str) -> Vec<&OtherSymbol> {
+        let (file, path) = match text.split_once('#') {
+            Some((file, path)) => (Some(file), path),
+            None => (None, text),
+        };
+        if path.is_empty() {
+            return Vec::new();
+        }
+        let in_file = |one: &&OtherSymbol| file.is_none_or(|file| ends(&one.file, file, '/'));
+        let exact: Vec<&OtherSymbol> = self.all.iter().filter(in_file).filter(|one| ends(&one.within, path, '.')).collect();
+        let whole: Vec<&OtherSymbol> = exact.iter().copied().filter(|one| one.within == path).collect();
+        if !whole.is_empty() {
+            return whole;
+        }
+        if !exact.is_empty() {
+            return exact;
+        }
+        let path = folded(path);
+        let in_any_case = |one: &&OtherSymbol| ends(&folded(&one.within), &path, '.');
+        self.all.iter().filter(in_file).filter(in_any_case).collect()
+    }
+
+    /// The file that a path means, if something is defined in it.
+    pub fn file(&self, path: &str) -> Option<&str> {
+        let path = path.replace('\\', "/");
+        let path = path.trim_start_matches("./");
+        self.targets.get_key_value(path).map(|(file, _)| file.as_str())
+    }
+}
+
+/// Whether a text is another one or ends with it behind a mark.
+fn ends(text: &str, end: &str, mark: char) -> bool {
+    text.strip_suffix(end)
+        .is_some_and(|before| before.is_empty() || before.ends_with(mark))
+}

@@ -1,0 +1,104 @@
+//! Where a definition of another language is used: what an index bound is certain; what bears the name is possible, and says so.
+
+use super::files;
+use super::names::{OtherNames, OtherSymbol};
+use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use crate::symbols::usages::{Usages, Why};
+use engine::values::table::Table;
+use producers::csharp::deps::flow::UseKind;
+use producers::csharp::usages::{LONGEST_LINE, Place};
+use producers::languages::model::{FileSymbols, Use};
+use producers::languages::names::{Uses, name_of_use};
+use std::collections::BTreeMap;
+
+/// The tables of used names of all languages and indexes.
+const TABLES: &str = "//index/...:uses";
+
+/// Finds the places. An index that bound the definition is believed in the files that it speaks of; elsewhere, and where nothing is bound, uses
+/// bear the name.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSymbol) -> Result<Usages, O::Error> {
+    let mut found = Usages::default();
+    let own = files::read(outputs, names, &symbol.file)?.unwrap_or_default();
+    let defined = files::definition(&own, symbol);
+    let bound = defined.map(|one| one.symbol.as_str()).filter(|symbol| !symbol.is_empty());
+    let users = users(outputs, names, &symbol.name, &mut found)?;
+    for (file, target) in users {
+        let labels = [file_label(&file, target), file_label(&file, "bytes")];
+        let mut read = outputs.read(&labels)?.into_iter();
+        let (Some(told), Some(bytes)) = (read.next(), read.next()) else {
+            continue;
+        };
+        let (Some(told), Some(bytes)) = (told.bytes, bytes.bytes) else {
+            found.unread.push(labels[0].clone());
+            continue;
+        };
+        let symbols = FileSymbols::read(&told).ok_or_else(|| SymbolError::damaged().at_label(&labels[0]))?;
+        let text = producers::text::decode(&bytes, &file).0;
+        let lines: Vec<&str> = text.split('\n').collect();
+        let is_bound = target == "scip" && bound.is_some();
+        let is_use = |key: &str| match bound.filter(|_| is_bound) {
+            Some(symbol) => key == symbol,
+            None => name_of_use(key) == symbol.name,
+        };
+        for (_, places) in symbols.uses.iter().filter(|(key, _)| is_use(key)) {
+            for place in places.iter().map(|one| place(&file, one, &lines)) {
+                match is_bound {
+                    true => _ = found.certain.insert(place),
+                    false => _ = found.possible.insert(place, Why::ByName),
+                }
+            }
+        }
+    }
+    found.possible.retain(|place, _| !found.certain.contains(place));
+    Ok(found)
+}
+
+/// The files that use a name, with the target that tells where.
+fn users<O: Outputs>(
+    outputs: &mut O,
+    names: &OtherNames,
+    name: &str,
+    found: &mut Usages,
+) -> Result<BTreeMap<String, &'static str>, O::Error> {
+    let mut users = BTreeMap::new();
+    for output in outputs.read(&[TABLES.to_owned()])? {
+        let target = if output.label == "//index/scip:uses" { "scip" } else { "tags" };
+        let Some(bytes) = output.bytes else {
+            found.unread.push(output.label);
+            continue;
+        };
+        let damaged = || SymbolError::damaged().at_label(&output.label);
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        let Some(row) = table.get(name) else { continue };
+        let row: Uses = serde_json::from_slice(row).map_err(|_| damaged())?;
+        for file in row.into_keys() {
+            // A file that defines nothing is told of by whoever knows its uses.
+            if names.target(&file).is_none_or(|own| own == target) {
+                users.insert(file, target);
+            }
+        }
+    }
+    Ok(users)
+}
+
+fn place(file: &str, Use(line, column, kind): &Use, lines: &[&str]) -> Place {
+    let text = lines.get(*line as usize - 1).map_or("", |line| line.trim());
+    Place {
+        file: file.to_owned(),
+        line: *line,
+        column: *column,
+        text: text[..text.floor_char_boundary(LONGEST_LINE)].to_owned(),
+        kind: match kind.as_str() {
+            "call" => UseKind::Call,
+            "construct" => UseKind::Construct,
+            "read" => UseKind::Read,
+            "write" => UseKind::Write,
+            _ => UseKind::Name,
+        },
+        call: None,
+        elsewhere: false,
+    }
+}

@@ -1,0 +1,159 @@
+//! The documents of an index while they are written: places told in lines and characters become ranges in lines and bytes of UTF-8.
+
+use crate::symbols::locations::SourceLocation;
+use crate::symbols::outputs::{Outputs, file_label};
+use crate::symbols::source::Part;
+use engine::values::label::unescape;
+use producers::scip::messages::{Document, Occurrence, SymbolInformation, columns, role};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The name of C# among the languages of SCIP.
+pub(super) const CSHARP: &str = "CSharp";
+
+/// A stretch of one file: first line, byte in it, last line, byte in it; all from 0.
+type Range = (i32, i32, i32, i32);
+
+/// One document.
+#[derive(Default)]
+struct Open {
+    /// By range and symbol: its roles, and the whole of what is defined.
+    occurrences: BTreeMap<(Range, Rc<str>), (i32, Option<Range>)>,
+    defined: BTreeSet<Rc<str>>,
+}
+
+/// The documents of the files of a workspace.
+pub(super) struct Documents {
+    texts: BTreeMap<String, Text>,
+    open: BTreeMap<String, Open>,
+}
+
+/// The text of a file.
+struct Text {
+    bytes: Arc<[u8]>,
+    /// Where each line begins.
+    starts: Vec<usize>,
+}
+
+impl Text {
+    fn new(bytes: Arc<[u8]>) -> Self {
+        let starts = memchr::memchr_iter(b'\n', &bytes).map(|at| at + 1);
+        Self {
+            starts: std::iter::once(0).chain(starts).collect(),
+            bytes,
+        }
+    }
+
+    /// A line, by its number from 1, without its end.
+    fn line(&self, number: u32) -> Option<&str> {
+        let at = number.checked_sub(1)? as usize;
+        let start = *self.starts.get(at)?;
+        let end = self.starts.get(at + 1).map_or(self.bytes.len(), |next| next - 1);
+        std::str::from_utf8(&self.bytes[start..end.max(start)]).ok()
+    }
+
+    /// The byte of a line before which so many characters stand, less one.
+    fn byte(&self, line: u32, column: u32) -> Option<usize> {
+        let text = self.line(line)?;
+        let nth = text.char_indices().nth(column.checked_sub(1)? as usize);
+        Some(nth.map_or(text.len(), |(byte, _)| byte))
+    }
+
+    /// The name, operator or bracket at a place.
+    fn word(&self, line: u32, column: u32) -> Option<Range> {
+        let start = self.byte(line, column)?;
+        let rest = &self.line(line)?[start..];
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '@';
+        let is_operator = |c: char| "+-*/%&|^!~=<>?".contains(c);
+        let length = match rest.chars().next()? {
+            c if is_word(c) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            c if is_operator(c) => rest.find(|c| !is_operator(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let line = i32::try_from(line).ok()? - 1;
+        Some((line, i32::try_from(start).ok()?, line, i32::try_from(start + length).ok()?))
+    }
+
+    fn whole(&self, part: &Part) -> Option<Range> {
+        let place = |line: u32, column: u32| Some((i32::try_from(line).ok()? - 1, i32::try_from(self.byte(line, column)?).ok()?));
+        let ((first, from), (last, to)) = (place(part.start, part.start_column)?, place(part.end, part.end_column)?);
+        Some((first, from, last, to))
+    }
+}
+
+impl Documents {
+    /// Reads the files; labels of those that could not be are added to `unread`.
+    ///
+    /// # Errors
+    /// When the outputs cannot be read.
+    pub(super) fn read<O: Outputs>(outputs: &mut O, files: &BTreeSet<&String>, unread: &mut Vec<String>) -> Result<Self, O::Error> {
+        let labels: Vec<String> = files.iter().map(|file| file_label(file, "source")).collect();
+        let mut texts = BTreeMap::new();
+        for output in outputs.read(&labels)? {
+            let file = output.label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":source"));
+            match (file, output.bytes) {
+                (Some(file), Some(bytes)) => _ = texts.insert(unescape(file), Text::new(bytes)),
+                _ => unread.push(output.label),
+            }
+        }
+        Ok(Self {
+            open: texts.keys().map(|file| (file.clone(), Open::default())).collect(),
+            texts,
+        })
+    }
+
+    /// A declaration of a symbol.
+    pub(super) fn define(&mut self, symbol: &Rc<str>, at: &SourceLocation, part: &Part, roles: i32) {
+        let (Some(text), Some(open)) = (self.texts.get(&part.file), self.open.get_mut(&part.file)) else {
+            return;
+        };
+        let Some(range) = text.word(at.line, at.column) else { return };
+        open.defined.insert(symbol.clone());
+        open.occurrences
+            .insert((range, symbol.clone()), (roles | role::DEFINITION, text.whole(part)));
+    }
+
+    /// A use of a symbol. What is said of a declaration stands.
+    pub(super) fn refer(&mut self, symbol: &Rc<str>, at: &SourceLocation, roles: i32) {
+        let (Some(text), Some(open)) = (self.texts.get(&at.file), self.open.get_mut(&at.file)) else {
+            return;
+        };
+        let Some(range) = text.word(at.line, at.column) else { return };
+        let known = open.occurrences.entry((range, symbol.clone())).or_insert((roles, None));
+        if known.0 & role::DEFINITION == 0 {
+            known.0 |= roles;
+        }
+    }
+
+    /// The documents, by path; `describe` tells of the symbols that one defines.
+    pub(super) fn close(self, describe: impl Fn(&str) -> Option<SymbolInformation>) -> Vec<Document> {
+        let documents = self.open.into_iter().map(|(path, open)| Document {
+            relative_path: path,
+            language: CSHARP.to_owned(),
+            position_encoding: columns::UTF8,
+            text: String::new(),
+            symbols: open.defined.iter().filter_map(|symbol| describe(symbol)).collect(),
+            occurrences: open
+                .occurrences
+                .into_iter()
+                .map(|((range, symbol), (symbol_roles, whole))| Occurrence {
+                    range: written(range),
+                    symbol: symbol.to_string(),
+                    symbol_roles,
+                    enclosing_range: whole.map(written).unwrap_or_default(),
+                    ..Occurrence::default()
+                })
+                .collect(),
+        });
+        documents.collect()
+    }
+}
+
+/// A range as SCIP writes it.
+fn written((first, from, last, to): Range) -> Vec<i32> {
+    match first == last {
+        true => vec![first, from, to],
+        false => vec![first, from, last, to],
+    }
+}

@@ -1,0 +1,237 @@
+//! An index of the workspace in the format SCIP: what is defined where, used where, documented how, and what carries on what.
+//!
+//! Everything is told from outputs of targets: the same sources give the same bytes, and no path of the machine is among them. A call that its
+//! arguments leave to several overloads is an occurrence of each. Uses on values whose type is not known, and of types outside of the
+//! workspace, are in no index.
+
+mod documents;
+mod names;
+
+use crate::symbols::calls::{counterparts, possible};
+use crate::symbols::index::{Symbols, simple_name};
+use crate::symbols::locations::{SourceLocation, declared_parts};
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::{Outputs, SymbolError};
+use crate::symbols::overloads::{Overload, short_of};
+use documents::{CSHARP, Documents};
+use engine::values::label::halves;
+use engine::values::table::Table;
+use names::{NamedType, Names, outputs_of_types};
+use producers::csharp::deps::shape::Shape;
+use producers::csharp::deps::world::{Lookups, TableRows, World};
+use producers::csharp::usages::{Place, UseKind};
+use producers::scip::kind;
+use producers::scip::messages::{Index, Metadata, Relationship, Signature, SymbolInformation, ToolInfo, UTF8, role};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Types whose sources are held at once.
+const TYPES_AT_ONCE: usize = 256;
+
+/// An index.
+#[derive(Clone, Debug, Default)]
+pub struct Exported {
+    /// The index as a file holds it.
+    pub bytes: Vec<u8>,
+    /// Documents in it.
+    pub documents: usize,
+    /// Definitions of symbols in it; of a partial type each part.
+    pub symbols: usize,
+    /// Places in it.
+    pub occurrences: usize,
+    /// Labels of targets that could not be made: what they would tell is missing.
+    pub unread: Vec<String>,
+}
+
+/// The index of a workspace. `project_root`: the URI that its paths count from; `version`: of the program.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn export<O: Outputs>(outputs: &mut O, symbols: &Symbols, project_root: &str, version: &str) -> Result<Exported, O::Error> {
+    let mut unread = Vec::new();
+    let mut documents = Vec::new();
+    if !symbols.is_empty() {
+        let names = names::read(outputs, symbols, &mut unread)?;
+        let files: BTreeSet<&String> = names.values().flat_map(|named| &named.row.files).collect();
+        let mut open = Documents::read(outputs, &files, &mut unread)?;
+        define(outputs, &names, &mut open)?;
+        refer(outputs, &names, &mut open, &mut unread)?;
+        let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
+        let lookups = Lookups::new(&rows);
+        let world = World::new(&lookups);
+        let described: BTreeMap<Rc<str>, SymbolInformation> =
+            names.iter().flat_map(|(key, named)| describe(key, named, &names, &world)).collect();
+        documents = open.close(|symbol| described.get(symbol).cloned());
+    }
+    let index = Index {
+        metadata: Some(Metadata {
+            tool_info: Some(ToolInfo {
+                name: "cortex".to_owned(),
+                version: version.to_owned(),
+                arguments: Vec::new(),
+            }),
+            project_root: project_root.to_owned(),
+            text_document_encoding: UTF8,
+            ..Metadata::default()
+        }),
+        documents,
+        external_symbols: Vec::new(),
+    };
+    Ok(Exported {
+        bytes: index.bytes(),
+        documents: index.documents.len(),
+        symbols: index.documents.iter().map(|one| one.symbols.len()).sum(),
+        occurrences: index.documents.iter().map(|one| one.occurrences.len()).sum(),
+        unread,
+    })
+}
+
+/// Notes all declarations.
+fn define<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents) -> Result<(), O::Error> {
+    let all: Vec<(&String, &NamedType)> = names.iter().collect();
+    for some in all.chunks(TYPES_AT_ONCE) {
+        let mut candidates: Vec<(Candidate, &Rc<str>, i32)> = Vec::new();
+        for (key, named) in some {
+            let roles = if named.row.generated { role::GENERATED } else { 0 };
+            candidates.push((Candidate::of(key, &named.row.files), &named.symbol, roles));
+            candidates.extend(named.members.iter().map(|member| {
+                let path = format!("{key}#{}", member.overload.key);
+                (Candidate::of(&path, &member.overload.files), &member.symbol, roles)
+            }));
+        }
+        let asked: Vec<&Candidate> = candidates.iter().map(|(candidate, ..)| candidate).collect();
+        for (parts, (_, symbol, roles)) in declared_parts(outputs, &asked)?.iter().zip(&candidates) {
+            parts.iter().for_each(|(at, part)| open.define(symbol, at, part, *roles));
+        }
+    }
+    Ok(())
+}
+
+/// Notes all uses.
+fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unread: &mut Vec<String>) -> Result<(), O::Error> {
+    for (label, _, bytes) in outputs_of_types(outputs, "usages", unread)? {
+        let damaged = || SymbolError::damaged().at_label(&label);
+        for (key, row) in Table::open(&bytes).ok_or_else(damaged)?.rows() {
+            let (owner, member) = halves(key).map_or((key, None), |(owner, member)| (owner, Some(member)));
+            let Some(named) = names.get(owner) else { continue };
+            let places: Vec<Place> = serde_json::from_slice(row).map_err(|_| damaged())?;
+            for place in places {
+                let roles = match place.kind {
+                    UseKind::Read => role::READ,
+                    UseKind::Write => role::WRITE,
+                    UseKind::Call | UseKind::Construct | UseKind::Name => 0,
+                };
+                let at = SourceLocation {
+                    file: place.file.clone(),
+                    line: place.line,
+                    column: place.column,
+                };
+                match member {
+                    None => open.refer(&named.symbol, &at, roles),
+                    Some(name) => used(named, name, &place)
+                        .into_iter()
+                        .for_each(|symbol| open.refer(symbol, &at, roles)),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The members that a use of a name may mean.
+fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>> {
+    let overloads = named.overloads.get(name).map_or(&[][..], Vec::as_slice);
+    let left: Vec<&Overload> = match &place.call {
+        Some(call) if overloads.len() > 1 => possible(overloads, call),
+        _ => overloads.iter().collect(),
+    };
+    let left = if left.is_empty() { overloads.iter().collect() } else { left };
+    left.into_iter().filter_map(|one| Some(&named.member(&one.key)?.symbol)).collect()
+}
+
+/// What is told of a type and its members, by symbol.
+fn describe(key: &str, named: &NamedType, names: &Names, world: &World<'_>) -> Vec<(Rc<str>, SymbolInformation)> {
+    let levels = world.levels(&Shape::plain(key));
+    let keys = levels.iter().skip(1).filter_map(|base| base.key());
+    let bases: Vec<(&str, &NamedType)> = keys.filter_map(|key| Some((key, names.get(key)?))).collect();
+    let implements = |symbol: &Rc<str>, is_reference: bool| Relationship {
+        symbol: symbol.to_string(),
+        is_implementation: true,
+        is_reference,
+        ..Relationship::default()
+    };
+    let information = |symbol: &Rc<str>, described: &names::Described, kind: &str, name: &str, mut relationships: Vec<Relationship>| {
+        relationships.sort();
+        relationships.dedup();
+        SymbolInformation {
+            symbol: symbol.to_string(),
+            documentation: Some(described.doc.clone()).filter(|doc| !doc.is_empty()).into_iter().collect(),
+            relationships,
+            kind: kind::number(kind),
+            display_name: name.to_owned(),
+            signature_documentation: Some(Signature {
+                language: CSHARP.to_owned(),
+                text: described.signature.clone(),
+            }),
+            enclosing_symbol: String::new(),
+        }
+    };
+    let own = bases.iter().map(|(_, base)| implements(&base.symbol, false)).collect();
+    let mut found = vec![(
+        named.symbol.clone(),
+        information(&named.symbol, &named.described, &named.row.kind, simple_name(key), own),
+    )];
+    let is_interface = named.row.kind == "interface";
+    for member in &named.members {
+        let overload = &member.overload;
+        let mut relationships = Vec::new();
+        for (base_key, base) in bases.iter().filter(|_| overload.kind != "constructor") {
+            let of_interface = base.row.kind == "interface";
+            let name = match short_of(&overload.name) {
+                Some(short) if of_interface && is_explicit(&overload.name, base_key) => short,
+                None if overload.is_override && !of_interface => &overload.name,
+                None if of_interface && !is_interface && overload.accessibility == "public" => &overload.name,
+                _ => continue,
+            };
+            let theirs = base.overloads.get(name).map_or(&[][..], Vec::as_slice);
+            let same = counterparts(overload, theirs);
+            let symbols = same.iter().filter_map(|one| Some(&base.member(&one.key)?.symbol));
+            relationships.extend(symbols.map(|symbol| implements(symbol, true)));
+        }
+        relationships.extend(type_of(key, overload, names, world).map(|symbol| Relationship {
+            symbol: symbol.to_string(),
+            is_type_definition: true,
+            ..Relationship::default()
+        }));
+        let name = match overload.kind.as_str() {
+            "constructor" | "finalizer" => simple_name(key),
+            _ => &overload.name,
+        };
+        found.push((
+            member.symbol.clone(),
+            information(&member.symbol, &member.described, &overload.kind, name, relationships),
+        ));
+    }
+    found
+}
+
+/// Whether the interface that an explicit implementation writes before its name is of this key.
+fn is_explicit(name: &str, key: &str) -> bool {
+    let start = name.len() - short_of(name).map_or(0, str::len);
+    let interface = name[..start].trim_end_matches('.');
+    let plain = interface.split('<').next().unwrap_or(interface);
+    plain.rsplit(['.', ':']).next() == Some(simple_name(key))
+}
+
+/// The type of a member that has a value, where the workspace declares it.
+fn type_of<'n>(key: &str, overload: &Overload, names: &'n Names, world: &World<'_>) -> Option<&'n Rc<str>> {
+    if !matches!(overload.kind.as_str(), "property" | "indexer" | "event" | "field" | "constant") {
+        return None;
+    }
+    let mut lines = Vec::new();
+    world.declared(&Shape::plain(key), &overload.name, &mut lines);
+    Some(&names.get(lines.first()?.result().key()?)?.symbol)
+}
+
+#[cfg(test)]
+mod tests;

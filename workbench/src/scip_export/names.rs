@@ -1,0 +1,170 @@
+//! The symbols of SCIP for the types and members of a workspace, and what is known of each.
+//!
+//! A type is `cortex nuget ASSEMBLY . Namespace/Outer#Inner#`; types of loose files have no package. Generic types keep the arity of metadata
+//! (``Cache`2``). Overloads are told apart as `+1`, `+2` …, in the order of their keys.
+
+use crate::symbols::index::Symbols;
+use crate::symbols::outputs::{Outputs, SymbolError};
+use crate::symbols::overloads::Overload;
+use engine::values::label::unescape;
+use engine::values::table::Table;
+use producers::csharp::members::MemberRow;
+use producers::csharp::types::{TypeRow, symbol_of};
+use producers::scip::symbol::{Suffix, package, push};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Who names the symbols.
+const SCHEME: &str = "cortex";
+
+/// All types of a workspace, by their keys.
+pub(super) type Names = BTreeMap<String, NamedType>;
+
+/// A type.
+pub(super) struct NamedType {
+    /// Its symbol.
+    pub(super) symbol: Rc<str>,
+    /// Its row.
+    pub(super) row: TypeRow,
+    /// Its declaration and documentation.
+    pub(super) described: Described,
+    /// Its members, in the order of their keys.
+    pub(super) members: Vec<NamedMember>,
+    /// Its overloads by name.
+    pub(super) overloads: BTreeMap<String, Vec<Overload>>,
+}
+
+/// A member.
+pub(super) struct NamedMember {
+    /// Its symbol.
+    pub(super) symbol: Rc<str>,
+    /// What overloads are told apart by.
+    pub(super) overload: Overload,
+    /// Its declaration and documentation.
+    pub(super) described: Described,
+}
+
+/// What a reader is told.
+#[derive(Default, Deserialize)]
+pub(super) struct Described {
+    /// The declaration in one line.
+    pub(super) signature: String,
+    /// The documentation.
+    pub(super) doc: String,
+}
+
+impl NamedType {
+    /// The symbol of a member, by its key.
+    pub(super) fn member(&self, key: &str) -> Option<&NamedMember> {
+        let at = self.members.binary_search_by(|member| member.overload.key.as_str().cmp(key)).ok()?;
+        self.members.get(at)
+    }
+}
+
+/// Names all types and members; labels of what could not be made are added to `unread`.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub(super) fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut Vec<String>) -> Result<Names, O::Error> {
+    let mut names = Names::new();
+    for (at, key) in symbols.keys().enumerate() {
+        let row = symbols.row(at)?;
+        let named = NamedType {
+            symbol: of_type(key, &row).into(),
+            row,
+            described: Described::default(),
+            members: Vec::new(),
+            overloads: BTreeMap::new(),
+        };
+        names.insert(key.to_owned(), named);
+    }
+    for (label, key, bytes) in outputs_of_types(outputs, "outline-info", unread)? {
+        let damaged = |_| SymbolError::damaged().at_label(&label);
+        if let Some(named) = names.get_mut(&key) {
+            named.described = serde_json::from_slice(&bytes).map_err(damaged)?;
+        }
+    }
+    for (label, key, bytes) in outputs_of_types(outputs, "members", unread)? {
+        let damaged = || SymbolError::damaged().at_label(&label);
+        let Some(named) = names.get_mut(&key) else { continue };
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        for (key, row) in table.rows() {
+            let mut row: MemberRow = serde_json::from_slice(row).map_err(|_| damaged())?;
+            let shown = std::mem::take(&mut row.shown);
+            let described = Described {
+                signature: if shown.is_empty() { row.signature.clone() } else { shown },
+                doc: std::mem::take(&mut row.doc),
+            };
+            let overload = Overload::of_row(key, row);
+            named.overloads.entry(overload.name.clone()).or_default().push(overload.clone());
+            named.members.push(NamedMember {
+                symbol: "".into(),
+                overload,
+                described,
+            });
+        }
+        named.name_members();
+    }
+    Ok(names)
+}
+
+/// The outputs of one target of all types: label, key, bytes.
+pub(super) fn outputs_of_types<O: Outputs>(
+    outputs: &mut O,
+    target: &str,
+    unread: &mut Vec<String>,
+) -> Result<Vec<(String, String, Arc<[u8]>)>, O::Error> {
+    let mut found = Vec::new();
+    for output in outputs.read(&[format!("//types/...:{target}")])? {
+        let key = output.label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
+        match (key.map(|(key, _)| unescape(key)), output.bytes) {
+            (Some(key), Some(bytes)) => found.push((output.label, key, bytes)),
+            _ => unread.push(output.label),
+        }
+    }
+    Ok(found)
+}
+
+fn of_type(key: &str, row: &TypeRow) -> String {
+    let manager = if row.assembly.is_empty() { "" } else { "nuget" };
+    let mut symbol = package(SCHEME, manager, &row.assembly, "");
+    for name in row.namespace.split('.').filter(|name| !name.is_empty()) {
+        push(&mut symbol, name, &Suffix::Namespace);
+    }
+    let full = symbol_of(key);
+    let path = full.strip_prefix(&row.namespace).map_or(full, |path| path.trim_start_matches('.'));
+    let scope = key[full.len()..].strip_prefix('@').filter(|scope| *scope != row.assembly);
+    let mut names = path.split('+').peekable();
+    while let Some(name) = names.next() {
+        match scope.filter(|_| names.peek().is_none()) {
+            // Types that only one file sees, or whose projects have one assembly's name.
+            Some(scope) => push(&mut symbol, &format!("{name}@{scope}"), &Suffix::Type),
+            None => push(&mut symbol, name, &Suffix::Type),
+        }
+    }
+    symbol
+}
+
+impl NamedType {
+    fn name_members(&mut self) {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for member in &mut self.members {
+            let overload = &member.overload;
+            let count = counts.entry(overload.name.clone()).or_default();
+            let disambiguator = if *count == 0 { String::new() } else { format!("+{count}") };
+            *count += 1;
+            let mut symbol = self.symbol.to_string();
+            match overload.kind.as_str() {
+                "method" | "constructor" | "finalizer" | "operator" | "conversion" => {
+                    push(&mut symbol, &overload.name, &Suffix::Method(disambiguator));
+                }
+                // Indexers are told apart by their parameters.
+                _ if disambiguator.is_empty() => push(&mut symbol, &overload.name, &Suffix::Term),
+                _ => push(&mut symbol, &overload.key, &Suffix::Term),
+            }
+            member.symbol = symbol.into();
+        }
+    }
+}
