@@ -39,6 +39,7 @@ book![
     "measurements",
     "methods",
     "packs",
+    "page",
     "programs",
     "questions",
     "reference",

@@ -6,6 +6,7 @@ pub mod cost;
 mod dev;
 pub mod diff;
 mod edit_output;
+mod entrance;
 pub mod explain;
 mod facts;
 pub mod gc;

@@ -20,6 +20,8 @@ mod impact;
 mod implementations;
 pub mod investigate;
 mod node;
+mod node_builds;
+mod node_near;
 mod operation;
 mod outline;
 mod overlay;
@@ -243,6 +245,8 @@ pub static METHODS: &[Entry] = &[
     entry::<node::History>(),
     entry::<node::Diff>(),
     entry::<node::Cost>(),
+    entry::<node_builds::Builds>(),
+    entry::<node_near::Near>(),
     entry::<node::Invalidate>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
@@ -334,7 +338,7 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 24] = [
+    const WITHOUT: [&str; 26] = [
         "context live",
         "edit",
         "rename",
@@ -344,6 +348,8 @@ mod tests {
         "node history",
         "node diff",
         "node cost",
+        "node builds",
+        "node near",
         "node invalidate",
         "operation",
         "overlay open",

@@ -155,9 +155,9 @@ fn parameter(text: &str) -> Result<(String, Value), Failed> {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Page {
     /// For people and models.
-    text: String,
+    pub text: String,
     /// For programs: the document of the command with --output json.
-    document: Value,
+    pub document: Value,
 }
 
 /// Say why a target stands as it does: its state, which input changed, down to a file. Makes nothing.

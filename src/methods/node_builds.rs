@@ -1,0 +1,44 @@
+//! `node builds`: what the builds of this checkout did.
+
+use super::node::Page;
+use super::{AsTool, Effect, Method};
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::render::{Style, builds};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// List the builds of this checkout, the newest last: what each did, took and cost; it is `cortex log`.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Builds {
+    /// How many, the newest ones.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = usual())]
+    #[serde(default = "usual")]
+    pub count: usize,
+}
+
+fn usual() -> usize {
+    20
+}
+
+impl Method for Builds {
+    const NAME: &'static str = "node builds";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::None;
+    type Answer = Page;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
+        let workspace = desk.context.workspace("node builds")?;
+        let mut found = workbench::builds::log(&*workspace.engine.store, workspace.engine.view)?;
+        found.drain(..found.len().saturating_sub(self.count));
+        Ok(Page {
+            text: builds::log(&found, Style::plain()),
+            document: builds::log_json(&found),
+        })
+    }
+
+    fn text(answer: &Page) -> String {
+        answer.text.clone()
+    }
+}
