@@ -20,6 +20,7 @@ VIEWS = {
     "outline": "symbol/MemoTree.Core.NodeStore",
     "source": "symbol/MemoTree.Core.NodeStore/source",
     "graph": "symbol/MemoTree.Core.NodeStore/graph",
+    "member": "symbol/MemoTree.Core.NodeStore%23Get(NodeId)/graph",
     "summary": "symbol/MemoTree.Core.NodeStore/summary",
     "why": "symbol/MemoTree.Core.NodeStore/why",
     "target": "target/%2F%2Ftypes%2FMemoTree.Core.NodeStore%3Asemantic",
@@ -92,17 +93,17 @@ class Check:
 
     def shows(self):
         """Every view fits a wide and a narrow window, is named for those who do not see it, and complains of nothing."""
-        for name, address in VIEWS.items():
-            for width in (1280, 390):
-                self.browser.window(width, 900)
+        for width in (1280, 390):
+            self.browser.window(width, 900)
+            for name, address in VIEWS.items():
                 self.go(address)
                 wide = self.browser.value("document.documentElement.scrollWidth")
                 assert wide <= width, f"{name} is {wide} pixels wide in a window of {width}: {self.browser.value(TOO_WIDE)}"
                 assert self.browser.value("document.querySelectorAll('main [role=alert]').length") == 0, f"{name}: {self.text()[:600]}"
+                self.named(name)
+                self.quiet(name)
                 if self.pictures:
                     self.draw(name, width)
-            self.named(name)
-            self.quiet(name)
 
     def draw(self, name: str, width: int):
         for scheme in ("light", "dark"):

@@ -8,7 +8,7 @@ use crate::render::{Style, builds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// List the builds of this checkout, the newest last: what each did, took and cost; it is `cortex log`.
+/// List the builds of this checkout: what each did, took and cost. It is `cortex log`.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Builds {

@@ -117,15 +117,16 @@ const markdown = (text) => {
   for (const line of text.split("\n")) {
     const ticks = /^\s*(```+)/.exec(line);
     const item = /^(\s*)([-*+]) (.*)$/.exec(line);
-    const heading = /^(#+) (.*)$/.exec(line);
+    const heading = /^(#+) (.*)$/.exec(line) ?? /^()([A-Z][A-Z_]+):$/.exec(line);
     if (ticks) fence = fence ? null : all.appendChild(el("pre"));
     else if (fence) fence.append(shown(line) + "\n");
     else if (item) {
       list = list ?? all.appendChild(el("ul"));
-      list.append(el("li.depth-" + Math.min(item[1].length >> 1, 3), null, item[2] === "+" ? offered(item[3]) : inline(item[3])));
+      const depth = "li.depth-" + Math.min(item[1].length >> 1, 3);
+      list.append(item[2] === "+" ? el(depth + ".offered", null, offered(item[3])) : el(depth, null, inline(item[3])));
     } else {
       list = null;
-      if (heading) all.append(el("h" + Math.min(heading[1].length + 2, 5), null, inline(heading[2])));
+      if (heading) all.append(el("h" + Math.min((heading[1].length || 2) + 2, 5), null, inline(heading[2])));
       else if (line.trim()) all.append(el("p", null, inline(line)));
     }
   }

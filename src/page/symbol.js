@@ -6,7 +6,7 @@ const isMember = (path) => path.includes("#");
 const typeOf = (path) => path.split("#")[0];
 
 const symbolView = (view, path, tab = "outline") => {
-  const tabs = TABS.filter(([name]) => !isMember(path) || name === "outline" || name === "source");
+  const tabs = TABS.filter(([name]) => !isMember(path) || ["outline", "source", "graph"].includes(name));
   const dot = lastDot(typeOf(path));
   const own = path.slice(dot + 1).replace("#", ".");
   view.title = own;
@@ -65,22 +65,36 @@ const places = (spots) => {
       el("ol.plain", null, found.map((spot) => el("li", null, el("span.at", null, spot.line), el("div", null, el("code", null, code(spot.text)), spot.why && el("p.note", null, spot.why)))))));
 };
 
+// Of a type the types beside it, of a member the members that it uses and that use it.
 const graphTab = (view, path) => {
-  const both = Promise.all(["deps", "rdeps"].map((method) => view.ask(method, { symbol: path, limit: BESIDE })));
-  return view.slot(both, ([deps, rdeps]) => [
-    el("p.note", null, "It depends on the types to its left; the types to its right depend on it."),
-    drawing(around(path, deps, rdeps), typeLines, (node) => to("symbol", node.label, "graph"), "Types around " + symbolText(path)),
+  const of = (method, more) => view.ask(method, { symbol: path, ...more });
+  const both = isMember(path)
+    ? [of("callees").then((answer) => members(answer, "to")), of("callers").then((answer) => members(answer, "from"))]
+    : ["deps", "rdeps"].map((method) => of(method, { limit: BESIDE }));
+  const [one, many] = isMember(path) ? ["member", "members"] : ["type", "types"];
+  return view.slot(Promise.all(both), ([deps, rdeps]) => [
+    el("p.note", null, `It uses the ${many} to its left; the ${many} to its right use it.`),
+    drawing(around(path, deps, rdeps), symbolLines, (node) => to("symbol", node.label, "graph"), `The ${many} around ${symbolText(path)}`),
     figures([
-      ["Depends on", count(deps.total), `${count(deps.structure)} by declarations`],
-      ["Is used by", count(rdeps.total), `${count(rdeps.structure)} by declarations`],
-      deps.external.length > 0 && ["Not of this workspace", count(deps.external.length), deps.external.slice(0, 3).join(", ") + (deps.external.length > 3 ? " …" : "")],
+      ["Uses", plural(deps.total, one, many), declared(deps)],
+      ["Is used by", plural(rdeps.total, one, many), declared(rdeps)],
+      deps.external?.length > 0 && ["Not of this workspace", count(deps.external.length), deps.external.slice(0, 3).join(", ") + (deps.external.length > 3 ? " …" : "")],
     ]),
-    // How many are left out stands beside the type.
+    // How many are left out stands beside the symbol.
     [deps, rdeps].map(({ state }) => notes({ notes: state.notes.filter((note) => !note.includes("are shown")) })),
   ]);
 };
+const declared = (answer) => answer.structure > 0 && count(answer.structure) + " by declarations";
+const members = ({ places, state }, end) => {
+  const types = [...new Set(places.map((place) => place[end]))].map((path) => ({ path }));
+  return { types, total: types.length, state };
+};
 const symbolText = (path) => path.slice(lastDot(typeOf(path)) + 1);
-const typeLines = (node) => [symbolText(node.label), node.label.slice(0, Math.max(lastDot(typeOf(node.label)), 0))];
+const symbolLines = ({ label }) => {
+  const [type, ...member] = label.split("#");
+  const [own, ...parameters] = member.join("#").split("(");
+  return member.length ? [own + (parameters.length ? "(…)" : ""), symbolText(type)] : [symbolText(type), type.slice(0, Math.max(lastDot(type), 0))];
+};
 
 const summaryTab = (view, path) => {
   const history = view.ask("node.history", { label: path + ":semantic" }).catch(() => null);

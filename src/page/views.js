@@ -200,7 +200,7 @@ const searchView = (view, query) => {
     view.slot(view.ask("search", { query, limit: 100 }), (answer) => [
       notes(answer.state),
       answer.hits.length === 0 ? empty("Nothing has such a name.") : table("Hits", [
-        ["Name", "", (hit) => symbolLink(hit.path)], ["Kind", "", (hit) => [hit.accessibility, hit.kind].filter(Boolean).join(" ")],
+        ["Name", "", (hit) => symbolLink(hit.path)], ["Kind", "", (hit) => el("span.when", null, [hit.accessibility, hit.kind].filter(Boolean).join(" "))],
         ["File", "", (hit) => [fileLink(hit.files[0] ?? ""), hit.files.length > 1 && el("span.note", null, ` and ${count(hit.files.length - 1)} more`)]],
       ], answer.hits),
       answer.total > answer.hits.length && el("p.note", null, `${count(answer.hits.length)} of ${count(answer.total)} are shown.`),
