@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use workbench::report::drawing::draw_near;
+use workbench::short_names::expanded;
 
 /// Draw the graph near a target: what it is made of to its left, what is made of it to its right, at most 120 nodes. Makes nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -82,7 +83,12 @@ impl Method for Near {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Drawing, Failed> {
         let (_, session) = desk.look()?;
-        let label = history::meant(session, &self.label, "drawn near")?;
+        // Looking a name up settles the marks that tell what moved: a label that the graph has is taken as it is.
+        let known = expanded(&self.label);
+        let label = match session.graph.find(&known) {
+            Some(_) => known.into_owned(),
+            None => history::meant(session, &self.label, "drawn near")?,
+        };
         let Some(near) = draw_near(session, &label)? else {
             let why = Diagnostic::error(
                 ErrorCode::E_NO_TARGET,

@@ -160,7 +160,8 @@ const why = (document) => {
   return facts([
     ["It is", state(document.state)],
     document.failure && ["Failed", `${document.failure.code}: ${document.failure.message}`],
-    document.moved?.length > 0 && ["Moved", el("ul.plain", null, document.moved.slice(0, 12).map((one) => el("li", null, move(one))))],
+    // Of what may be stale the inputs are still to be made: the way tells more.
+    document.moved?.length > 0 && document.state !== "maybe_stale" && ["Moved", el("ul.plain", null, document.moved.slice(0, 12).map((one) => el("li", null, move(one))))],
     chain.length > 0 && ["Because", el("ol.chain", null, chain.slice(0, 12).map((step) =>
       el("li", null, labelLink(step.label), step.input && el("span.note", null, " ", step.input.role), step.text && el("p.reason", null, step.text),
         step.redefined?.map((one) => el("p.note", null, typeof one === "string" ? one : JSON.stringify(one))))))],
@@ -168,10 +169,16 @@ const why = (document) => {
     made && ["Made", `${when(made.at)} by ${made.producer} in ${duration(made.took_us)}, ${size(made.bytes)}`],
     document.last_moved?.length > 0 && ["Last ran", el("ul.plain", null, document.last_moved.slice(0, 12).map((one) => el("li", null, move(one))))],
     last.length > 0 && ["Because", el("ol.chain", null, last.slice(0, 12).map((one) => el("li", null, move(one))))],
-    document.only_if?.length > 0 && ["Only if", `one of ${plural(document.only_if.flatMap((gate) => gate.labels ?? []).length, "target")} before it comes out different`],
+    document.only_if?.length > 0 && ["Only if", gate(document.only_if.at(-1))],
     ["Versions", count(document.versions)],
   ]);
 };
+const GATE = 3;
+const gate = ({ labels, same, remade }) => [
+  labels.slice(0, GATE).map((label, at) => [at > 0 && " or ", labelLink(label)]),
+  labels.length > GATE && " or " + plural(labels.length - GATE, "other"),
+  el("span.note", null, " comes out different", remade > 0 && ` (${count(same)} of ${count(remade)} times it did not)`),
+];
 const move = (one) => [labelLink(one.label), el("span.note", null, " ", one.role ?? "")];
 
 const versions = (view, label, all) =>

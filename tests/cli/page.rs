@@ -79,6 +79,13 @@ fn messages_are_answered_as_at_the_socket() {
     assert_eq!(first["label"], "//types/MemoTree.Core.NodeStore:outline", "{drawn}");
     let nodes = drawn["result"]["nodes"].as_array().expect("nodes").len();
     assert!((5..=120).contains(&nodes), "{nodes} nodes");
+    bench.change("src/MemoTree.Core/NodeStore.cs", "Nodes cannot be moved yet", "Never");
+    let drawn = ask(json!({"jsonrpc": "2.0", "id": 1, "method": "node.near", "params": {"label": "MemoTree.Core.NodeStore:outline"}}));
+    let edges = drawn["result"]["edges"].as_array().expect("edges");
+    assert!(
+        edges.iter().any(|edge| edge["way"] == true),
+        "the way to the edit is drawn: {drawn}"
+    );
 }
 
 #[test]
