@@ -3,16 +3,12 @@
 # Takes the Chromium that is there, or installs Debian's where it may; without either it says that it checked nothing. Needs python3.
 # Usage: scripts/check-report.sh [FOLDER]    FOLDER keeps the pages and the screenshots. CORTEX names the program [default: it is built].
 set -euo pipefail
-# What is run here is what this script wrote.
+# What is run here is what scripts/chromium.sh wrote.
 export CORTEX_TRUST=all
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome || true; }
-chromium=$(find_chromium)
-if [ -z "$chromium" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || true
-    chromium=$(find_chromium)
-fi
+. scripts/chromium.sh
+find_or_install_chromium
 [ -n "$chromium" ] || { echo "check-report.sh: SKIPPED: there is no Chromium, and none could be installed" >&2; exit 0; }
 
 scratch=$(mktemp -d)
@@ -33,25 +29,7 @@ run() { "$CORTEX" -C "$work" "$@" >>"$scratch/log" 2>&1; }
 # The fixture with hostile names and contents, three builds of it, and then an edit that was not built.
 cp -r fixtures/memotree "$work"
 rm -rf "$work/.cortex"
-evil='</script><script>document.title="owned"</script><img src=x onerror="document.title=1"> '"\\\"'&"$'\u202e\u2066gnp'
-mkdir -p "$work/docs/<b onmouseover=document.title=3>"
-printf '%s\n\033[31m\001<!-- ]]>\n' "$evil" >"$work/docs/evil.md"
-printf 'one\n' >"$work/docs/<b onmouseover=document.title=3>/script><script>document.title='owned'<.md"
-printf 'one\n' >"$work/docs/"$'\u202e'"dm.md"
-cat >"$work/src/MemoTree.Core/Evil.cs" <<'CS'
-namespace MemoTree.Core;
-/// <summary>&lt;/script&gt;&lt;script&gt;document.title='owned'&lt;/script&gt;</summary>
-public class Evil { public string Text() => "</script><script>document.title='owned'</script>"; public int Größe漢字; }
-CS
-cat >>"$work/cortex.toml" <<'TOML'
-[producer.evil]
-uses = "command"
-argv = ["sh", "-c", "cat \"$1\" >&2; exit 3", "</pre><script>document.title='owned'</script>", "{in.text}"]
-[[rule]]
-target = "//index:evil"
-producer = "evil"
-inputs = { text = "//files/docs/evil.md:bytes" }
-TOML
+write_hostile "$work"
 run build '//...' || true
 sed -i 's/Nodes cannot be moved yet/Moving is for later/' "$work/src/MemoTree.Core/NodeStore.cs"
 printf '%s\nmore\n' "$evil" >"$work/docs/evil.md"

@@ -156,7 +156,7 @@ fn each_dependency_stays_in_its_place() {
         ("indicatif", &["src/render/"]),
         ("clap", &["src/"]),
         ("rmcp", &["src/mcp/"]),
-        ("hyper", &["src/mcp/"]),
+        ("hyper", &["src/http/", "src/mcp/", "src/page/"]),
         ("tonic", &["remote/src/"]),
         ("bazel_remote_apis", &["remote/src/"]),
     ];
@@ -205,7 +205,7 @@ fn the_disk_is_touched_in_few_places() {
         "src/commands/replaceable.rs",
         "src/commands/report.rs",
         "src/commands/unpack.rs",
-        "src/mcp/token.rs",
+        "src/http/token.rs",
         "src/methods/doctor.rs",
         "src/render/events.rs",
         "src/render/trace.rs",

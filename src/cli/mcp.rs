@@ -1,5 +1,6 @@
 //! The flags of `cortex mcp`.
 
+use super::HttpArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use workbench::mcp_clients::Client;
 
@@ -21,15 +22,8 @@ pub struct McpArgs {
     /// every request.
     #[arg(long)]
     pub ahead: bool,
-    /// Serve by streamable HTTP: at a PORT of the loopback (0 for a free one), or at ADDRESS:PORT.
-    #[arg(long, value_name = "PORT", value_parser = crate::mcp::http::place)]
-    pub http: Option<std::net::SocketAddr>,
-    /// A name by which clients may call this server, besides its address.
-    #[arg(long, value_name = "HOST", requires = "http")]
-    pub allow_host: Vec<String>,
-    /// A web page that may call it (https://name:port), besides those of this machine.
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    pub allow_origin: Vec<String>,
+    #[command(flatten)]
+    pub http: HttpArgs,
 }
 
 /// What `cortex mcp` does besides serving.

@@ -1,11 +1,13 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
+mod http;
 mod mcp;
 mod models;
 mod pages;
 mod sharing;
 
 use engine::values::codes::ErrorCode;
+pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
 pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
@@ -253,22 +255,25 @@ pub struct WatchArgs {
 ///
 /// At a Unix socket of this user (its path is printed), for as long as it runs; the same commands on the command line are answered by it,
 /// and look the same. It watches the sources as `cortex watch` does. Messages are one a line, or behind Content-Length headers: the client
-/// is answered as it asks. Ctrl-C or --stop ends it.
+/// is answered as it asks. With --http it also serves a page for browsers, which shows the workspace and follows its builds; the address that
+/// it prints has the token that the page needs. Ctrl-C or --stop ends it.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Serve one client on standard input and output instead; ends with its input.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "http")]
     pub stdio: bool,
     /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
     /// every request.
     #[arg(long)]
     pub ahead: bool,
     /// Say whether a service runs for this checkout, and how it does. Exit code 1 when none does.
-    #[arg(long, conflicts_with = "stdio")]
+    #[arg(long, conflicts_with_all = ["stdio", "http"])]
     pub status: bool,
     /// End the service of this checkout.
-    #[arg(long, conflicts_with_all = ["stdio", "status"])]
+    #[arg(long, conflicts_with_all = ["stdio", "status", "http"])]
     pub stop: bool,
+    #[command(flatten)]
+    pub http: HttpArgs,
 }
 
 /// Collect what no checkout of the store needs any more, and make its file shorter.

@@ -40,6 +40,7 @@ book![
     "measurements",
     "methods",
     "packs",
+    "page",
     "programs",
     "questions",
     "reference",

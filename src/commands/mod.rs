@@ -4,6 +4,7 @@ pub mod build;
 mod clean;
 mod dev;
 mod edit_output;
+mod entrance;
 mod export;
 mod facts;
 pub mod gc;

@@ -1,15 +1,17 @@
 //! `cortex serve`: the service of a checkout, from its beginning to its end.
 
+use super::entrance::Entrance;
 use super::show;
 use crate::cli::ServeArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
+use crate::page::{self, News};
 use crate::service::server::{self, Stop};
 use crate::service::{Host, client, session_watch, watching};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,20 +31,61 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
-    let _watch = watching::begin(context, &stop, &host, args.ahead);
+    let news = News::new();
+    let moved = news.clone();
+    let _watch = watching::begin(context, &stop, &host, args.ahead, move |batch| moved.moved(batch));
     let _lookout = session_watch::begin(context);
     if args.stdio {
         return ended(server::converse(host, &stop));
     }
     let path = place(context)?;
     let socket = Socket::bind(&path).map_err(|error| taken(&path, error))?;
-    let begun = match context.json() {
-        true => serde_json::json!({"socket": path, "pid": std::process::id()}).to_string(),
-        false => format!("serving at {}", path.display()),
-    };
+    let entrance = args.http.http.map(|at| Entrance::open(context, &args.http, at)).transpose()?;
     // Its clients are served whether or not anybody reads this.
-    let _ = writeln!(context.stdout(), "{begun}");
-    ended(server::listen(host, &socket, &stop))
+    let _ = writeln!(context.stdout(), "{}", begun(context, &path, entrance.as_ref()));
+    let Some(entrance) = entrance else {
+        return ended(server::listen(host, &socket, &stop));
+    };
+    let (shared, store, page_stop) = (server::shared(host.clone(), &stop), context.store_folder(), Stop::default());
+    let way = entrance.begin("");
+    let served = std::thread::scope(|scope| {
+        let page = scope.spawn(|| {
+            let served = page::serve(shared, news, store, way, &page_stop);
+            // Without its page it does not do what it was begun for.
+            stop.stop();
+            served
+        });
+        let served = server::listen(host, &socket, &stop);
+        page_stop.stop();
+        let page = page
+            .join()
+            .unwrap_or_else(|_| Err(std::io::Error::other("the server of the page broke off")));
+        served.and(page)
+    });
+    ended(served)
+}
+
+/// What is said when clients can come. The address has the token only on a terminal: elsewhere it might be kept in a log.
+fn begun(context: &Context, path: &Path, entrance: Option<&Entrance>) -> String {
+    let page = entrance.map(|entrance| format!("http://{}/", entrance.at));
+    if context.json() {
+        let mut document = serde_json::json!({"socket": path, "pid": std::process::id()});
+        if let (Some(page), Some(entrance)) = (page, entrance) {
+            document["page"] = page.into();
+            document["token"] = entrance.token_file.display().to_string().into();
+        }
+        return document.to_string();
+    }
+    let page = page
+        .zip(entrance)
+        .map_or_else(String::new, |(page, entrance)| match std::io::stdout().is_terminal() {
+            true => format!("\nthe page is {page}#token={}", entrance.token),
+            false => format!(
+                "\nthe page is {page}#token=TOKEN, with the token in {}",
+                entrance.token_file.display()
+            ),
+        });
+    format!("serving at {}{page}", path.display())
 }
 
 fn place(context: &Context) -> Result<PathBuf, Failed> {

@@ -2,10 +2,9 @@
 //!
 //! [`server`] walks the table of methods: [`tools`] says what of it is a tool, alone or as an operation of a [`group`], [`resources`] what can be read under an address, [`prompts`]
 //! how a task is begun. [`line`] is what the parent process says and hears. [`form`] says whether text or data is sent, [`shorten`] keeps it at a length that clients take, [`progress`] tells how far one is. [`http`] serves others
-//! than the parent process, behind a [`gate`] and a [`token`].
+//! than the parent process.
 
 pub mod form;
-pub mod gate;
 mod group;
 pub mod http;
 mod line;
@@ -17,7 +16,6 @@ mod purpose;
 mod resources;
 pub mod server;
 mod shorten;
-pub mod token;
 pub mod tools;
 
 /// The first sentence of a text in several.

@@ -25,6 +25,8 @@ mod implementations;
 mod invalidate;
 pub mod investigate;
 mod node;
+mod node_builds;
+mod node_near;
 mod operation;
 mod other_languages;
 mod outline;
@@ -256,6 +258,8 @@ pub static METHODS: &[Entry] = &[
     entry::<diff::Diff>(),
     entry::<cost::CostOf>(),
     entry::<invalidate::Invalidate>(),
+    entry::<node_builds::Builds>(),
+    entry::<node_near::Near>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
     entry::<work_next::Next>(),
@@ -353,7 +357,7 @@ mod tests {
     use super::*;
 
     /// They tell what was done, or how things go; the preface of the reference says so.
-    const WITHOUT: [&str; 24] = [
+    const WITHOUT: [&str; 26] = [
         "context live",
         "edit",
         "rename",
@@ -364,6 +368,8 @@ mod tests {
         "diff",
         "cost",
         "invalidate",
+        "node builds",
+        "node near",
         "operation",
         "overlay open",
         "overlay put",

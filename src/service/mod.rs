@@ -1,6 +1,6 @@
 //! `cortex serve`: the methods by JSON-RPC 2.0, for editors, agents and the command line itself.
 //!
-//! [`frame`] reads and writes messages, [`message`] says what they are, [`peer`] serves one client, [`server`] listens, [`host`] answers:
+//! [`frame`] reads and writes messages, [`message`] says what they are, [`peer`] serves one client, [`one_message`] a request of its own, [`server`] listens, [`host`] answers:
 //! it holds what outlives a request. [`client`] is how the command line asks.
 
 pub mod build_ahead;
@@ -11,8 +11,9 @@ pub mod frame;
 pub mod host;
 pub mod message;
 pub mod meter;
+mod one_message;
 mod outbox;
-mod peer;
+pub mod peer;
 pub mod server;
 pub mod session_watch;
 pub mod turn;

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// What is heard of a client that comes too many comes within this time.
 const HEARING: Duration = Duration::from_secs(1);
 /// The method that ends the service.
-const STOP: &str = "cortex.stop";
+pub(super) const STOP: &str = "cortex.stop";
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
@@ -92,7 +92,7 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
 
 impl Shared {
     /// The answer to a question about the service itself; `None` when it is another one.
-    fn own(&self, id: &Value, method: &str) -> Option<Value> {
+    pub(super) fn own(&self, id: &Value, method: &str) -> Option<Value> {
         let told = match method {
             "ping" | STOP => json!({}),
             "methods" => LISTING.clone(),
@@ -343,7 +343,7 @@ impl Peer {
 }
 
 /// The message that tells what a request came to.
-fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
+pub(super) fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
     let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {
@@ -370,18 +370,18 @@ fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
 }
 
 /// A request for a method of the table.
-struct Asked {
-    entry: &'static Entry,
-    arguments: Value,
+pub(super) struct Asked {
+    pub(super) entry: &'static Entry,
+    pub(super) arguments: Value,
     /// Whether the command line asks, which tells everything itself.
-    cli: bool,
+    pub(super) cli: bool,
     /// Where progress is to be told.
     progress: Option<Value>,
 }
 
 impl Asked {
     /// The method and its arguments, by name or by position.
-    fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
+    pub(super) fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
             let entry = methods::find(name).ok_or_else(|| unknown(name))?;

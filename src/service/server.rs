@@ -51,7 +51,8 @@ impl Stop {
     }
 }
 
-fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
+/// What clients share that are served together.
+pub fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
     Shared {
         host,
         workers: Arc::new(Semaphore::new(WORKERS)),

@@ -7,12 +7,18 @@ use crate::context::{Context, Failed};
 use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::watch::{Socket, SocketError, Trouble, Watch, WatchError, Watcher};
+use engine::watch::{Batch, Socket, SocketError, Trouble, Watch, WatchError, Watcher};
 use std::sync::Arc;
 
 /// Begins to watch the sources, so that nobody has to look at them for each request. Where `cortex watch` runs it serves as well; where
-/// nothing can be heard each request looks. `ahead`: builds ahead when nothing moves.
-pub fn begin(context: &Context, stop: &Stop, host: &Arc<Host>, ahead: bool) -> Option<std::thread::JoinHandle<()>> {
+/// nothing can be heard each request looks. `ahead`: builds ahead when nothing moves; `hear` hears what moved, as far as this process watches.
+pub fn begin(
+    context: &Context,
+    stop: &Stop,
+    host: &Arc<Host>,
+    ahead: bool,
+    hear: impl Fn(&Batch) + Send + 'static,
+) -> Option<std::thread::JoinHandle<()>> {
     let started = start(context, host);
     context.close();
     let watch = match started {
@@ -45,6 +51,7 @@ pub fn begin(context: &Context, stop: &Stop, host: &Arc<Host>, ahead: bool) -> O
                 stop.stop();
                 return;
             }
+            hear(&batch);
             if batch.whole || batch.paths.contains(workbench::location::MANIFEST) {
                 let context = Context::of_request(global.clone(), Default::default(), Arc::new(engine::values::event::Silent));
                 // A manifest that is wrong is told to whoever asks next.

@@ -33,6 +33,7 @@ mod node;
 mod overlay;
 mod overloads;
 mod packs;
+mod page;
 mod pairs;
 mod programs;
 mod projects;

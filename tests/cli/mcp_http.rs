@@ -16,7 +16,7 @@ const FORM: [(&str, &str); 2] = [
 ];
 
 /// A server on a port of its own.
-struct Served {
+pub struct Served {
     child: Child,
     port: u16,
     token: String,
@@ -24,7 +24,12 @@ struct Served {
 
 impl Served {
     fn start(bench: &Bench, more: &[&str]) -> Self {
-        let args: Vec<&str> = ["mcp", "--http", "0"].iter().chain(more).copied().collect();
+        Self::start_as("mcp", bench, more)
+    }
+
+    /// Starts `cortex COMMAND --http`.
+    pub fn start_as(command: &str, bench: &Bench, more: &[&str]) -> Self {
+        let args: Vec<&str> = [command, "--http", "0"].iter().chain(more).copied().collect();
         let mut command = bench.command(&args);
         let mut child = command
             .stdout(Stdio::piped())
@@ -41,7 +46,7 @@ impl Served {
                 token = Some(std::fs::read_to_string(path).expect("the token").trim().to_owned());
             }
             if let Some(rest) = line.strip_prefix("serving at http://127.0.0.1:") {
-                port = Some(rest.trim_end_matches("/mcp").parse().expect("a port"));
+                port = Some(rest.trim_end_matches("mcp").trim_end_matches('/').parse().expect("a port"));
             }
         }
         Self {
@@ -52,12 +57,12 @@ impl Served {
     }
 
     /// How it is called by name, and what opens the gate.
-    fn way_in(&self) -> (String, String) {
+    pub fn way_in(&self) -> (String, String) {
         (format!("127.0.0.1:{}", self.port), format!("Bearer {}", self.token))
     }
 
     /// Sends a request.
-    fn begin(&self, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+    pub fn begin(&self, line: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
         let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let length = body.len();
@@ -70,7 +75,7 @@ impl Served {
     }
 
     /// Sends a request; its status and all of its answer.
-    fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
+    pub fn send(&self, line: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
         let mut stream = self.begin(line, headers, body);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");

@@ -21,7 +21,9 @@ const SLOWEST: usize = 8;
 pub fn section(html: &mut Html, report: &Report) {
     let note = match report.builds.len() {
         0 => "",
-        _ => "Each build that found or made anything. Above the line what producers made, below it what needed no making.",
+        _ => {
+            "Each build that found or made anything. Above the line what producers made, below it what needed no making, on a scale of powers of ten."
+        }
     };
     titled(html, "builds", "Builds", note, |html| {
         if report.builds.is_empty() {
@@ -60,9 +62,20 @@ pub fn section(html: &mut Html, report: &Report) {
                 }
             }
         });
+        let asked = report.builds.iter().any(timeline::asked);
+        html.line(
+            "p",
+            &[("class", "note columns-are")],
+            &format!("{COLUMNS}{}", if asked { PAID_COLUMNS } else { "" }),
+        );
         table(html, report);
     });
 }
+
+/// What the columns of the table say.
+const COLUMNS: &str = "Made: producers that ran. Found: results that were filed under their key. Unmoved: looked at, and as before. Saved: time that what was found took \
+                       when it was made.";
+const PAID_COLUMNS: &str = " Answers: whole ones of models. Patches: of an earlier answer.";
 
 /// A height on a scale of powers of ten, so that a build of ten and one of a hundred thousand are both seen.
 fn height(number: u64, most: u64) -> u32 {

@@ -126,8 +126,8 @@ fn drawing(html: &mut Html, near: &Near, report: &Report) {
     });
 }
 
-/// Through the layers straight, between them in a curve.
-fn path(points: &[(i32, i32)]) -> String {
+/// An edge as path data of SVG: through the layers straight, between them in a curve.
+pub fn path(points: &[(i32, i32)]) -> String {
     let mut path = String::new();
     for (at, &(x, y)) in points.iter().enumerate() {
         match at {

@@ -3,9 +3,9 @@
 
 mod builds;
 mod diff;
-mod graph;
+pub mod graph;
 mod html;
-mod layout;
+pub mod layout;
 mod lineage;
 mod overview;
 mod targets;
@@ -16,8 +16,16 @@ use html::Html;
 use ring::digest::{SHA256, digest};
 use workbench::report::{Report, State};
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = include_str!("script.js");
+/// Colours, marks of states, tables and drawings, as the report and the live page have them.
+pub const STYLE: &str = include_str!("style.css");
+/// What the scripts of both have in common.
+pub const COMMON: &str = include_str!("common.js");
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("common.js"),
+    include_str!("script.js"),
+    "})();\n"
+);
 
 /// The page.
 pub fn page(report: &Report) -> String {
@@ -33,12 +41,16 @@ pub fn page(report: &Report) -> String {
 
 /// What the page may do: show the style and run the script that it came with, by digest. Nothing is fetched, sent or framed.
 fn policy() -> String {
-    let source = |text: &str| format!("'sha256-{}'", STANDARD.encode(digest(&SHA256, text.as_bytes())));
     format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
-        source(STYLE),
-        source(SCRIPT)
+        source_of(STYLE),
+        source_of(SCRIPT)
     )
+}
+
+/// A style or a script as a policy names it: by its digest.
+pub fn source_of(text: &str) -> String {
+    format!("'sha256-{}'", STANDARD.encode(digest(&SHA256, text.as_bytes())))
 }
 
 fn head(html: &mut Html, report: &Report) {

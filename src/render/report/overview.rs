@@ -70,11 +70,13 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         count(targets as u64),
         format!("of {} source files", count(report.files as u64)),
     )];
-    let sum = |of: fn(&engine::store::builds::Counts) -> u64| -> u64 { report.builds.iter().map(|build| of(&build.counts)).sum() };
+    // The first build of a checkout makes everything: it says nothing about hits.
+    let later: Vec<_> = report.builds.iter().filter(|build| build.number > 1).collect();
+    let sum = |of: fn(&engine::store::builds::Counts) -> u64| -> u64 { later.iter().map(|build| of(&build.counts)).sum() };
     let (ran, found) = (sum(|counts| counts.ran), sum(|counts| counts.hits()));
-    if let Some(rate) = (found * 1_000).checked_div(ran + found) {
+    if let Some(rate) = (found * 1_000).checked_div(ran + found).filter(|_| found > 0) {
         let rate = format!("{}.{} %", rate / 10, rate % 10);
-        let note = match report.builds.len() {
+        let note = match later.len() {
             1 => "looked at and not made anew, in one build".to_owned(),
             number => format!("looked at and not made anew, last {} builds", count(number as u64)),
         };
@@ -147,12 +149,18 @@ fn states(html: &mut Html, report: &Report) {
             }
         },
     );
+    html.element("p", &[("class", "scale-of"), ("aria-hidden", "true")], |html| {
+        html.line("span", &[], "0");
+        html.line("span", &[], &format!("{} targets", count(all)));
+    });
     html.element("ul", &[("class", "legend")], |html| {
         for (state, number) in &shown {
             html.element("li", &[], |html| {
                 super::state(html, *state);
                 html.text(" ");
                 html.line("b", &[], &count(*number));
+                let tenths = number * 1_000 / all;
+                html.line("span", &[("class", "note")], &format!(" {}.{} %", tenths / 10, tenths % 10));
             });
         }
     });

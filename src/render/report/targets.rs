@@ -15,6 +15,18 @@ const ROWS: usize = 150;
 /// Rows that the script has at most: a page of some hundred KiB.
 const DATA: usize = 10_000;
 
+/// The columns of the table: name, class, and what it says.
+const COLUMNS: [(&str, &str, &str); 8] = [
+    ("State", "words", "how it stands"),
+    ("Target", "words", "its label"),
+    ("Made by", "words by", "the producer of its last output, and that one's version"),
+    ("Versions", "number", "the outputs that it has had"),
+    ("Took", "number", "time of its last run"),
+    ("Size", "number size", "length of its last output"),
+    ("Reads", "number reads", "nodes that it is made of"),
+    ("Read by", "number reads", "nodes that are made of it"),
+];
+
 /// What took longest, what is largest, what moved most often and what cost most.
 pub fn tops(html: &mut Html, report: &Report) {
     titled(html, "tops", "Largest", "By their last result.", |html| {
@@ -64,6 +76,10 @@ fn list(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> O
                     );
                 });
             }
+        });
+        html.element("p", &[("class", "scale-of"), ("aria-hidden", "true")], |html| {
+            html.line("span", &[], "0");
+            html.line("span", &[], &told(most));
         });
     });
 }
@@ -132,21 +148,14 @@ pub fn table(html: &mut Html, report: &Report) {
             );
             html.element("p", &[("class", "note"), ("id", "left-out")], |html| prose(html, &words));
         }
+        let says = COLUMNS.map(|(name, _, hint)| format!("{name}: {hint}"));
+        html.line("p", &[("class", "note")], &format!("{}.", says[2..].join(". ")));
         html.element("div", &[("class", "scroll")], |html| {
             html.element("table", &[("class", "targets")], |html| {
                 html.element("thead", &[], |html| {
                     html.element("tr", &[], |html| {
-                        for (name, class) in [
-                            ("State", "words"),
-                            ("Target", "words"),
-                            ("Made by", "words by"),
-                            ("Versions", "number"),
-                            ("Took", "number"),
-                            ("Size", "number size"),
-                            ("Reads", "number reads"),
-                            ("Read by", "number reads"),
-                        ] {
-                            html.line("th", &[("scope", "col"), ("class", class)], name);
+                        for (name, class, hint) in COLUMNS {
+                            html.line("th", &[("scope", "col"), ("class", class), ("title", hint)], name);
                         }
                     });
                 });

@@ -1,6 +1,7 @@
 //! What a report tells of a workspace, as values: how every target stands, the builds, the graph near one target and why it stands as it
 //! does, versions with what they differ in. Nothing is run and nothing written; how it looks is for others to say.
 
+pub mod drawing;
 pub mod lineage;
 pub mod near;
 pub mod timeline;

@@ -22,7 +22,7 @@ impl Token {
     /// The secret of that text.
     pub fn of(text: &str) -> Self {
         // The key need not be secret: marks are compared so that equal beginnings take no longer.
-        let key = hmac::Key::new(hmac::HMAC_SHA256, b"cortex mcp token");
+        let key = hmac::Key::new(hmac::HMAC_SHA256, b"cortex token");
         let mark = hmac::sign(&key, text.as_bytes());
         Self { key, mark }
     }
@@ -31,31 +31,31 @@ impl Token {
     pub fn is(&self, text: &str) -> bool {
         hmac::verify(&self.key, text.as_bytes(), self.mark.as_ref()).is_ok()
     }
+}
 
-    /// The token in a file, which is made if there is none.
-    ///
-    /// # Errors
-    /// When the file cannot be had, or others could read or have written it.
-    pub fn at(path: &Path) -> io::Result<Self> {
-        if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            make(path)?;
-        }
-        let about = fs::symlink_metadata(path)?;
-        let own = rustix::process::geteuid().as_raw();
-        if !about.is_file() || about.uid() != own || about.mode() & 0o077 != 0 {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "others than this user could read or replace it",
-            ));
-        }
-        let mut text = String::new();
-        File::open(path)?.take(1024).read_to_string(&mut text)?;
-        let text = text.trim();
-        if text.len() < BYTES {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds no token"));
-        }
-        Ok(Self::of(text))
+/// The text of the token in a file, which is made if there is none.
+///
+/// # Errors
+/// When the file cannot be had, or others could read or have written it.
+pub fn text_at(path: &Path) -> io::Result<String> {
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        make(path)?;
     }
+    let about = fs::symlink_metadata(path)?;
+    let own = rustix::process::geteuid().as_raw();
+    if !about.is_file() || about.uid() != own || about.mode() & 0o077 != 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "others than this user could read or replace it",
+        ));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(1024).read_to_string(&mut text)?;
+    let text = text.trim();
+    if text.len() < BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it holds no token"));
+    }
+    Ok(text.to_owned())
 }
 
 /// Makes the file whole or not at all; who makes it first, made it.
@@ -87,11 +87,11 @@ mod tests {
     fn it_is_made_once_and_only_for_its_user() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("views").join("mcp.token");
-        let first = Token::at(&path).expect("it is made");
+        let first = Token::of(&text_at(&path).expect("it is made"));
         let text = fs::read_to_string(&path).expect("it is there");
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
         assert!(first.is(text.trim()) && !first.is(&text) && !first.is("") && !first.is(&text.trim()[1..]));
-        assert!(Token::at(&path).expect("it is read").is(text.trim()), "it stays the same");
+        assert_eq!(text_at(&path).expect("it is read"), text.trim(), "it stays the same");
         let names = fs::read_dir(folder.path().join("views")).expect("the folder").count();
         assert_eq!(names, 1, "nothing else is left");
     }
@@ -100,16 +100,16 @@ mod tests {
     fn what_others_can_read_is_no_secret() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("mcp.token");
-        Token::at(&path).expect("it is made");
+        text_at(&path).expect("it is made");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("its mode is set");
         assert_eq!(
-            Token::at(&path).err().map(|error| error.kind()),
+            text_at(&path).err().map(|error| error.kind()),
             Some(io::ErrorKind::PermissionDenied)
         );
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).expect("a link");
         assert_eq!(
-            Token::at(&link).err().map(|error| error.kind()),
+            text_at(&link).err().map(|error| error.kind()),
             Some(io::ErrorKind::PermissionDenied)
         );
     }
@@ -124,6 +124,6 @@ mod tests {
             .mode(0o600)
             .open(&path)
             .expect("a file");
-        assert_eq!(Token::at(&path).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidData));
+        assert_eq!(text_at(&path).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidData));
     }
 }

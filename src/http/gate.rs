@@ -61,11 +61,24 @@ impl Gate {
         }
     }
 
-    /// Lets a request in, or says why not.
+    /// Lets a request in that is addressed to this server, comes from an allowed page and has the token, or says why not.
     ///
     /// # Errors
     /// Why not.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
+        self.check_address(headers)?;
+        let given = one(headers, &AUTHORIZATION).flatten().and_then(|given| given.split_once(' '));
+        match given {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && self.token.is(token.trim()) => Ok(()),
+            _ => Err(TOKEN),
+        }
+    }
+
+    /// The same without the token, for paths that hold nothing of the workspace.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn check_address(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let host = one(headers, &hyper::header::HOST).ok_or(HOST)?.ok_or(HOST)?;
         if !self.is_own(host) {
             return Err(HOST);
@@ -77,11 +90,7 @@ impl Gate {
                 return Err(PAGE);
             }
         }
-        let given = one(headers, &AUTHORIZATION).flatten().and_then(|given| given.split_once(' '));
-        match given {
-            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && self.token.is(token.trim()) => Ok(()),
-            _ => Err(TOKEN),
-        }
+        Ok(())
     }
 
     /// Whether an authority is one of ours, at whatever port: ports may be forwarded.
@@ -122,12 +131,16 @@ mod tests {
     }
 
     fn check(gate: &Gate, headers: &[(&str, &str)]) -> Result<(), Refused> {
+        gate.check(&map(headers))
+    }
+
+    fn map(headers: &[(&str, &str)]) -> HeaderMap {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             let name: HeaderName = name.parse().expect("a name");
             map.append(name, value.parse().expect("a value"));
         }
-        gate.check(&map)
+        map
     }
 
     #[test]
@@ -208,6 +221,15 @@ mod tests {
             );
         }
         assert_eq!(check(&gate, &[("host", "localhost"), ("authorization", "bearer secret")]), Ok(()));
+    }
+
+    #[test]
+    fn what_needs_no_token_still_asks_who_is_meant_and_where_from() {
+        let gate = gate("127.0.0.1:80", &[], &[]);
+        let asks = |headers: &[(&str, &str)]| gate.check_address(&map(headers));
+        assert_eq!(asks(&[("host", "localhost")]), Ok(()));
+        assert_eq!(asks(&[("host", "evil.example")]), Err(HOST));
+        assert_eq!(asks(&[("host", "localhost"), ("origin", "http://evil.example")]), Err(PAGE));
     }
 
     #[test]

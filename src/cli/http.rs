@@ -1,0 +1,18 @@
+//! The flags of servers that listen over HTTP.
+
+use clap::Args;
+use std::net::SocketAddr;
+
+/// Where to listen over HTTP, and whom to let in besides clients on this machine.
+#[derive(Debug, Args)]
+pub struct HttpArgs {
+    /// Listen over HTTP: at a PORT of the loopback (0, the default, for a free one), or at ADDRESS:PORT.
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = crate::http::listen::place)]
+    pub http: Option<SocketAddr>,
+    /// A name by which clients may call this server, besides its address.
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub allow_host: Vec<String>,
+    /// A web page that may call it (https://name:port), besides those of this machine.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub allow_origin: Vec<String>,
+}

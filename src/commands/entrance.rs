@@ -1,0 +1,81 @@
+//! How a command comes to listen over HTTP: the address, and the gate with the token that clients need.
+
+use crate::cli::HttpArgs;
+use crate::context::{Context, Failed};
+use crate::exit::Code;
+use crate::http::gate::{self, Gate};
+use crate::http::listen;
+use crate::http::token::{self, Token};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+
+/// An address that is listened at, before anybody is served.
+pub struct Entrance {
+    listener: TcpListener,
+    gate: Gate,
+    /// Where it listens.
+    pub at: SocketAddr,
+    /// The text of the token.
+    pub token: String,
+    /// The file of the token.
+    pub token_file: PathBuf,
+}
+
+impl Entrance {
+    /// Listens, and reads the token or makes it.
+    ///
+    /// # Errors
+    /// When a flag is wrong, the address is taken, or the token cannot be kept.
+    pub fn open(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
+        if let Some(wrong) = args.allow_origin.iter().find(|origin| !gate::is_origin(origin)) {
+            let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is no origin of a page").found(wrong.as_str());
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("an origin is a scheme, a name and a port: https://tools.example:8443"),
+            ));
+        }
+        let service = context.service().ok_or_else(|| {
+            let why = Diagnostic::error(
+                ErrorCode::E_NO_STORE,
+                "without a store there is no place for the token that clients need",
+            );
+            Failed::new(Code::Usage, why.hint("serve the parent process without --http, or keep a store"))
+        })?;
+        let token_file = service.with_extension("token");
+        let token = token::text_at(&token_file).map_err(|error| untrusted(&token_file, &error))?;
+        let opened = listen::bind(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let (at, listener) = opened.map_err(|error| taken(at, &error))?;
+        Ok(Self {
+            gate: Gate::new(at, &args.allow_host, &args.allow_origin, Token::of(&token)),
+            listener,
+            at,
+            token,
+            token_file,
+        })
+    }
+
+    /// Says on standard error where clients find the server and its token, and begins.
+    pub fn begin(self, path: &str) -> (TcpListener, Gate) {
+        note_line!("clients need the token in {}", self.token_file.display());
+        note_line!("serving at http://{}/{path}", self.at);
+        if !self.at.ip().is_loopback() {
+            note_line!("others in the network can reach it, and nothing is encrypted: whoever listens there learns the token");
+        }
+        (self.listener, self.gate)
+    }
+}
+
+fn untrusted(path: &Path, error: &std::io::Error) -> Failed {
+    let why = Diagnostic::error(
+        ErrorCode::E_TOKEN,
+        format!("the token in {} cannot be used: {error}", path.display()),
+    );
+    Failed::new(Code::Io, why.hint("remove the file; the next server makes another"))
+}
+
+fn taken(at: SocketAddr, error: &std::io::Error) -> Failed {
+    let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the server cannot listen at {at}: {error}"));
+    Failed::new(Code::Io, why.hint("name another port, or 0 for a free one"))
+}

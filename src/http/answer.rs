@@ -1,0 +1,59 @@
+//! Bodies of requests and plain answers to them.
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use serde_json::Value;
+use std::convert::Infallible;
+
+/// The body of an answer.
+pub type Body = BoxBody<Bytes, Infallible>;
+
+/// No message is longer, in bytes.
+const LONGEST: usize = 4 << 20;
+
+/// An answer of one text.
+pub fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+    typed(status, "text/plain; charset=utf-8", text)
+}
+
+/// An answer of a JSON document.
+pub fn json(status: StatusCode, document: &Value) -> Response<Body> {
+    typed(status, "application/json", document.to_string())
+}
+
+/// An answer of one text of a content type.
+pub fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(Full::new(text.into()).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// The answer to a method that a path does not take.
+pub fn not_allowed(allowed: &'static str, why: &'static str) -> Response<Body> {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, why);
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
+    response
+}
+
+/// Whether a request says that its body is JSON.
+pub fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let kind = kind.and_then(|kind| kind.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// The body of a request.
+///
+/// # Errors
+/// The answer to one that is too long or breaks off.
+pub async fn read_body(body: Incoming) -> Result<Bytes, Response<Body>> {
+    match Limited::new(body, LONGEST).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(plain(StatusCode::PAYLOAD_TOO_LARGE, "a message is 4 MiB long at most")),
+        Err(_) => Err(plain(StatusCode::BAD_REQUEST, "the rest of the message did not come")),
+    }
+}

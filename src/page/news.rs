@@ -1,0 +1,183 @@
+//! What is new, for pages that follow: sources that moved, builds that ended, how far the one under way has come. As server-sent events, each the
+//! whole of it: a page that missed some has lost nothing.
+
+use crate::methods;
+use crate::service::Host;
+use engine::seams::producer::Cancel;
+use engine::watch::Batch;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes, Frame};
+use serde::Serialize;
+use serde_json::json;
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, SystemTime};
+use tokio::sync::{mpsc, watch};
+
+/// How often it is looked how far a build has come, and whether the store was written.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// After so long without news a comment is sent, so that a page that went is noticed.
+const ALIVE_EVERY: Duration = Duration::from_secs(15);
+/// Paths told of what moved last.
+const PATHS: usize = 20;
+/// Events that wait for a page that does not read.
+const WAITING: usize = 4;
+/// The file of the store.
+const STORE: &str = "store.redb";
+
+/// What a page compares with what it heard before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Standing {
+    /// How often sources moved since the service began.
+    moves: u64,
+    /// The first of those that moved last.
+    paths: Vec<String>,
+    /// The number of the newest build.
+    build: u64,
+    /// How far what is being built has come, in percent.
+    percent: Option<u64>,
+}
+
+/// Where news come together.
+#[derive(Clone)]
+pub struct News(Arc<watch::Sender<Standing>>);
+
+impl News {
+    /// There is none yet.
+    pub fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(Standing::default())))
+    }
+
+    /// Sources moved.
+    pub fn moved(&self, batch: &Batch) {
+        self.0.send_modify(|standing| {
+            standing.moves += 1;
+            standing.paths = batch.paths.iter().take(PATHS).cloned().collect();
+        });
+    }
+
+    /// Looks for builds for as long as the runtime runs, if anybody wants to know.
+    pub(super) async fn follow_builds(self, host: Arc<Host>, store: Option<PathBuf>) {
+        let stamp = || {
+            let about = store.as_ref()?.join(STORE).metadata().ok()?;
+            Some((about.len(), about.modified().ok()?))
+        };
+        let mut seen: Option<(u64, SystemTime)> = None;
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            if self.0.receiver_count() == 0 {
+                continue;
+            }
+            let percent = host.percent();
+            let now = stamp();
+            let build = match now == seen {
+                true => None,
+                false => newest_build(host.clone()).await,
+            };
+            if build.is_some() {
+                seen = now;
+            }
+            self.0.send_if_modified(|standing| {
+                let before = (standing.build, standing.percent);
+                standing.build = build.unwrap_or(standing.build);
+                standing.percent = percent;
+                before != (standing.build, standing.percent)
+            });
+        }
+    }
+
+    /// The news as the body of an answer, from how things stand on.
+    pub(super) fn body(&self) -> crate::http::answer::Body {
+        let (to, from) = mpsc::channel(WAITING);
+        tokio::spawn(tell(self.0.subscribe(), to));
+        Events(from).boxed()
+    }
+}
+
+/// The number of the newest build; `None` when it cannot be told now.
+async fn newest_build(host: Arc<Host>) -> Option<u64> {
+    let asked = move || {
+        let entry = methods::find("node builds")?;
+        let answered = host.call(entry, json!({"count": 1}), &Cancel::default()).result.ok()?;
+        let builds = answered.answer["document"]["builds"].as_array()?.clone();
+        Some(builds.first().map_or(0, |build| build["number"].as_u64().unwrap_or(0)))
+    };
+    tokio::task::spawn_blocking(asked).await.ok().flatten()
+}
+
+/// Tells one page, until it goes.
+async fn tell(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Bytes>) {
+    loop {
+        let told = {
+            let now = standing.borrow_and_update();
+            format!("event: standing\ndata: {}\n\n", json!(&*now))
+        };
+        if to.send(told.into()).await.is_err() {
+            return;
+        }
+        loop {
+            tokio::select! {
+                changed = standing.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => return,
+                },
+                () = tokio::time::sleep(ALIVE_EVERY) => {
+                    if to.send(Bytes::from_static(b": alive\n\n")).await.is_err() {
+                        return;
+                    }
+                }
+                () = to.closed() => return,
+            }
+        }
+    }
+}
+
+/// The events of one page.
+struct Events(mpsc::Receiver<Bytes>);
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(context).map(|event| event.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_hears_how_things_stand_and_then_what_changes() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("runtime");
+        runtime.block_on(hears());
+    }
+
+    async fn hears() {
+        let news = News::new();
+        let mut body = news.body();
+        let told = next(&mut body).await;
+        assert!(
+            told.starts_with("event: standing\ndata: {") && told.contains("\"moves\":0"),
+            "{told}"
+        );
+        let paths = ["a\nb.cs".to_owned()].into();
+        news.moved(&Batch { paths, ..Batch::default() });
+        let told = next(&mut body).await;
+        assert!(told.contains("\"moves\":1") && told.contains("a\\nb.cs"), "{told}");
+        assert_eq!(told.matches('\n').count(), 3, "a name cannot begin a line: {told}");
+    }
+
+    async fn next(body: &mut crate::http::answer::Body) -> String {
+        let frame = body.frame().await.expect("an event").expect("infallible");
+        String::from_utf8(frame.into_data().expect("data").to_vec()).expect("UTF-8")
+    }
+}

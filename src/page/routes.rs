@@ -1,0 +1,94 @@
+//! The routes of the page: `/` is the page, `/rpc` answers one JSON-RPC message, `/events` tells what is new.
+
+use super::news::News;
+use super::shell::SHELL;
+use crate::http::answer::{Body, is_json, json, not_allowed, plain, read_body, typed};
+use crate::http::gate::Gate;
+use crate::http::listen::{self, Routes};
+use crate::service::peer::Shared;
+use crate::service::server::Stop;
+use hyper::body::Incoming;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Request, Response, StatusCode};
+use std::io;
+use std::net::TcpListener;
+use std::path::PathBuf;
+
+/// What every answer says: it is what it says it is, is not kept, and is nobody else's to show.
+static HEADERS: [(HeaderName, &str); 5] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (CACHE_CONTROL, "no-store"),
+    (REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+];
+
+/// Serves pages until it is stopped.
+///
+/// # Errors
+/// When it cannot begin.
+pub fn serve(shared: Shared, news: News, store: Option<PathBuf>, (listener, gate): (TcpListener, Gate), stop: &Stop) -> io::Result<()> {
+    listen::serve(listener, gate, stop, || {
+        tokio::spawn(news.clone().follow_builds(shared.host.clone(), store));
+        Page { shared, news }
+    })
+}
+
+/// The routes.
+struct Page {
+    shared: Shared,
+    news: News,
+}
+
+impl Routes for Page {
+    fn is_public(&self, path: &str) -> bool {
+        path == "/"
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        let mut response = match (request.uri().path(), request.method()) {
+            ("/", &Method::GET | &Method::HEAD) => page(),
+            ("/", _) => not_allowed("GET, HEAD", "the page is only read"),
+            ("/rpc", &Method::POST) if is_json(request.headers()) => self.message(request).await,
+            ("/rpc", &Method::POST) => plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json"),
+            ("/rpc", _) => not_allowed("POST", "messages are posted"),
+            ("/events", &Method::GET) => {
+                let mut response = Response::new(self.news.body());
+                response
+                    .headers_mut()
+                    .insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+                response
+            }
+            ("/events", _) => not_allowed("GET", "events are only read"),
+            _ => plain(StatusCode::NOT_FOUND, "there are /, /rpc and /events"),
+        };
+        for (name, value) in &HEADERS {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}
+
+impl Page {
+    async fn message(&self, request: Request<Incoming>) -> Response<Body> {
+        let body = match read_body(request.into_body()).await {
+            Ok(body) => body,
+            Err(refused) => return refused,
+        };
+        match self.shared.answer_message(&body).await {
+            Some(answer) => json(StatusCode::OK, &answer),
+            None => plain(StatusCode::ACCEPTED, ""),
+        }
+    }
+}
+
+fn page() -> Response<Body> {
+    let mut response = typed(StatusCode::OK, "text/html; charset=utf-8", SHELL.page.as_str());
+    // Digests and words of the program's own.
+    if let Ok(policy) = HeaderValue::from_str(&SHELL.policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}

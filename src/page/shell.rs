@@ -1,0 +1,87 @@
+//! The page before anything is asked: markup, style and script that were compiled in. It holds nothing of the workspace.
+
+use crate::render::report::{COMMON, STYLE, source_of};
+use std::sync::LazyLock;
+
+const MARKUP: &str = include_str!("page.html");
+const OWN_STYLE: &str = include_str!("page.css");
+
+/// The scripts, in the order in which they run: one program, in files by what they are for.
+const SCRIPTS: [&str; 7] = [
+    COMMON,
+    include_str!("ask.js"),
+    include_str!("parts.js"),
+    include_str!("drawing.js"),
+    include_str!("symbol.js"),
+    include_str!("views.js"),
+    include_str!("page.js"),
+];
+
+/// The page, and what it may do.
+pub struct Shell {
+    /// The document.
+    pub page: String,
+    /// Its Content-Security-Policy: the style and the script that it came with, by digest, and requests to where it came from.
+    pub policy: String,
+}
+
+/// The one page there is.
+pub static SHELL: LazyLock<Shell> = LazyLock::new(|| {
+    let style = format!("{STYLE}{OWN_STYLE}");
+    let script = format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat());
+    let policy = format!(
+        "default-src 'none'; style-src {}; script-src {}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        source_of(&style),
+        source_of(&script)
+    );
+    let page = MARKUP.replacen("{style}", &style, 1).replacen("{script}", &script, 1);
+    Shell { page, policy }
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_allows_what_came_with_the_page_and_nothing_else() {
+        let policy = &SHELL.policy;
+        assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
+        assert!(
+            !policy.contains("unsafe") && !policy.contains("http") && !policy.contains('*'),
+            "{policy}"
+        );
+    }
+
+    #[test]
+    fn texts_become_text_nodes_and_nothing_else() {
+        for word in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacent",
+            "document.write",
+            "eval(",
+            "Function(",
+            "XMLHttp",
+            "import(",
+            "srcdoc",
+            "http:",
+            "https:",
+            ".style",
+            "cssText",
+            "localStorage",
+            "document.cookie",
+        ] {
+            for script in SCRIPTS {
+                // The one address there is names SVG, and is never asked for.
+                let script = script.replacen("http://www.w3.org/2000/svg", "", 1);
+                assert!(!script.contains(word), "{word}");
+            }
+        }
+        for script in SCRIPTS {
+            assert!(!script.contains("</") && !script.contains("<!--"));
+        }
+        assert!(!OWN_STYLE.contains("</") && !OWN_STYLE.contains("url(") && !OWN_STYLE.contains("@import"));
+        assert_eq!(SHELL.page.matches("<script").count(), 1);
+        assert!(!SHELL.page.contains(" style=") && !SHELL.page.contains(" onclick="));
+    }
+}

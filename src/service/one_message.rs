@@ -1,0 +1,51 @@
+//! One message answered by itself, as over HTTP: without progress, streams, or a request of before. A client that goes away takes its request back.
+
+use super::host::{Asker, Patience};
+use super::message::{self, Message, code};
+use super::peer::{Asked, STOP, Shared, told};
+use engine::seams::producer::Cancel;
+use serde_json::Value;
+
+/// Takes a request back when nobody waits for its answer any more.
+struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+impl Shared {
+    /// The answer to a message; `None` when it wants none.
+    pub async fn answer_message(&self, bytes: &[u8]) -> Option<Value> {
+        let (id, method, params) = match message::parse(bytes) {
+            Ok(Message::Request { id, method, params }) => (id, method, params),
+            Ok(Message::Notification { .. } | Message::Answer) => return None,
+            Err((id, code, why)) => return Some(message::error(&id, code, &why)),
+        };
+        if let Some(answer) = self.own(&id, &method) {
+            if method == STOP {
+                self.stop.notify_one();
+            }
+            return Some(answer);
+        }
+        Some(match Asked::read(&method, params) {
+            Ok(asked) => self.answer_asked(&id, asked).await,
+            Err((code, why)) => message::error(&id, code, &why),
+        })
+    }
+
+    async fn answer_asked(&self, id: &Value, asked: Asked) -> Value {
+        let Ok(_worker) = self.workers.acquire().await else {
+            return message::error(id, code::BUSY, "the service ends");
+        };
+        let cancel = CancelOnDrop(Cancel::default());
+        let (host, stop) = (self.host.clone(), cancel.0.clone());
+        let Asked { entry, arguments, cli, .. } = asked;
+        let answering = move || host.call_with(entry, arguments, &stop, Asker::of(Patience::Long));
+        match tokio::task::spawn_blocking(answering).await {
+            Ok(outcome) => told(id, outcome, cli),
+            Err(_) => message::error(id, code::INTERNAL, "a bug of cortex: the request came to no end"),
+        }
+    }
+}
