@@ -12,7 +12,7 @@ use engine::store::{Store, StoreError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::{Observer, Silent};
-use producers::llm::Limits;
+use producers::llm::{Hear, Limits};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io::StdoutLock;
 use std::path::PathBuf;
@@ -42,6 +42,8 @@ enum Voice {
         observer: Arc<dyn Observer + Send + Sync>,
         /// Told how things go, in words for a person.
         tell: Option<Tell>,
+        /// Hears a streamed answer of a model as it grows.
+        hear: Option<Hear>,
         /// What fits in an answer to it, if it takes no longer ones.
         room: Option<Room>,
     },
@@ -103,6 +105,7 @@ impl Context {
                 cancel,
                 observer,
                 tell: None,
+                hear: None,
                 room: None,
             },
             ..Self::new(global)
@@ -115,6 +118,22 @@ impl Context {
             *tell = teller;
         }
         self
+    }
+
+    /// With someone who hears a streamed answer of a model as it grows.
+    pub fn heard_by(mut self, listener: Option<Hear>) -> Self {
+        if let Voice::Caller { hear, .. } = &mut self.voice {
+            *hear = listener;
+        }
+        self
+    }
+
+    /// Who hears a streamed answer of a model as it grows.
+    fn hear(&self) -> Option<Hear> {
+        match &self.voice {
+            Voice::Terminal => None,
+            Voice::Caller { hear, .. } => hear.clone(),
+        }
     }
 
     /// For someone who takes no answer that is longer.
@@ -295,6 +314,7 @@ impl Context {
             limits,
             trust: self.trusting(),
             on_wait: Arc::new(|_: &str| {}),
+            hear: None,
             access: Access::Build,
             interrupts: false,
             connect: None,
@@ -480,6 +500,7 @@ impl Context {
                 None => Arc::new(move |words: &str| note_line!("{}", style.dim(words))),
                 Some(_) => Arc::new(|_: &str| {}),
             },
+            hear: self.hear(),
             access,
             interrupts: true,
             connect: (access != Access::Look && !self.global.offline).then(sharing::connect),

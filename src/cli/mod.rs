@@ -1,11 +1,13 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
+mod chat;
 mod mcp;
 mod models;
 mod pages;
 mod sharing;
 
 use engine::values::codes::ErrorCode;
+pub use chat::ChatArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
 pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
@@ -125,6 +127,7 @@ pub enum Command {
     Watch(WatchArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
+    Chat(ChatArgs),
     Gc(GcArgs),
     Report(ReportArgs),
     Store(StoreArgs),

@@ -4,6 +4,7 @@
 
 mod bench;
 mod care;
+mod chat;
 mod contents;
 mod context;
 mod crash;
@@ -32,6 +33,7 @@ mod overloads;
 mod packs;
 mod pairs;
 mod programs;
+mod pseudo_terminal;
 mod projects;
 mod readers;
 mod reading;

@@ -202,6 +202,7 @@ impl Library {
             limits: self.limits,
             trust: self.trust.clone(),
             on_wait: Arc::new(|_: &str| {}),
+            hear: None,
             access,
             interrupts: true,
             connect: None,
