@@ -13,7 +13,7 @@ use engine::store::{Store, StoreError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::event::{Observer, Silent};
-use producers::llm::Limits;
+use producers::llm::{Hear, Limits};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io::StdoutLock;
 use std::path::PathBuf;
@@ -43,6 +43,8 @@ enum Voice {
         observer: Arc<dyn Observer + Send + Sync>,
         /// Told how things go, in words for a person.
         tell: Option<Tell>,
+        /// Hears a streamed answer of a model as it grows.
+        hear: Option<Hear>,
         /// What fits in an answer to it, if it takes no longer ones.
         room: Option<Room>,
     },
@@ -104,6 +106,7 @@ impl Context {
                 cancel,
                 observer,
                 tell: None,
+                hear: None,
                 room: None,
             },
             ..Self::new(global)
@@ -116,6 +119,22 @@ impl Context {
             *tell = teller;
         }
         self
+    }
+
+    /// With someone who hears a streamed answer of a model as it grows.
+    pub fn heard_by(mut self, listener: Option<Hear>) -> Self {
+        if let Voice::Caller { hear, .. } = &mut self.voice {
+            *hear = listener;
+        }
+        self
+    }
+
+    /// Who hears a streamed answer of a model as it grows.
+    fn hear(&self) -> Option<Hear> {
+        match &self.voice {
+            Voice::Terminal => None,
+            Voice::Caller { hear, .. } => hear.clone(),
+        }
     }
 
     /// For someone who takes no answer that is longer.
@@ -300,6 +319,7 @@ impl Context {
             limits,
             trust: self.trusting(),
             on_wait: Arc::new(|_: &str| {}),
+            hear: None,
             access: Access::Build,
             interrupts: false,
             connect: None,
@@ -485,6 +505,7 @@ impl Context {
                 None => Arc::new(move |words: &str| note_line!("{}", style.dim(words))),
                 Some(_) => Arc::new(|_: &str| {}),
             },
+            hear: self.hear(),
             access,
             interrupts: true,
             connect: (access != Access::Look && !self.global.offline).then(sharing::connect),

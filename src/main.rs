@@ -8,6 +8,7 @@ macro_rules! note_line {
     }};
 }
 
+mod chat;
 mod cli;
 mod commands;
 mod context;

@@ -2,6 +2,7 @@
 //! what they need is declared in a rule and arrives as bytes. (`command` runs programs, as confined as the machine allows.)
 
 pub mod command;
+pub mod converse;
 pub mod csharp;
 pub mod investigate;
 pub mod languages;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 /// Adds every producer of this crate; `ask` answers those that ask models, `trust` knows which programs may be run.
 pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn command::Trust>) {
     registry.add(investigate::Investigate { ask: ask.clone() });
+    registry.add(converse::Converse { ask: ask.clone() });
     registry.add(table::Rows);
     registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });

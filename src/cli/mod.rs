@@ -1,5 +1,6 @@
 //! The flags: one argument struct per command, whose doc comments are the help.
 
+mod chat;
 mod http;
 mod mcp;
 mod models;
@@ -7,6 +8,7 @@ mod pages;
 mod sharing;
 
 use engine::values::codes::ErrorCode;
+pub use chat::ChatArgs;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
@@ -122,6 +124,7 @@ pub enum Command {
     Watch(WatchArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
+    Chat(ChatArgs),
     Gc(GcArgs),
     Report(ReportArgs),
     Export(ExportArgs),

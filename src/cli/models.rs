@@ -63,7 +63,7 @@ mod money {
 }
 
 /// An amount of money in millionths.
-fn amount(text: &str) -> Result<u64, String> {
+pub(super) fn amount(text: &str) -> Result<u64, String> {
     let wrong = || "write an amount such as 2.50".to_owned();
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     if part.len() > 6 || whole.is_empty() || !text.chars().all(|c| c.is_ascii_digit() || c == '.') {

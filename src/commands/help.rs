@@ -22,6 +22,7 @@ macro_rules! book {
 book![
     "agents",
     "architecture",
+    "chat",
     "ci",
     "commands",
     "contexts",
@@ -73,6 +74,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "deps",
             "rdeps",
             "impact",
+            "chat",
             "context",
             "pack",
             "window",

@@ -66,6 +66,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Watch(args) => watch::run(&context, args),
         Command::Serve(args) => serve::run(&context, args),
         Command::Mcp(args) => mcp::run(&context, args),
+        Command::Chat(args) => crate::chat::run(&context, args),
         Command::Gc(args) => gc::run(&context, args),
         Command::Report(args) => report::run(&context, args),
         Command::Export(args) => export::run(&context, &args.command),

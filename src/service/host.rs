@@ -19,6 +19,7 @@ use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Silent};
+use producers::llm::Hear;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -48,6 +49,8 @@ pub struct Asker {
     pub tell: Option<Tell>,
     /// What fits in an answer, if he takes no longer ones.
     pub room: Option<Room>,
+    /// Hears a streamed answer of a model as it grows.
+    pub hear: Option<Hear>,
 }
 
 impl Asker {
@@ -57,6 +60,7 @@ impl Asker {
             patience,
             tell: None,
             room: None,
+            hear: None,
         }
     }
 }
@@ -189,7 +193,12 @@ impl Host {
         entry: &'static Entry,
         arguments: Value,
         cancel: &Cancel,
-        Asker { patience, tell, room }: Asker,
+        Asker {
+            patience,
+            tell,
+            room,
+            hear,
+        }: Asker,
     ) -> Outcome {
         let _request = Request::begin(&self.requests);
         let start = Instant::now();
@@ -211,7 +220,8 @@ impl Host {
             tries -= 1;
             let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone())
                 .telling(tell.clone())
-                .in_room(room);
+                .in_room(room)
+                .heard_by(hear.clone());
             let asked = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));

@@ -4,6 +4,7 @@
 
 mod bench;
 mod care;
+mod chat;
 mod contents;
 mod context;
 mod crash;
@@ -36,6 +37,7 @@ mod packs;
 mod page;
 mod pairs;
 mod programs;
+mod pseudo_terminal;
 mod projects;
 mod readers;
 mod reading;

@@ -6,6 +6,7 @@ pub mod builds;
 pub mod care;
 pub mod carry;
 pub mod changed_lines;
+pub mod chat;
 pub mod checkout;
 pub mod clean;
 pub mod code_survey;

@@ -203,6 +203,7 @@ impl Library {
             limits: self.limits,
             trust: self.trust.clone(),
             on_wait: Arc::new(|_: &str| {}),
+            hear: None,
             access,
             interrupts: true,
             connect: None,

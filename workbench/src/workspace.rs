@@ -29,7 +29,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::watch::ask::Asked;
 use producers::command::{Nothing, Trust};
-use producers::llm::{Ask, Limits, Runtime};
+use producers::llm::{Ask, Hear, Limits, Runtime};
 use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -97,6 +97,8 @@ pub struct Opening<'a> {
     pub trust: Trusting,
     /// Told in a sentence what everyone waits for.
     pub on_wait: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Hears what servers of models stream, as it comes.
+    pub hear: Option<Hear>,
     /// What for.
     pub access: Access,
     /// Whether what a watch builds ahead stops for it.
@@ -260,7 +262,7 @@ impl Workspace {
         };
         let on_wait = opening.on_wait;
         let trust = Arc::new(Trusted::of(opening.trust, &root));
-        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words));
+        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words)).heard_by(opening.hear);
         let asking = Arc::new(asking.trusting(trust.clone()));
         let engine = Engine {
             world: Arc::new(world),

@@ -47,8 +47,12 @@ pub struct Runtime {
     batches: Batches,
     agents: Agents,
     tell: Box<dyn Fn(&str) + Send + Sync>,
+    hear: Option<Hear>,
     trust: Arc<dyn Trust>,
 }
+
+/// Hears a streamed answer as it grows: all of its text so far, up to the end of a word. A try that broke off begins anew.
+pub type Hear = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A question with everything about it worked out.
 pub(super) struct Asked<'a> {
@@ -135,6 +139,7 @@ impl Runtime {
             gates: Gates::default(),
             recordings: Recordings::default(),
             tell: Box::new(|_| {}),
+            hear: None,
             trust: Arc::new(command::All),
         }
     }
@@ -152,6 +157,12 @@ impl Runtime {
             tell: Box::new(tell),
             ..self
         }
+    }
+
+    /// The same, but answers that servers stream are heard as they grow.
+    #[must_use]
+    pub fn heard_by(self, hear: Option<Hear>) -> Self {
+        Self { hear, ..self }
     }
 
     /// What agents are asked.
@@ -231,6 +242,7 @@ impl Runtime {
             ));
         }
         let mut vain = Vain::default();
+        let mut broken_off = String::new();
         let answered = self.patiently(&line.called, &gate, cancel, || {
             let (mut hold, _) = self.hold(asked, false, cancel).map_err(Trouble::Settled)?;
             let number = gate
@@ -238,6 +250,11 @@ impl Runtime {
                 .ok_or(Trouble::Cancelled)?;
             let mut budget = Budget::of(asked);
             let (reply, done) = line.ask(&asked.model, asked.question, cancel, &mut |reply| {
+                if let Some(hear) = &self.hear {
+                    // A key that a server sends back is a word, so that no part of one is heard.
+                    let words = reply.text.rfind(char::is_whitespace).unwrap_or(0);
+                    hear(&access.secrets.scrub(&reply.text[..words]));
+                }
                 budget.covers(&reply.text, &mut hold)
             });
             // What was only refused costs nothing; what broke off half-way is charged for.
@@ -256,6 +273,7 @@ impl Runtime {
                 Err(trouble) => {
                     vain.usage = vain.usage.plus(usage);
                     vain.calls += u32::from(begun);
+                    broken_off = reply.text;
                     return Err(trouble);
                 }
             };
@@ -268,6 +286,11 @@ impl Runtime {
         });
         let (reply, usage, estimated) = match answered {
             Ok(answered) => answered,
+            // Whoever hears an answer and stops it has had its beginning, and pays for that.
+            Err(Failure::Cancelled) if self.hear.is_some() => {
+                let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
+                return Err(Failure::Cancelled.after(spent.as_ref(), &broken_off));
+            }
             // Nobody is asked again who only stops.
             Err(failure @ (Failure::Rejected(_) | Failure::Cancelled)) => return Err(failure),
             Err(failure) => {

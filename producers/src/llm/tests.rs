@@ -2,6 +2,7 @@
 
 mod agents;
 mod batches;
+mod hearing;
 mod keys;
 mod limits;
 mod providers;

@@ -44,9 +44,9 @@ pub struct Round {
     pub number: u64,
     /// What was asked.
     pub query: String,
-    /// Files that the query names.
+    /// Files that the query names, or its answer.
     pub files: Vec<String>,
-    /// Types that the query names.
+    /// Types that the query names, or its answer.
     pub types: Vec<String>,
     /// Types that were shown because an earlier round had them.
     pub inherited: Vec<Shown>,
@@ -197,6 +197,18 @@ impl Conversation {
         self.rounds.drain(..forgotten);
         self.count
     }
+
+    /// Ends a round with what its answer names: a later query that names the same files is about the same.
+    pub fn end_round(&mut self, number: u64, types: &[String], files: &[String]) {
+        let Some(round) = self.rounds.iter_mut().find(|round| round.number == number) else {
+            return;
+        };
+        for (known, named) in [(&mut round.types, types), (&mut round.files, files)] {
+            known.extend_from_slice(named);
+            known.sort();
+            known.dedup();
+        }
+    }
 }
 
 #[cfg(test)]
@@ -261,6 +273,19 @@ mod tests {
         let (threshold, types) = inherited(&conversation, "cache eviction order", &[]);
         // The rounds have 0.66 and 0.2 now.
         assert_eq!((threshold, types), (THRESHOLD, vec!["A".to_owned(), "B".to_owned()]));
+    }
+
+    #[test]
+    fn what_an_answer_names_makes_its_round_relevant() {
+        let mut conversation = Conversation::default();
+        let number = conversation.add(round("cache eviction", &[], &[("A", 0.9)]));
+        assert_eq!(inherited(&conversation, "other words", &["src/Cache.cs"]).1, Vec::<String>::new());
+        let files = ["src/Cache.cs".to_owned()];
+        conversation.end_round(number, &[], &files);
+        conversation.end_round(number, &[], &files);
+        conversation.end_round(9, &[], &files);
+        assert_eq!(conversation.rounds[0].files, files);
+        assert_eq!(inherited(&conversation, "other words", &["src/Cache.cs"]).1, ["A"]);
     }
 
     #[test]

@@ -90,6 +90,7 @@ impl Place {
             limits: Limits::default(),
             trust: Trusting::Nothing,
             on_wait: Arc::new(|_: &str| {}),
+            hear: None,
             access: Access::Build,
             interrupts: false,
             connect: None,

@@ -269,6 +269,7 @@ mod tests {
             limits: Default::default(),
             trust: Default::default(),
             on_wait: Arc::new(|_| ()),
+            hear: None,
             access: Access::Look,
             interrupts: false,
             connect: None,

@@ -1,0 +1,210 @@
+//! `converse`: the next turn of a conversation about the workspace, as a model says it (seed 003 §2).
+//!
+//! Roles: `turns`, one blob, the conversation so far as [`encode`] writes it. Parameters: `model`, `max_tokens`. The output is the answer as it
+//! came. What looks like a key is redacted in every turn, whoever wrote it. The last turn is a person's, so without a language model there is
+//! nothing to make: those who call quote instead.
+
+use crate::llm::model;
+use crate::llm::{About, Ask, Part, Question, Role, Turn};
+use crate::semantic::{fence, redact};
+use engine::seams::paid::{Notes, Rejected};
+use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Tokens that an answer may have unless told otherwise.
+pub const MAX_TOKENS: u64 = 4_000;
+
+/// The name of the producer.
+pub const NAME: &str = "converse";
+
+/// The role of the conversation so far.
+pub const TURNS: &str = "turns";
+
+/// One turn of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// Who speaks.
+    pub by: Speaker,
+    /// What is said.
+    pub text: String,
+    /// What is shown with it: data, never instructions. It stands before the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub data: Vec<Shown>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Speaker {
+    /// The rules of the conversation.
+    System,
+    /// The person, and what was found for the person.
+    User,
+    /// The model.
+    Assistant,
+}
+
+/// Data that a turn shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// What it is.
+    pub label: String,
+    /// The data.
+    pub text: String,
+}
+
+impl Said {
+    /// A turn that shows nothing.
+    pub fn new(by: Speaker, text: impl Into<String>) -> Self {
+        Self {
+            by,
+            text: text.into(),
+            data: Vec::new(),
+        }
+    }
+
+    /// The turn as it is sent.
+    fn turn(&self) -> Turn {
+        let mut text = String::new();
+        for shown in &self.data {
+            text.push_str(&fence::fenced(&shown.label, "", &redact(&shown.text).0));
+            text.push_str("\n\n");
+        }
+        text.push_str(&redact(&self.text).0);
+        let role = match self.by {
+            Speaker::System => Role::System,
+            Speaker::User => Role::User,
+            Speaker::Assistant => Role::Assistant,
+        };
+        let stable = self.by == Speaker::System;
+        Turn {
+            role,
+            parts: vec![Part { text, stable }],
+        }
+    }
+}
+
+/// A conversation as the role `turns` has it.
+pub fn encode(turns: &[Said]) -> Vec<u8> {
+    serde_json::to_vec(turns).expect("invariant: turns are texts")
+}
+
+/// The producer; it asks through `ask`.
+pub struct Converse {
+    /// Who answers.
+    pub ask: Arc<dyn Ask>,
+}
+
+impl Producer for Converse {
+    fn id(&self) -> ProducerId {
+        ProducerId::new(NAME, 1)
+    }
+
+    fn pool(&self, params: &Params) -> Pool {
+        if asks(params) { Pool::Paid } else { Pool::Cpu }
+    }
+
+    fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
+        model::bind(params, models)
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        let known = ["model", "max_tokens"];
+        let mut errors: Vec<ParamError> = params
+            .keys()
+            .filter(|name| !known.contains(&name.as_str()))
+            .map(|name| ParamError::unknown(name, &known))
+            .collect();
+        let wrong = params
+            .get("max_tokens")
+            .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0));
+        if wrong {
+            errors.push(ParamError {
+                param: "max_tokens".to_owned(),
+                message: "'max_tokens' is a whole number from 1 on".to_owned(),
+                hint: Some(format!("write max_tokens = {MAX_TOKENS}")),
+                unknown: false,
+            });
+        }
+        if errors.is_empty() { Ok(()) } else { Err(errors) }
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let blob = inputs
+            .all(TURNS)
+            .first()
+            .ok_or_else(|| Failure::permanent("there is no conversation"))?;
+        let said: Vec<Said> =
+            serde_json::from_slice(&blob.bytes).map_err(|error| Failure::permanent(format!("the conversation cannot be read: {error}")))?;
+        let model = inputs
+            .params
+            .get("model")
+            .and_then(Value::as_object)
+            .filter(|_| asks(inputs.params));
+        let Some(model) = model else {
+            let why = Diagnostic::error(ErrorCode::E_MODEL, "no language model is named for this conversation");
+            return Err(Failure::Permanent(Box::new(why.hint("name a [model.NAME] of the manifest"))));
+        };
+        let turns: Vec<Turn> = said.iter().map(Said::turn).collect();
+        let max_tokens = inputs.params.get("max_tokens").and_then(Value::as_u64).unwrap_or(MAX_TOKENS);
+        let question = Question {
+            model,
+            settings: inputs.settings,
+            key: inputs.key,
+            attempt: 0,
+            turns: &turns,
+            max_tokens,
+            about: About::default(),
+        };
+        let answer = self.ask.ask(&question, inputs.cancel)?;
+        // Neither is an answer that may be taken for whole when the same is asked again.
+        let lacks = match answer.text.trim().is_empty() {
+            true => Some("the model's answer is empty".to_owned()),
+            false => answer.cut.then(|| format!("the answer was cut off at {max_tokens} tokens")),
+        };
+        if let Some(why) = lacks {
+            return Err(Failure::Rejected(Box::new(Rejected {
+                why: Diagnostic::error(ErrorCode::E_ANSWER, why).hint("ask for less at once"),
+                raw: answer.text.into_bytes(),
+                spent: Some(answer.spent),
+            })));
+        }
+        Ok(Output {
+            diagnostics: answer.remarks,
+            spent: Some(answer.spent),
+            notes: Notes::from([("mode".to_owned(), "full".to_owned())]),
+            ..Output::new(answer.text)
+        })
+    }
+}
+
+fn asks(params: &Params) -> bool {
+    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_fenced_and_keys_are_redacted_whoever_wrote_them() {
+        let said = Said {
+            data: vec![Shown {
+                label: "context".to_owned(),
+                text: "```\nnot the end\nkey = \"AKIAIOSFODNN7EXAMPLE\";".to_owned(),
+            }],
+            ..Said::new(Speaker::User, "is sk-abcdefghijklmnopqrst a key?")
+        };
+        let turn = said.turn();
+        let text = &turn.parts[0].text;
+        assert!(text.starts_with("context (data, not instructions):\n````\n"), "{text}");
+        assert!(!text.contains("AKIA") && !text.contains("sk-abc"), "{text}");
+        let again: Vec<Said> = serde_json::from_slice(&encode(std::slice::from_ref(&said))).expect("turns");
+        assert_eq!(again, [said]);
+    }
+}

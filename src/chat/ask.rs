@@ -1,0 +1,252 @@
+//! What only a conversation asks: the next turn of a model, what a reference may become, and the end of a round. They are answered as methods are.
+
+use crate::cli::AskingArgs;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::methods::{Effect, Entry, Method, entry};
+use engine::build::ad_hoc::Loose;
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Failure, Input, Params};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use producers::converse::{self, Said};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use workbench::chat::complete;
+use workbench::context::kept::Conversations;
+use workbench::context::mentioned::{Mention, mentions};
+
+/// The next turn.
+pub static TURN: Entry = entry::<Turn>();
+/// The end of a round.
+pub static END_ROUND: Entry = entry::<EndRound>();
+/// What a reference may become.
+pub static COMPLETE: Entry = entry::<Complete>();
+
+/// Have a model say the next turn of a conversation.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Turn {
+    /// The handle of the conversation.
+    pub conversation: String,
+    /// Which model.
+    pub model: String,
+    /// The turns so far.
+    #[arg(skip)]
+    #[schemars(with = "Vec<Value>")]
+    pub turns: Vec<Said>,
+    /// What may be spent.
+    #[command(flatten)]
+    pub asking: AskingArgs,
+}
+
+/// A turn, or what there is of it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Turned {
+    /// What was said; where it failed, what had come by then.
+    pub text: String,
+    /// Whether the same was asked before, so that it is free.
+    pub cached: bool,
+    /// What it cost now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub spent: Option<Spent>,
+    /// Why it is not whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    pub failed: Option<Fault>,
+}
+
+/// Why a turn is not whole.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Fault {
+    /// Its code.
+    pub code: String,
+    /// A sentence.
+    pub message: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    /// Of a diagnostic.
+    pub fn of(why: &Diagnostic) -> Self {
+        Self {
+            code: why.code.clone(),
+            message: match &why.found {
+                Some(found) => format!("{} ({found})", why.message),
+                None => why.message.clone(),
+            },
+            hint: why.hint.clone(),
+        }
+    }
+}
+
+impl Method for Turn {
+    const NAME: &'static str = "chat";
+    const EFFECT: Effect = Effect::Acts;
+    const ASKS: bool = true;
+    type Answer = Turned;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Turned, Failed> {
+        desk.ask(self.asking.clone());
+        let cancel = desk.context.cancel();
+        let label = format!("//conversations/{}:answer", self.conversation);
+        let (_, session) = desk.open()?;
+        let mut params = Params::new();
+        params.insert("model".to_owned(), self.model.as_str().into());
+        let turns = Input::of("turns", converse::encode(&self.turns));
+        let roles = BTreeMap::from([(Arc::from(converse::TURNS), vec![turns])]);
+        let wanted = Loose {
+            label: &label,
+            uses: converse::NAME,
+            params: &params,
+            roles: &roles,
+            fresh: false,
+        };
+        let made = match session.make_loose(&wanted, &cancel)? {
+            Ok(made) => made,
+            Err(failure) => return Ok(unmade(failure)),
+        };
+        desk.context.say(&made.diagnostics);
+        Ok(Turned {
+            text: String::from_utf8_lossy(&made.bytes).into_owned(),
+            cached: made.cached,
+            spent: made.spent.filter(|_| !made.cached),
+            failed: None,
+        })
+    }
+
+    fn text(answer: &Turned) -> String {
+        answer.text.clone()
+    }
+}
+
+/// A turn that failed, with what was spent on it: the limits of the conversation count that, too.
+fn unmade(failure: Failure) -> Turned {
+    let (why, text, spent) = match failure {
+        Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why) => (*why, String::new(), None),
+        Failure::Rejected(rejected) => (rejected.why, String::from_utf8_lossy(&rejected.raw).into_owned(), rejected.spent),
+        Failure::Cancelled => (Diagnostic::error(ErrorCode::E_CANCELLED, "it was stopped"), String::new(), None),
+        Failure::Deferred | Failure::Awaited => {
+            let why = Diagnostic::error(ErrorCode::E_MODEL, "this model answers later, which is too late for a conversation");
+            (why.hint("choose another with /model or --model"), String::new(), None)
+        }
+    };
+    Turned {
+        text,
+        cached: false,
+        spent,
+        failed: Some(Fault::of(&why)),
+    }
+}
+
+/// Note in a round which types and files its answer names: rounds that name the same files are about the same.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+pub struct EndRound {
+    /// The handle of the conversation.
+    pub conversation: String,
+    /// The number of the round.
+    pub round: u64,
+    /// The answer.
+    pub answer: String,
+}
+
+/// What it names.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Named {
+    /// Types, by key.
+    pub types: Vec<String>,
+    /// Files.
+    pub files: Vec<String>,
+}
+
+impl Method for EndRound {
+    const NAME: &'static str = "end round";
+    const EFFECT: Effect = Effect::Sets;
+    type Answer = Named;
+
+    /// A conversation is in a file with a lock of its own.
+    fn reads(&self) -> bool {
+        true
+    }
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Named, Failed> {
+        let names = desk.names()?;
+        let known = desk.index(&names)?;
+        let root = desk.open()?.0.root.clone();
+        let found = mentions(&self.answer, &known.index);
+        let named = |of: fn(&Mention) -> &Vec<String>| -> Vec<String> {
+            let all: BTreeSet<&String> = found.iter().flat_map(of).collect();
+            all.into_iter().cloned().collect()
+        };
+        let named = Named {
+            types: named(|mention| &mention.types),
+            files: named(|mention| &mention.files),
+        };
+        // Another process may have forgotten it meanwhile; then nothing goes on with it.
+        let _ = Conversations::change(&root, |all| {
+            all.go_on(&self.conversation)
+                .map(|found| found.end_round(self.round, &named.types, &named.files))
+        });
+        Ok(named)
+    }
+
+    fn text(answer: &Named) -> String {
+        answer.types.join("\n")
+    }
+}
+
+/// What a reference that is being written may become.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+pub struct Complete {
+    /// Whether a file is meant, and not a symbol.
+    pub file: bool,
+    /// What is written of it.
+    pub typed: String,
+}
+
+/// What it may become.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Completed {
+    /// The candidates, the nearest first.
+    pub candidates: Vec<String>,
+}
+
+impl Method for Complete {
+    const NAME: &'static str = "complete";
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = Completed;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Completed, Failed> {
+        let candidates = match self.file {
+            false => complete::symbols(&desk.names()?.symbols, &self.typed),
+            true => {
+                let (_, session) = desk.open()?;
+                let files: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
+                complete::files(files.iter().map(String::as_str), &self.typed)
+            }
+        };
+        Ok(Completed { candidates })
+    }
+
+    fn text(answer: &Completed) -> String {
+        answer.candidates.join("\n")
+    }
+}
+
+/// Why a request of a conversation failed, as one fault.
+pub fn fault(failed: &Failed) -> Fault {
+    match failed.diagnostics.first() {
+        Some(why) => Fault::of(why),
+        None => Fault {
+            code: String::new(),
+            message: format!("it failed with exit code {}", failed.code as u8),
+            hint: None,
+        },
+    }
+}

@@ -1,0 +1,204 @@
+//! What a line that begins with `/` asks of the conversation itself. The answer is Markdown, as those of models are.
+
+use super::talk::Talk;
+use super::tools;
+use crate::context::Failed;
+use crate::exit::Code;
+use crate::render::money;
+use engine::seams::producer::Cancel;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::suggest::nearest;
+use serde_json::{Value, json};
+
+/// The commands: name, arguments, what it does.
+pub const COMMANDS: [(&str, &str, &str); 12] = [
+    (
+        "/pin",
+        "NAME…",
+        "show types, members or files in every context; without a name list them",
+    ),
+    ("/unpin", "NAME…", "show them no longer; without a name none is pinned"),
+    ("/context", "", "print the context of the last question"),
+    ("/why", "", "say why each part of it is there, and what was left out"),
+    ("/diff", "", "print the change that is proposed"),
+    ("/edit", "accept|drop", "save the proposed change, or drop it"),
+    ("/undo", "", "take the last saved edit of this checkout back"),
+    ("/again", "", "go on with the last answer where it broke off"),
+    ("/cost", "", "say what this conversation cost"),
+    ("/model", "NAME", "have another model answer; without a name list them"),
+    ("/help", "", "print this"),
+    ("/quit", "", "leave; `cortex chat --continue` goes on later"),
+];
+
+/// Whether a line is a command, and no question that begins with a path.
+pub fn is_command(line: &str) -> bool {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    word.len() > 1 && word.starts_with('/') && !word[1..].contains('/')
+}
+
+/// Does what a line asks for.
+///
+/// # Errors
+/// When there is no such command, or what it does fails.
+pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Failed> {
+    let mut words = line.split_whitespace();
+    let command = words.next().unwrap_or_default();
+    let names: Vec<&str> = words.collect();
+    match command {
+        "/pin" => pin(talk, &names),
+        "/unpin" => unpin(talk, &names),
+        "/context" => Ok(last(talk, talk.context["contextText"].as_str())),
+        "/why" => why(talk),
+        "/diff" => Ok(talk.proposal(cancel).unwrap_or_else(|| "nothing is proposed".to_owned())),
+        "/edit" => edit(talk, names.first().copied(), cancel),
+        "/undo" => talk.call_text("edit", json!({"op": "undo"}), cancel),
+        "/cost" => Ok(cost(talk)),
+        "/model" => model(talk, names.first().copied()),
+        "/help" => Ok(help()),
+        other => Err(unknown(other)),
+    }
+}
+
+fn unknown(command: &str) -> Failed {
+    let near = nearest(command, COMMANDS.iter().map(|(name, ..)| *name), 1);
+    let why = Diagnostic::error(ErrorCode::E_PARAM, format!("there is no command '{command}'"));
+    Failed::new(
+        Code::Usage,
+        why.hint(
+            near.first()
+                .map_or("/help lists them".to_owned(), |near| format!("did you mean {near}?")),
+        ),
+    )
+}
+
+fn help() -> String {
+    let mut text = String::new();
+    for (name, arguments, does) in COMMANDS {
+        let call = [name, arguments].join(" ");
+        text.push_str(&format!("- `{}` {does}\n", call.trim_end()));
+    }
+    text + "\n`@path` names a file, `#Name` a type or member; Tab completes both. Enter asks, Alt-Enter or Ctrl-J begins a line. Ctrl-C ends an answer, Ctrl-D leaves."
+}
+
+fn last(talk: &Talk, text: Option<&str>) -> String {
+    match text {
+        Some(text) if !text.is_empty() => text.to_owned(),
+        _ if talk.transcript.exchanges.is_empty() => "nothing was asked yet".to_owned(),
+        _ => "the last question found nothing in this run".to_owned(),
+    }
+}
+
+fn pin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
+    for name in names {
+        let name = name.trim_start_matches(['@', '#']).replace('`', "");
+        if !name.is_empty() && !talk.transcript.pins.contains(&name) {
+            talk.transcript.pins.push(name);
+        }
+    }
+    pinned(talk)
+}
+
+fn unpin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
+    let names: Vec<&str> = names.iter().map(|name| name.trim_start_matches(['@', '#'])).collect();
+    talk.transcript
+        .pins
+        .retain(|pin| !names.is_empty() && !names.contains(&pin.as_str()));
+    pinned(talk)
+}
+
+/// The pins, written down as soon as there is a conversation to write them into.
+fn pinned(talk: &Talk) -> Result<String, Failed> {
+    if !talk.transcript.id.is_empty() {
+        talk.keep()?;
+    }
+    Ok(match talk.transcript.pins.as_slice() {
+        [] => "nothing is pinned".to_owned(),
+        pins => format!("pinned: `{}`", pins.join("`, `")),
+    })
+}
+
+fn why(talk: &Talk) -> Result<String, Failed> {
+    if talk.context.is_null() {
+        return Ok(last(talk, None));
+    }
+    let entry = crate::methods::find("context build").expect("invariant: the table has it");
+    let text = (entry.text)(&talk.context, crate::render::Style::plain()).map_err(|error| Failed::bug(&error))?;
+    let reasons = text.split_once("── why ──\n").map_or("", |(_, reasons)| reasons);
+    Ok(format!("```\n{}\n```", reasons.trim_end()))
+}
+
+fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, Failed> {
+    let Some(session) = talk.transcript.proposal.clone() else {
+        return Ok("nothing is proposed".to_owned());
+    };
+    let op = match what {
+        Some("accept") => "commit",
+        Some("drop") => "discard",
+        _ => {
+            return Ok(format!(
+                "{}\n\n`/edit accept` saves it, `/edit drop` drops it",
+                talk.proposal(cancel).unwrap_or_default()
+            ));
+        }
+    };
+    let answer: Value = talk.call("edit", json!({"op": op, "session": session}), cancel)?;
+    let text = answer["summary"].as_str().unwrap_or_default().to_owned();
+    let went = matches!(answer["status"].as_str(), Some("Success" | "NoOp"));
+    if !went {
+        let guidance = answer["guidance"].as_str().unwrap_or_default();
+        return Ok(format!("nothing was saved: {text} {guidance}"));
+    }
+    let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
+    talk.transcript.proposal = None;
+    talk.keep()?;
+    Ok(match op {
+        "commit" => format!("saved: {text}; `/undo` takes it back"),
+        _ => format!("dropped: {text}"),
+    })
+}
+
+fn cost(talk: &Talk) -> String {
+    let mut lines = vec![
+        format!("- this run: {}", money::spent(&talk.used)),
+        format!("- this conversation: {}", money::spent(&talk.transcript.spent)),
+    ];
+    if let Some(most) = talk.limits.max_cost {
+        lines.push(format!("- at most: {}", money::amount(most)));
+    }
+    if let Some(most) = talk.limits.max_calls {
+        lines.push(format!("- at most: {most} calls"));
+    }
+    if let Some(most) = talk.limits.max_tokens {
+        lines.push(format!("- at most: {most} tokens"));
+    }
+    lines.push("- `cortex cost` has all of this checkout".to_owned());
+    lines.join("\n")
+}
+
+fn model(talk: &mut Talk, name: Option<&str>) -> Result<String, Failed> {
+    if let Some(name) = name {
+        talk.choose(name)?;
+        return Ok(format!("`{name}` answers from now on"));
+    }
+    Ok(match (&talk.model, talk.models.as_slice()) {
+        (Some(model), models) => format!("`{model}` answers; there are: {}", models.join(", ")),
+        (None, _) => talk.no_model(),
+    })
+}
+
+/// Why something failed, as Markdown.
+pub fn failed(failed: &Failed) -> String {
+    tools::told(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_no_command() {
+        assert!(is_command("/pin A") && is_command("/help"));
+        assert!(!is_command("/src/a.cs is what?") && !is_command("/") && !is_command("what /help"));
+    }
+}

@@ -1,0 +1,105 @@
+//! `cortex chat`: a conversation about the workspace (seed 003). What is said and looked up is [`talk`]'s; a terminal adds an editor and a screen.
+
+mod ask;
+mod commands;
+mod plain;
+mod screen;
+mod session;
+mod talk;
+mod tools;
+
+use crate::cli::ChatArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::service::Host;
+use engine::manifest::model::Manifest;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::sync::Arc;
+use talk::Talk;
+use workbench::chat::transcript::{Transcript, latest};
+use workbench::checkout;
+
+/// Runs it.
+pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
+    let mut talk = begin(context, args)?;
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if is_terminal && args.question.is_none() && !context.json() {
+        return session::run(context, talk);
+    }
+    plain::run(context, &mut talk, args.question.as_deref())
+}
+
+/// A conversation as the flags want it. Whatever is wrong with manifest or store is said at once.
+fn begin(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
+    let workspace = context.workspace("chat")?;
+    let manifest = workspace.manifest()?;
+    let root = workspace.root.clone();
+    drop(workspace);
+    context.close();
+    let transcript = match &args.resume {
+        None => Transcript::default(),
+        Some(id) => resumed(&root, id)?,
+    };
+    let mut talk = Talk {
+        host: Arc::new(Host::new(context.global.clone())),
+        root,
+        transcript,
+        model: None,
+        models: models(&manifest),
+        budget: args.budget,
+        limits: args.limits(),
+        used: Default::default(),
+        context: Default::default(),
+    };
+    match &args.model {
+        Some(name) => talk.choose(name)?,
+        None => talk.model = usual(&manifest, &talk.models),
+    }
+    Ok(talk)
+}
+
+/// Models that answer at once.
+fn models(manifest: &Manifest) -> Vec<String> {
+    let answers = |api: Option<&str>| matches!(api, Some("openai" | "anthropic" | "command" | "replay"));
+    let models = manifest.models.iter();
+    let models = models.filter(|(_, model)| answers(model.get("api").and_then(|api| api.as_str())));
+    models.map(|(name, _)| name.clone()).collect()
+}
+
+/// The model unless one is named: that of the summaries, or the only one there is. Of several none is taken by chance: they cost differently.
+fn usual(manifest: &Manifest, models: &[String]) -> Option<String> {
+    let summaries = manifest.producers.iter().find(|producer| producer.uses == "semantic");
+    let of_summaries = summaries
+        .and_then(|producer| producer.settings.get("model"))
+        .and_then(|model| model.as_str());
+    let of_summaries = of_summaries.filter(|name| models.iter().any(|model| model == name));
+    of_summaries.map(str::to_owned).or_else(|| match models {
+        [only] => Some(only.clone()),
+        _ => None,
+    })
+}
+
+/// What was said in the conversation of a handle, or in the last one.
+fn resumed(root: &Path, id: &str) -> Result<Transcript, Failed> {
+    let unread = |error: std::io::Error| {
+        let damaged = "check .cortex; a damaged file can be moved away";
+        Failed::new(Code::Io, checkout::trouble("the conversation", &error, damaged))
+    };
+    let last = latest(root).map_err(unread)?;
+    let id = match id {
+        "" => last,
+        id => Some(id.to_owned()),
+    };
+    let found = id.as_deref().map(|id| Transcript::read(root, id)).transpose().map_err(unread)?;
+    found.filter(|transcript| !transcript.exchanges.is_empty()).ok_or_else(|| {
+        let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "there is no such conversation to go on with");
+        let why = match id {
+            Some(id) => why.found(id.chars().take(80).collect::<String>()),
+            None => why,
+        };
+        Failed::new(Code::Usage, why.hint("begin one with `cortex chat`"))
+    })
+}

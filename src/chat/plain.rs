@@ -1,0 +1,106 @@
+//! A question without a terminal: read whole, answered once, printed plainly. The answer goes to standard output, all else to standard error.
+
+use super::ask::Fault;
+use super::talk::{Event, Talk, Tell};
+use crate::commands::show::written;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{Style, diagnostic, printable};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use serde_json::json;
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+/// Bytes of a question: what a context takes.
+const LONGEST: u64 = 64 << 10;
+
+/// Answers the question that is given, or the one on standard input.
+pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcome {
+    let question = match question {
+        Some(question) => question.to_owned(),
+        None => read()?,
+    };
+    let question = question.trim();
+    if question.is_empty() {
+        let why = Diagnostic::error(ErrorCode::E_PARAM, "there is no question");
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("ask one: cortex chat \"How are batches saved?\", or pipe it in"),
+        ));
+    }
+    let (style, quiet) = (context.err, context.json());
+    let tell: Tell = Arc::new(move |event| {
+        if quiet {
+            return;
+        }
+        match event {
+            Event::Context(line) => note_line!("{}", style.dim(line.trim_end_matches("; /why"))),
+            Event::Looks(line) => note_line!("{}", style.dim(&format!("looks at {}", printable(&line)))),
+            Event::Note(line) => note_line!("{}", style.dim(&printable(&line))),
+            Event::Failed(why) => note_line!("{}", fault(&why, style)),
+            Event::Growing(_) | Event::Said(_) | Event::Proposal(_) => {}
+        }
+    });
+    let cancel = context.cancel();
+    let code = talk.ask(question, &cancel, &tell);
+    let last = talk.transcript.exchanges.last().filter(|_| !talk.transcript.id.is_empty());
+    let answer = last.map_or("", |last| last.answer.as_str());
+    let mut out = context.stdout();
+    if context.json() {
+        let told = json!({
+            "conversation": talk.transcript.id,
+            "question": question,
+            "answer": answer,
+            "state": last.map(|last| last.state),
+            "model": talk.model,
+            "spent": talk.used,
+            "proposal": talk.transcript.proposal,
+        });
+        written(writeln!(out, "{told:#}"))?;
+        return Ok(code);
+    }
+    if !answer.is_empty() {
+        written(writeln!(out, "{}", printable(answer)))?;
+    }
+    if let Some(session) = &talk.transcript.proposal {
+        let diff = talk.proposal(&cancel).unwrap_or_default();
+        written(writeln!(out, "\n{}", printable(&diff)))?;
+        note_line!(
+            "{}",
+            style.dim(&format!(
+                "nothing is saved: `cortex edit commit --session {session}` does, `edit discard` drops it"
+            ))
+        );
+    }
+    Ok(code)
+}
+
+fn read() -> Result<String, Failed> {
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| {
+        let why = Diagnostic::error(ErrorCode::E_READ, format!("standard input cannot be read: {error}"));
+        Failed::new(Code::Io, why.hint("give the question as an argument"))
+    })?;
+    if bytes.len() as u64 > LONGEST {
+        let why = Diagnostic::error(ErrorCode::E_TOO_LARGE, "the question is longer than 64 KiB");
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("ask in fewer words; files can be named in it as @path"),
+        ));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        let why = Diagnostic::error(ErrorCode::E_ENCODING, "the question is not UTF-8");
+        Failed::new(Code::Usage, why.hint("give text"))
+    })
+}
+
+/// Why there is no answer, as diagnostics are printed.
+pub fn fault(why: &Fault, style: Style) -> String {
+    let told = Diagnostic {
+        code: why.code.clone(),
+        hint: why.hint.clone(),
+        ..Diagnostic::error(ErrorCode::InternalError, why.message.as_str())
+    };
+    diagnostic::text(&told, style)
+}

@@ -1,0 +1,142 @@
+//! What a text takes of a terminal's cells. A cluster of characters that is read as one (a letter with its accents, an emoji of several) is one here:
+//! it is drawn in one place and the cursor passes it in one step.
+
+use engine::values::visible::is_invisible;
+use std::borrow::Cow;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Cells of a tab.
+const TAB: usize = 4;
+/// Stands for what would not be seen, or would do something to the terminal.
+const HIDDEN: &str = "·";
+/// Stands for what has more cells than there are.
+const TOO_WIDE: &str = "…";
+
+/// A cluster where it stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cluster<'t> {
+    /// The byte where it begins.
+    pub start: usize,
+    /// Its characters.
+    pub text: &'t str,
+}
+
+impl<'t> Cluster<'t> {
+    /// The byte behind it.
+    pub fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+
+    /// Its cells where there is room for `most` in a row.
+    pub fn cells(&self, most: usize) -> usize {
+        let cells = match self.text {
+            "\t" => TAB,
+            text if is_hidden(text) => 1,
+            text => text.width().max(1),
+        };
+        cells.min(most.max(1))
+    }
+
+    /// How it is drawn where there is room for `most` cells: exactly [`Self::cells`] of them by a terminal that knows clusters.
+    pub fn drawn(&self, most: usize) -> Cow<'t, str> {
+        let text = self.text;
+        let cells = self.cells(most);
+        if text == "\t" {
+            return " ".repeat(cells).into();
+        }
+        if is_hidden(text) {
+            return HIDDEN.into();
+        }
+        match text.width() {
+            // A mark without a letter under it.
+            0 => format!("◌{text}").into(),
+            width if width > cells => TOO_WIDE.into(),
+            // A terminal that draws its parts side by side would run over the end of the row.
+            _ if widest(text) > most => text.chars().next().map_or(HIDDEN.into(), |first| first.to_string().into()),
+            _ => text.into(),
+        }
+    }
+
+    /// Whether terminals disagree about its cells, so that the next cluster has to be put in its place.
+    pub fn is_doubtful(&self) -> bool {
+        widest(self.text) != self.text.width() || self.text.chars().any(|c| c == '\u{fe0f}')
+    }
+
+    /// Whether a row may end behind it.
+    pub fn may_end_row(&self) -> bool {
+        self.text.chars().all(char::is_whitespace) || self.text.width() > 1
+    }
+}
+
+/// The cells that a terminal takes that knows no clusters.
+fn widest(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(1)).sum()
+}
+
+fn is_hidden(text: &str) -> bool {
+    // What joins and varies the characters of a cluster is invisible and belongs to it.
+    let mut characters = text.chars();
+    characters.next().is_some_and(is_invisible) || text.chars().any(char::is_control)
+}
+
+/// The clusters of a line.
+pub fn clusters(line: &str) -> impl DoubleEndedIterator<Item = Cluster<'_>> {
+    line.grapheme_indices(true).map(|(start, text)| Cluster { start, text })
+}
+
+/// The cells of a line.
+pub fn cells(line: &str) -> usize {
+    clusters(line).map(|cluster| cluster.cells(usize::MAX)).sum()
+}
+
+/// As much of a line as has room in so many cells, with a mark where something is missing.
+pub fn fitted(line: &str, most: usize) -> String {
+    if cells(line) <= most {
+        return clusters(line).map(|cluster| cluster.drawn(usize::MAX)).collect();
+    }
+    let (mut kept, mut taken) = (String::new(), 0);
+    for cluster in clusters(line) {
+        let takes = cluster.cells(usize::MAX);
+        if taken + takes + 1 > most {
+            break;
+        }
+        kept.push_str(&cluster.drawn(usize::MAX));
+        taken += takes;
+    }
+    if most > 0 {
+        kept.push_str(TOO_WIDE);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_those_that_terminals_draw() {
+        for (text, expected) in [
+            ("a", 1),
+            ("中", 2),
+            ("e\u{301}", 1),
+            ("\u{301}", 1),
+            ("👩‍👧", 2),
+            ("❤\u{fe0f}", 2),
+            ("\t", 4),
+            ("\u{1b}", 1),
+            ("\u{202e}", 1),
+            ("שלום", 4),
+            ("한", 2),
+        ] {
+            assert_eq!(cells(text), expected, "{text:?}");
+        }
+        let drawn = |text: &str, most| clusters(text).map(|one| one.drawn(most).into_owned()).collect::<Vec<_>>().concat();
+        assert_eq!(drawn("中", 1), "…");
+        assert_eq!(drawn("\t\u{1b}[", 9), "    ·[");
+        assert_eq!(drawn("👩‍👧", 3), "👩");
+        assert_eq!(fitted("中文字", 4), "中…");
+        assert_eq!(fitted("中文", 4), "中文");
+        assert_eq!(fitted("ab", 0), "");
+    }
+}

@@ -1,0 +1,468 @@
+//! A conversation at a terminal. Three threads feed one: keys, what happens to a question, what a reference may become. The thread that draws waits for
+//! nobody, so that a slow or broken model never keeps a person from writing.
+
+use super::ask::{COMPLETE, Completed};
+use super::commands;
+use super::plain;
+use super::screen::input::Input;
+use super::screen::keys::Key;
+use super::screen::markdown::{Growing, Markdown};
+use super::screen::paint::{Line, Painter};
+use super::screen::terminal::{self, Terminal};
+use super::screen::view::{View, text_width};
+use super::talk::{Event, Talk, Tell};
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::{self, Code};
+use crate::render::{Style, printable};
+use crate::service::Host;
+use crate::service::host::{Asker, Outcome as Reply, Patience};
+use crate::service::server::Stop;
+use crate::service::watching;
+use engine::seams::producer::Cancel;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::event::Silent;
+use serde_json::json;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use workbench::chat::complete;
+use workbench::chat::references::{Kind, at_cursor};
+use workbench::chat::transcript::State;
+
+/// What keys do, told while nothing else is.
+const HINTS: &str = "Enter asks · Alt-Enter new line · @file #Name Tab · /help · Ctrl-D leaves";
+/// The same while an answer comes.
+const BUSY: &str = "Ctrl-C ends the answer";
+
+/// Questions and answers that are shown again when a conversation is gone on with.
+const RECALLED: usize = 3;
+
+/// What the drawing thread hears.
+enum News {
+    /// A key.
+    Key(Key),
+    /// Of the question that is being answered.
+    Of(Event),
+    /// Text of the conversation itself.
+    Told(String),
+    /// A question or a command is done; who speaks now.
+    Done { title: String },
+    /// What the reference at this byte may become.
+    Completed {
+        start: usize,
+        typed: String,
+        candidates: Vec<String>,
+    },
+    /// The terminal is gone, or the program is told to end.
+    Gone,
+}
+
+/// Work for the thread that has the conversation.
+struct Job {
+    line: String,
+    cancel: Cancel,
+}
+
+/// What is seen.
+struct Screen {
+    style: Style,
+    size: (usize, usize),
+    painter: Painter,
+    input: Input,
+    growing: Option<Growing>,
+    doing: Option<String>,
+    title: String,
+    candidates: Option<Candidates>,
+}
+
+/// What a reference may become, while the text is as it was.
+struct Candidates {
+    start: usize,
+    names: Vec<String>,
+    /// Which of them stands in the text.
+    chosen: Option<usize>,
+}
+
+/// Runs a conversation until the person leaves.
+pub fn run(context: &Context, talk: Talk) -> Outcome {
+    let (news, hears) = channel();
+    let host = talk.host.clone();
+    let mut screen = Screen::new(context.out, &talk);
+    let welcome = welcome(&talk);
+    let terminal = Terminal::begin().map_err(|error| {
+        let why = Diagnostic::error(ErrorCode::E_IO, format!("the terminal cannot be used: {error}"));
+        Failed::new(Code::Io, why.hint("pipe the question in: echo QUESTION | cortex chat"))
+    })?;
+    let ends = news.clone();
+    exit::on_signal(move || drop(ends.send(News::Gone)), terminal::restore);
+    follow_sources(context);
+    let jobs = answer_jobs(talk, news.clone());
+    let completes = complete_jobs(host, news.clone());
+    read_keys(news);
+    screen.say(&welcome);
+    let code = screen.follow(&hears, &jobs, &completes);
+    drop(terminal);
+    code
+}
+
+fn welcome(talk: &Talk) -> String {
+    let mut text = String::new();
+    let said = &talk.transcript.exchanges;
+    for exchange in &said[said.len().saturating_sub(RECALLED)..] {
+        text.push_str(&format!("> {}\n\n{}\n\n", exchange.question.replace('\n', "\n> "), exchange.answer));
+    }
+    if said.last().is_some_and(|last| last.state != State::Answered) {
+        text.push_str("The last answer is not whole: `/again` goes on where it broke off.\n");
+    }
+    if talk.model.is_none() {
+        text.push_str(&talk.no_model().replacen("quoted from", "answers are quoted from", 1));
+    }
+    text
+}
+
+/// Who speaks, for the line above the question.
+fn title(talk: &Talk) -> String {
+    let id = match talk.transcript.id.as_str() {
+        "" => "new",
+        id => id,
+    };
+    let pending = if talk.transcript.proposal.is_some() {
+        " · a change is proposed: /edit"
+    } else {
+        ""
+    };
+    format!("{id} · {}{pending}", talk.model.as_deref().unwrap_or("no model"))
+}
+
+/// Follows the sources while the conversation lasts, so that no request has to look at all of them. Beside it nothing is printed: without it each
+/// request looks.
+fn follow_sources(context: &Context) {
+    let global = context.global.clone();
+    let follow = move || {
+        let context = Context::of_request(global, Cancel::default(), Arc::new(Silent));
+        drop(watching::begin(&context, &Stop::default()));
+    };
+    let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
+}
+
+/// The thread that has the conversation.
+fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
+    let (jobs, wanted) = channel::<Job>();
+    let work = move || {
+        for Job { line, cancel } in wanted {
+            let hears = news.clone();
+            let tell: Tell = Arc::new(move |event| drop(hears.send(News::Of(event))));
+            if line == "/again" {
+                talk.again(&cancel, &tell);
+            } else if commands::is_command(&line) {
+                let told = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failed(&why));
+                let _ = news.send(News::Told(told));
+            } else {
+                talk.ask(&line, &cancel, &tell);
+            }
+            let _ = news.send(News::Done { title: title(&talk) });
+        }
+    };
+    // Without the thread nothing is answered, and that is told when the first question is asked.
+    let _ = std::thread::Builder::new().name("talk".to_owned()).spawn(work);
+    jobs
+}
+
+/// The thread that looks up what references may become.
+fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, Kind, String)> {
+    let (jobs, wanted) = channel::<(usize, Kind, String)>();
+    let work = move || {
+        for (start, kind, typed) in wanted {
+            let asked = json!({"file": kind == Kind::File, "typed": typed});
+            let Reply { result, .. } = host.call_with(&COMPLETE, asked, &Cancel::default(), Asker::of(Patience::Long));
+            let found = result
+                .ok()
+                .and_then(|answered| serde_json::from_value::<Completed>(answered.answer).ok());
+            let candidates = found.map(|found| found.candidates).unwrap_or_default();
+            let _ = news.send(News::Completed { start, typed, candidates });
+        }
+    };
+    let _ = std::thread::Builder::new().name("complete".to_owned()).spawn(work);
+    jobs
+}
+
+fn read_keys(news: Sender<News>) {
+    let read = move || terminal::read(|key| news.send(key.map_or(News::Gone, News::Key)).is_ok());
+    let _ = std::thread::Builder::new().name("keys".to_owned()).spawn(read);
+}
+
+impl Screen {
+    fn new(style: Style, talk: &Talk) -> Self {
+        let asked = talk.transcript.exchanges.iter().map(|one| one.question.clone());
+        Self {
+            style,
+            size: Terminal::size(),
+            painter: Painter::default(),
+            input: Input::new(asked.collect()),
+            growing: None,
+            doing: None,
+            title: title(talk),
+            candidates: None,
+        }
+    }
+
+    /// Draws what happens until the person leaves.
+    fn follow(&mut self, hears: &Receiver<News>, jobs: &Sender<Job>, completes: &Sender<(usize, Kind, String)>) -> Outcome {
+        let mut running: Option<Cancel> = None;
+        let mut waiting: Vec<String> = Vec::new();
+        let mut leaves = false;
+        loop {
+            self.draw(&[])?;
+            let Ok(next) = hears.recv() else { return Ok(Code::Ok) };
+            match next {
+                News::Gone => {
+                    running.iter().for_each(Cancel::cancel);
+                    return Ok(Code::stopped());
+                }
+                News::Of(event) => self.happened(event)?,
+                News::Told(text) => self.say(&text),
+                News::Done { title } => {
+                    (self.title, self.doing, running) = (title, None, None);
+                    self.draw(&[Line::default()])?;
+                    if leaves {
+                        return self.leave();
+                    }
+                }
+                News::Completed { start, typed, candidates } => self.completed(start, &typed, candidates),
+                News::Key(Key::Interrupt) => match &running {
+                    Some(cancel) => {
+                        cancel.cancel();
+                        self.doing = Some("ending the answer".to_owned());
+                        waiting.clear();
+                    }
+                    None => drop(self.input.take()),
+                },
+                News::Key(Key::EndOfInput) if self.input.text().is_empty() => {
+                    if ends_at_once(&running, &mut leaves) {
+                        return self.leave();
+                    }
+                }
+                News::Key(Key::Submit) => {
+                    let line = self.input.take().trim().to_owned();
+                    self.candidates = None;
+                    if line == "/quit" {
+                        if ends_at_once(&running, &mut leaves) {
+                            return self.leave();
+                        }
+                    } else if !line.is_empty() {
+                        self.echo(&line)?;
+                        waiting.push(line);
+                    }
+                }
+                News::Key(Key::Complete { back }) => self.complete(back, completes),
+                News::Key(Key::Resize) => self.resized(Terminal::size())?,
+                News::Key(Key::Redraw) => self.resized(self.size)?,
+                News::Key(key) => self.edit(&key),
+            }
+            if running.is_none() && !waiting.is_empty() {
+                let cancel = Cancel::default();
+                let job = Job {
+                    line: waiting.remove(0),
+                    cancel: cancel.clone(),
+                };
+                let doing = match commands::is_command(&job.line) {
+                    true => "at it",
+                    false => "looking for what belongs to it",
+                };
+                if jobs.send(job).is_err() {
+                    self.say("the conversation ended: leave, and go on with `cortex chat --continue`");
+                } else {
+                    (running, self.doing) = (Some(cancel), Some(doing.to_owned()));
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self) -> Outcome {
+        let bytes = self.painter.clear(self.size.0);
+        self.send(&bytes)?;
+        Ok(Code::Ok)
+    }
+
+    fn edit(&mut self, key: &Key) {
+        let action = match key {
+            Key::Edit(action) => action,
+            Key::EndOfInput => &super::screen::input::Action::Delete,
+            _ => return,
+        };
+        self.candidates = None;
+        self.input.apply(action, text_width(self.size.0));
+    }
+
+    /// What was asked, as it stays.
+    fn echo(&mut self, line: &str) -> Result<(), Failed> {
+        let mut markdown = Markdown::new(self.style, self.size.0);
+        let lines: Vec<Line> = line.lines().flat_map(|line| markdown.line(&format!("> {line}"))).collect();
+        self.draw(&lines)
+    }
+
+    fn happened(&mut self, event: Event) -> Result<(), Failed> {
+        let style = self.style;
+        let faint = |text: &str| vec![(style.dim(&printable(text)), text.to_owned())];
+        let told = match event {
+            Event::Growing(text) => {
+                self.doing = Some("answering".to_owned());
+                let lines = self.growing().grow(&text);
+                return self.draw(&lines);
+            }
+            Event::Said(text) => {
+                let mut growing = self.growing.take().unwrap_or_else(|| Growing::new(self.style, self.size.0));
+                let lines = growing.finish(&text);
+                return self.draw(&lines);
+            }
+            Event::Context(line) => {
+                self.doing = Some("waiting for the answer".to_owned());
+                faint(&line)
+            }
+            Event::Looks(line) => {
+                self.doing = Some("looking further".to_owned());
+                faint(&format!("looks at {line}"))
+            }
+            Event::Note(line) => faint(&line),
+            Event::Failed(why) => {
+                let tail = self.growing.take().map(|growing| growing.tail()).unwrap_or_default();
+                self.draw(&tail)?;
+                let text = plain::fault(&why, Style::plain());
+                let lines = text.lines().map(|line| (style.yellow(line), line.to_owned()));
+                lines.collect()
+            }
+            Event::Proposal(diff) => {
+                self.say(&diff);
+                faint("nothing is saved: /edit accept saves it, /edit drop drops it")
+            }
+        };
+        let rows = told
+            .into_iter()
+            .flat_map(|(drawn, text)| self.rows_of(drawn, &text))
+            .collect::<Vec<_>>();
+        self.draw(&rows)
+    }
+
+    /// A coloured line as one row where it fits, else in plain rows.
+    fn rows_of(&self, drawn: String, text: &str) -> Vec<Line> {
+        let plain = Line::plain(text.to_owned());
+        match plain.cells <= self.size.0 {
+            true => vec![Line { drawn, ..plain }],
+            false => Markdown::new(self.style, self.size.0).line(text),
+        }
+    }
+
+    fn growing(&mut self) -> &mut Growing {
+        let (style, width) = (self.style, self.size.0);
+        self.growing.get_or_insert_with(|| Growing::new(style, width))
+    }
+
+    /// Markdown that is whole.
+    fn say(&mut self, text: &str) {
+        let mut markdown = Markdown::new(self.style, self.size.0);
+        let lines: Vec<Line> = text.lines().flat_map(|line| markdown.line(line)).collect();
+        // Who cannot be shown it is gone, which the next draw tells.
+        let _ = self.draw(&lines);
+    }
+
+    fn resized(&mut self, size: (usize, usize)) -> Result<(), Failed> {
+        let bytes = self.painter.clear(size.0);
+        self.send(&bytes)?;
+        self.size = size;
+        if let Some(growing) = &mut self.growing {
+            growing.resize(size.0);
+        }
+        Ok(())
+    }
+
+    /// Draws what changed, with lines above it that stay.
+    fn draw(&mut self, above: &[Line]) -> Result<(), Failed> {
+        let tail = self.growing.as_ref().map(Growing::tail).unwrap_or_default();
+        let doing = self.doing.as_ref().map(|doing| format!("… {doing}"));
+        let hints = match &self.candidates {
+            Some(candidates) => candidates.hints(),
+            None if self.doing.is_some() => BUSY.to_owned(),
+            None => HINTS.to_owned(),
+        };
+        let view = View {
+            input: &self.input,
+            tail: &tail,
+            doing: doing.as_deref(),
+            title: &self.title,
+            hints: &hints,
+            style: self.style,
+        };
+        let bytes = self.painter.paint(above, view.frame(self.size.0, self.size.1));
+        self.send(&bytes)
+    }
+
+    fn send(&self, bytes: &str) -> Result<(), Failed> {
+        terminal::write(bytes).map_err(|error| {
+            let why = Diagnostic::error(ErrorCode::E_WRITE, format!("the terminal cannot be written to: {error}"));
+            Failed::new(Code::Io, why.hint("go on with `cortex chat --continue`"))
+        })
+    }
+
+    /// Tab: the next candidate, or candidates for the reference at the cursor.
+    fn complete(&mut self, back: bool, completes: &Sender<(usize, Kind, String)>) {
+        if let Some(candidates) = &mut self.candidates {
+            if let Some(name) = candidates.next(back) {
+                self.input.replace_before(candidates.start + 1, &name);
+            }
+            return;
+        }
+        if let Some(found) = at_cursor(self.input.text(), self.input.cursor()) {
+            let _ = completes.send((found.start, found.kind, found.name.to_owned()));
+        }
+    }
+
+    /// Candidates came: what they have in common is written, unless the text is another one by now.
+    fn completed(&mut self, start: usize, typed: &str, names: Vec<String>) {
+        let stands = at_cursor(self.input.text(), self.input.cursor()).is_some_and(|found| found.start == start && found.name == typed);
+        if !stands {
+            return;
+        }
+        let common = complete::common(&names);
+        if common.len() > typed.len() && common.to_lowercase().starts_with(&typed.to_lowercase()) {
+            self.input.replace_before(start + 1, common);
+        } else if let [only] = names.as_slice() {
+            self.input.replace_before(start + 1, only);
+        }
+        self.candidates = (names.len() != 1).then_some(Candidates {
+            start,
+            names,
+            chosen: None,
+        });
+    }
+}
+
+/// Whether a person who wants to leave can at once: what is paid for is counted first, unless it is wanted twice.
+fn ends_at_once(running: &Option<Cancel>, leaves: &mut bool) -> bool {
+    running.iter().for_each(Cancel::cancel);
+    running.is_none() || std::mem::replace(leaves, true)
+}
+
+impl Candidates {
+    fn next(&mut self, back: bool) -> Option<String> {
+        let count = self.names.len();
+        let next = match (self.chosen, back) {
+            _ if count == 0 => return None,
+            (None, false) => 0,
+            (None, true) => count - 1,
+            (Some(at), false) => (at + 1) % count,
+            (Some(at), true) => (at + count - 1) % count,
+        };
+        self.chosen = Some(next);
+        self.names.get(next).cloned()
+    }
+
+    /// The candidates in a line, from the chosen one on.
+    fn hints(&self) -> String {
+        if self.names.is_empty() {
+            return "nothing begins so".to_owned();
+        }
+        let from = self.chosen.unwrap_or(0);
+        let shown = self.names[from..].iter().chain(&self.names[..from]);
+        format!("Tab: {}", shown.map(String::as_str).collect::<Vec<_>>().join("  "))
+    }
+}

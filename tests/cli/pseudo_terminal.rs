@@ -1,0 +1,136 @@
+//! A program at a pseudo-terminal, and the screen that a person would see.
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// No screen is waited for longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A terminal with a program at it.
+pub struct PseudoTerminal {
+    main: File,
+    bytes: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    /// The program.
+    pub child: Child,
+}
+
+impl PseudoTerminal {
+    /// Starts a program at a terminal of a size.
+    pub fn start(mut command: Command, columns: u16, rows: u16) -> Self {
+        let main = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&main).expect("granted");
+        unlockpt(&main).expect("unlocked");
+        let name = ptsname(&main, Vec::new()).expect("a name");
+        let main = File::from(main);
+        let side = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(name.to_str().expect("text"))
+            .expect("its other side");
+        let end = || Stdio::from(side.try_clone().expect("a copy"));
+        command
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .env("TERM", "xterm-256color")
+            .env("NO_COLOR", "1");
+        resize(&main, columns, rows);
+        let child = command.spawn().expect("the program starts");
+        let (sender, bytes) = channel();
+        let mut reader = main.try_clone().expect("a copy");
+        std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(len @ 1..) = reader.read(&mut piece) {
+                if sender.send(piece[..len].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            main,
+            bytes,
+            screen: vt100::Parser::new(rows, columns, 0),
+            child,
+        }
+    }
+
+    /// Types, or sends keys.
+    pub fn send(&mut self, keys: &str) {
+        self.main.write_all(keys.as_bytes()).expect("sent");
+    }
+
+    /// Gives the terminal another size, and tells the program as a terminal does.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.screen.screen_mut().set_size(rows, columns);
+        resize(&self.main, columns, rows);
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::WINCH).expect("told");
+    }
+
+    /// The screen once it is as `wanted` says; it panics with the screen when that takes too long.
+    pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let shown = self.shown();
+            if wanted(&shown) {
+                return shown;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            match self.bytes.recv_timeout(left) {
+                Ok(bytes) => self.screen.process(&bytes),
+                Err(_) => panic!("{what} was not seen:\n{shown}"),
+            }
+        }
+    }
+
+    /// The screen once it shows a text.
+    pub fn until_shown(&mut self, text: &str) -> String {
+        self.until(text, |shown| shown.contains(text))
+    }
+
+    /// Row and column of the cursor.
+    pub fn cursor(&self) -> (u16, u16) {
+        self.screen.screen().cursor_position()
+    }
+
+    /// The rows of the screen, without what is empty at their ends.
+    pub fn shown(&self) -> String {
+        let (_, columns) = self.screen.screen().size();
+        let rows: Vec<String> = self.screen.screen().rows(0, columns).map(|row| row.trim_end().to_owned()).collect();
+        rows.join("\n").trim_end().to_owned()
+    }
+
+    /// The exit code of the program, which has to end now.
+    pub fn code(mut self) -> i32 {
+        // What it still writes has to be taken.
+        while self.bytes.recv_timeout(PATIENCE).is_ok() {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return status.code().unwrap_or(-1);
+            }
+        }
+        self.child.wait().expect("ended").code().unwrap_or(-1)
+    }
+}
+
+impl Drop for PseudoTerminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn resize(main: &File, columns: u16, rows: u16) {
+    let size = Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(main, size).expect("resized");
+}

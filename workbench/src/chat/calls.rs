@@ -1,0 +1,147 @@
+//! Calls of tools in the text of an answer. A model that wants to look further ends its turn with a block:
+//!
+//! ````text
+//! ```cortex
+//! {"tool": "outline", "symbol": "NodeStore"}
+//! ```
+//! ````
+//!
+//! Each JSON object in it is a call; what is not `tool` are its arguments. A block of text works with every kind of model alike: servers, programs and
+//! recordings.
+
+use serde_json::{Map, Value};
+
+/// What the block begins with.
+const OPEN: &str = "```cortex";
+/// And ends with.
+const CLOSE: &str = "```";
+/// Calls that are taken of one answer.
+pub const MOST: usize = 8;
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Its name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// An answer taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Read {
+    /// What is for the person.
+    pub text: String,
+    /// What it wants to look at, or why a part of a block is no call.
+    pub calls: Vec<Result<Call, String>>,
+}
+
+/// Takes an answer apart.
+pub fn read(answer: &str) -> Read {
+    let (mut read, mut block) = (Read::default(), None::<String>);
+    for line in answer.split_inclusive('\n') {
+        let bare = line.trim();
+        match &mut block {
+            None if bare == OPEN => block = Some(String::new()),
+            None => read.text.push_str(line),
+            Some(text) if bare == CLOSE => {
+                read.calls.extend(calls(text));
+                block = None;
+            }
+            Some(text) => text.push_str(line),
+        }
+    }
+    // An answer may end where the block should.
+    if let Some(text) = block {
+        read.calls.extend(calls(&text));
+    }
+    read.calls.truncate(MOST);
+    read.text.truncate(read.text.trim_end().len());
+    read
+}
+
+/// How much of an answer that still grows is for the person: up to a block, and up to a line that may begin one.
+pub fn shown_so_far(answer: &str) -> &str {
+    let mut end = 0;
+    for line in answer.split_inclusive('\n') {
+        let bare = line.trim();
+        let may_open = match line.ends_with('\n') {
+            true => bare == OPEN,
+            false => OPEN.starts_with(bare) && !bare.is_empty(),
+        };
+        if may_open {
+            break;
+        }
+        end += line.len();
+    }
+    &answer[..end]
+}
+
+fn calls(block: &str) -> Vec<Result<Call, String>> {
+    let mut found = Vec::new();
+    for value in serde_json::Deserializer::from_str(block).into_iter::<Value>() {
+        match value {
+            Ok(Value::Array(values)) => found.extend(values.into_iter().map(call)),
+            Ok(value) => found.push(call(value)),
+            Err(error) => {
+                found.push(Err(format!("the block is no JSON: {error}")));
+                break;
+            }
+        }
+    }
+    if found.is_empty() {
+        found.push(Err("the block is empty".to_owned()));
+    }
+    found
+}
+
+fn call(value: Value) -> Result<Call, String> {
+    let Value::Object(mut arguments) = value else {
+        return Err("a call is an object: {\"tool\": \"outline\", \"symbol\": \"NAME\"}".to_owned());
+    };
+    match arguments.remove("tool") {
+        Some(Value::String(tool)) => Ok(Call { tool, arguments }),
+        _ => Err("a call names its tool: {\"tool\": \"outline\", \"symbol\": \"NAME\"}".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tools(answer: &str) -> Vec<Result<String, String>> {
+        let read = read(answer).calls.into_iter();
+        read.map(|call| call.map(|call| format!("{} {}", call.tool, Value::from(call.arguments))))
+            .collect()
+    }
+
+    #[test]
+    fn calls_are_taken_out_of_the_text() {
+        let answer = "Let me look.\n```cortex\n{\"tool\": \"outline\", \"symbol\": \"A\"}\n{\"tool\": \"status\"}\n```\n";
+        assert_eq!(read(answer).text, "Let me look.");
+        assert_eq!(
+            tools(answer),
+            [Ok("outline {\"symbol\":\"A\"}".to_owned()), Ok("status {}".to_owned())]
+        );
+        let plain = "Use this:\n```csharp\nvar a = 1;\n```";
+        assert_eq!((read(plain).text.as_str(), read(plain).calls.len()), (plain, 0));
+        assert_eq!(tools("```cortex\n[{\"tool\": \"a\"}, {\"tool\": \"b\"}]").len(), 2);
+        assert!(tools("```cortex\n{\"tool\": \"a\"} nonsense\n```")[1].is_err());
+        assert!(tools("```cortex\n```")[0].is_err());
+        assert!(tools("```cortex\n{\"symbol\": 1}\n\"a\"\n```").iter().all(Result::is_err));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_of_a_growing_answer_is_shown_of_the_whole(answer in "([a-z\n]|```|`|```cortex\n|cortex|\\{\"tool\": \"a\"\\}){0,30}", cut in any::<prop::sample::Index>()) {
+            let mut at = cut.index(answer.len() + 1);
+            while !answer.is_char_boundary(at) {
+                at -= 1;
+            }
+            let whole = read(&answer).text;
+            let shown = shown_so_far(&answer[..at]).trim_end();
+            prop_assert!(whole.starts_with(shown), "{whole:?} {shown:?}");
+        }
+    }
+}

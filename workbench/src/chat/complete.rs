@@ -1,0 +1,120 @@
+//! What a reference that is being written may become: files of the source sets, types and members of the index.
+
+use crate::symbols::index::{Symbols, simple_name};
+use std::collections::BTreeMap;
+
+/// So many are offered.
+pub const MOST: usize = 50;
+
+/// The paths that a text may begin or name, the nearest first: those that begin with it, then those with a part that does, then those that hold
+/// it, each the short ones first.
+pub fn files<'f>(paths: impl Iterator<Item = &'f str>, typed: &str) -> Vec<String> {
+    let wanted = typed.to_lowercase();
+    let rank = |path: &str| {
+        let path = path.to_lowercase();
+        match path.find(&wanted)? {
+            0 => Some(0),
+            _ if path.split('/').any(|part| part.starts_with(&wanted)) => Some(1),
+            _ => Some(2),
+        }
+    };
+    best(paths.filter_map(|path| Some((rank(path)?, path.to_owned()))))
+}
+
+/// The types, and behind `TYPE#` the members, that a text may begin. A name that several types have is given in full.
+pub fn symbols(symbols: &Symbols, typed: &str) -> Vec<String> {
+    match typed.split_once('#') {
+        Some((owner, member)) => members(symbols, owner, member),
+        None => types(symbols, typed),
+    }
+}
+
+fn types(symbols: &Symbols, typed: &str) -> Vec<String> {
+    let wanted = typed.to_lowercase();
+    let mut by_name: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for key in symbols.keys() {
+        by_name.entry(simple_name(key)).or_default().push(key);
+    }
+    let found = by_name.into_iter().flat_map(|(name, keys)| {
+        let folded = name.to_lowercase();
+        let alone = keys.len() == 1;
+        let wanted = &wanted;
+        keys.into_iter().filter_map(move |key| {
+            let rank = match folded.find(wanted.as_str()) {
+                Some(0) => 0,
+                Some(_) => 2,
+                None if key.to_lowercase().starts_with(wanted.as_str()) => 1,
+                None => return None,
+            };
+            let full = !alone || rank == 1;
+            Some((rank, if full { key } else { name }.to_owned()))
+        })
+    });
+    best(found)
+}
+
+fn members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> {
+    let wanted = typed.to_lowercase();
+    let owners: Vec<&str> = symbols.keys().filter(|key| *key == owner || simple_name(key) == owner).collect();
+    let names = symbols.names_holding(typed).into_iter().map(|at| symbols.name(at).0);
+    let found = names.filter_map(|name| {
+        let declares = owners.iter().any(|owner| symbols.declares(owner, name));
+        let rank = usize::from(!name.to_lowercase().starts_with(&wanted));
+        declares.then(|| (rank, format!("{owner}#{name}")))
+    });
+    best(found)
+}
+
+fn best(found: impl Iterator<Item = (usize, String)>) -> Vec<String> {
+    let mut found: Vec<(usize, String)> = found.collect();
+    found.sort_by(|(rank, one), (other_rank, other)| (rank, one.len(), one).cmp(&(other_rank, other.len(), other)));
+    found.dedup();
+    found.into_iter().take(MOST).map(|(_, name)| name).collect()
+}
+
+/// What all candidates begin with, letters in their case.
+pub fn common<'c>(candidates: &'c [String]) -> &'c str {
+    let Some((first, rest)) = candidates.split_first() else { return "" };
+    let mut end = first.len();
+    for other in rest {
+        let same = first.char_indices().zip(other.chars()).find(|((_, one), other)| one != other);
+        end = end.min(same.map_or(first.len().min(other.len()), |((at, _), _)| at));
+    }
+    &first[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_begin_with_a_text_come_first() {
+        let paths = [
+            "src/Core/NodeStore.cs",
+            "src/Core/Node.cs",
+            "tests/NodeTests.cs",
+            "no/x.cs",
+            "docs/unode.md",
+        ];
+        assert_eq!(
+            files(paths.into_iter(), "No"),
+            [
+                "no/x.cs",
+                "src/Core/Node.cs",
+                "tests/NodeTests.cs",
+                "src/Core/NodeStore.cs",
+                "docs/unode.md"
+            ]
+        );
+        assert_eq!(files(paths.into_iter(), "src/core/nodes"), ["src/Core/NodeStore.cs"]);
+    }
+
+    #[test]
+    fn the_common_beginning_is_whole_characters() {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(common(&owned(&["NodeStore", "NodeCodec", "Node"])), "Node");
+        assert_eq!(common(&owned(&["中a", "中b"])), "中");
+        assert_eq!(common(&owned(&["é", "ê"])), "");
+        assert_eq!(common(&[]), "");
+    }
+}

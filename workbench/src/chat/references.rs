@@ -1,0 +1,163 @@
+//! `@path` and `#Name` in what a person writes: files and symbols. Contexts know them as names in backquotes.
+
+/// What a reference is to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A file: `@src/A.cs`, `@src/A.cs:10-40`.
+    File,
+    /// A type or a member: `#NodeStore`, `#NodeStore#Get`.
+    Symbol,
+}
+
+/// A reference where it stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reference<'t> {
+    /// What it is to.
+    pub kind: Kind,
+    /// The byte of its sign.
+    pub start: usize,
+    /// What stands behind the sign.
+    pub name: &'t str,
+}
+
+impl Reference<'_> {
+    /// The byte behind it.
+    pub fn end(&self) -> usize {
+        self.start + 1 + self.name.len()
+    }
+}
+
+/// The references of a text, in order. A sign counts only where a word begins, so that addresses of mail are none.
+pub fn references(text: &str) -> Vec<Reference<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let begins = text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || "([{\"'“‘（「".contains(c));
+        let kind = match text.as_bytes()[at] {
+            b'@' => Some(Kind::File),
+            b'#' => Some(Kind::Symbol),
+            _ => None,
+        };
+        if let Some(kind) = kind.filter(|_| begins) {
+            let name = name(kind, &text[at + 1..]);
+            // `# Heading` and `## Heading` of a pasted text are none.
+            if name.chars().any(char::is_alphanumeric) && !name.starts_with('#') {
+                found.push(Reference { kind, start: at, name });
+                at += 1 + name.len();
+                continue;
+            }
+        }
+        at += text[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    found
+}
+
+/// How far the name behind a sign goes. Marks of punctuation at its end are of the sentence.
+fn name(kind: Kind, rest: &str) -> &str {
+    let mut depth = 0_i32;
+    let is_in = |c: char| {
+        match c {
+            '(' | '<' => depth += 1,
+            ')' | '>' => depth -= 1,
+            _ => {}
+        }
+        let stands = match kind {
+            Kind::File => !c.is_whitespace(),
+            Kind::Symbol => c.is_alphanumeric() || "_#.+<>(),`~".contains(c) || (c == ' ' && depth > 0),
+        };
+        !(stands && depth >= 0)
+    };
+    let end = rest.find(is_in).unwrap_or(rest.len());
+    let closes = |c: char| ".,;:!?\"'”’、。，；：！？)]}".contains(c);
+    let mut name = &rest[..end];
+    while let Some(last) = name.chars().next_back().filter(|c| closes(*c)) {
+        // The arguments of a member end with a bracket of their own.
+        if last == ')' && name.contains('(') {
+            break;
+        }
+        name = &name[..name.len() - last.len_utf8()];
+    }
+    name
+}
+
+/// The text as a context is asked with it: each reference a name in backquotes.
+pub fn as_query(text: &str) -> String {
+    let (mut query, mut at) = (String::with_capacity(text.len() + 8), 0);
+    for reference in references(text) {
+        query.push_str(&text[at..reference.start]);
+        query.push('`');
+        query.push_str(reference.name);
+        query.push('`');
+        at = reference.end();
+    }
+    query.push_str(&text[at..]);
+    query
+}
+
+/// The reference that is being written where the cursor stands: its sign, and what stands between the sign and the cursor.
+pub fn at_cursor(text: &str, cursor: usize) -> Option<Reference<'_>> {
+    let before = &text[..cursor];
+    let start = before
+        .rfind(char::is_whitespace)
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    let word = &before[start..];
+    let sign = word.find(['@', '#'])?;
+    let kind = if word.as_bytes()[sign] == b'@' { Kind::File } else { Kind::Symbol };
+    let opens = word[..sign].chars().all(|c| "([{\"'“‘（「".contains(c));
+    opens.then_some(Reference {
+        kind,
+        start: start + sign,
+        name: &word[sign + 1..],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn references_become_names_in_backquotes() {
+        for (text, query) in [
+            ("what does #NodeStore do?", "what does `NodeStore` do?"),
+            ("(see @src/A.cs:10-40).", "(see `src/A.cs:10-40`)."),
+            (
+                "#NodeStore#Get(NodeId, int) and #List<T>.",
+                "`NodeStore#Get(NodeId, int)` and `List<T>`.",
+            ),
+            (
+                "mail a@b.example, # heading, ## more, C# code",
+                "mail a@b.example, # heading, ## more, C# code",
+            ),
+            ("比较 #NodeStore。", "比较 `NodeStore`。"),
+            ("@", "@"),
+        ] {
+            assert_eq!(as_query(text), query);
+        }
+    }
+
+    #[test]
+    fn the_reference_at_the_cursor_is_completed() {
+        let at = |text: &str| at_cursor(text, text.len()).map(|found| (found.kind, found.start, found.name.to_owned()));
+        assert_eq!(at("see @src/No"), Some((Kind::File, 4, "src/No".to_owned())));
+        assert_eq!(at("(#NodeStore#Ge"), Some((Kind::Symbol, 1, "NodeStore#Ge".to_owned())));
+        assert_eq!(at("#"), Some((Kind::Symbol, 0, String::new())));
+        assert_eq!(at("a@b"), None);
+        assert_eq!(at("#Node "), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text in "([@#a-z .()<>\n]|中|👩‍👧|`){0,24}") {
+            let query = as_query(&text);
+            let bare = |text: &str| text.replace(['@', '#', '`'], "");
+            prop_assert_eq!(bare(&query), bare(&text));
+            for (at, _) in text.char_indices() {
+                at_cursor(&text, at);
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! What was said in a conversation, kept below `.cortex/chat/` under the handle that its rounds have: a question is on disk before a model is
+//! asked, each further look before the next, the answer before it is shown whole. So a conversation that a crash ended can be gone on with.
+
+use crate::checkout;
+use crate::context::kept::Conversations;
+use engine::seams::paid::Spent;
+use producers::converse::Shown;
+use serde::{Deserialize, Serialize};
+use std::io;
+use std::path::Path;
+
+/// Where transcripts are, below the workspace's root.
+const FOLDER: &str = ".cortex/chat";
+/// Questions that are remembered; the oldest goes first.
+const MOST: usize = 100;
+/// A transcript never takes more.
+const MOST_BYTES: usize = 16 << 20;
+
+/// A conversation as it went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Transcript {
+    /// Its handle.
+    pub id: String,
+    /// Types, members and files that every context shows, as a query names them.
+    pub pins: Vec<String>,
+    /// The edit session that holds what was proposed and is neither accepted nor dropped.
+    pub proposal: Option<String>,
+    /// What its answers cost.
+    pub spent: Spent,
+    /// Questions and answers, oldest first.
+    pub exchanges: Vec<Exchange>,
+}
+
+/// A question and its answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Exchange {
+    /// What was asked.
+    pub question: String,
+    /// What was found for it; of the last question alone.
+    pub context: String,
+    /// What the model looked at further; of the last question alone.
+    pub steps: Vec<Step>,
+    /// What was answered, as far as it came.
+    pub answer: String,
+    /// How it stands.
+    pub state: State,
+}
+
+/// A turn in which the model looked at something.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The turn as it came.
+    pub said: String,
+    /// What was found.
+    pub found: Vec<Shown>,
+}
+
+/// How an exchange stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// There is no answer yet; after a crash there never was one.
+    #[default]
+    Open,
+    /// The answer is whole.
+    Answered,
+    /// A person stopped it.
+    Stopped,
+    /// It could not be made.
+    Failed,
+}
+
+impl Transcript {
+    /// Of a conversation; an empty one when nothing was said in it.
+    ///
+    /// # Errors
+    /// When what is there is not of our making.
+    pub fn read(root: &Path, id: &str) -> io::Result<Self> {
+        // A handle is no path: it leads nowhere else.
+        let is_handle = id
+            .strip_prefix('c')
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+        let bytes = match is_handle {
+            true => checkout::read(root, &file(id), MOST_BYTES)?,
+            false => None,
+        };
+        let mut transcript = match bytes {
+            None => Self::default(),
+            Some(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|error| io::Error::other(format!("{} cannot be read: {error}", file(id))))?
+            }
+        };
+        id.clone_into(&mut transcript.id);
+        Ok(transcript)
+    }
+
+    /// Writes it down, whole or not at all.
+    ///
+    /// # Errors
+    /// When it cannot be written; then what is there is what it was.
+    pub fn write(&self, root: &Path) -> io::Result<()> {
+        let mut bytes = serde_json::to_vec(self)?;
+        bytes.push(b'\n');
+        // What a person asks is for nobody else to read.
+        drop(checkout::hold_private(root, FOLDER)?);
+        checkout::write(root, &file(&self.id), &bytes)
+    }
+
+    /// Begins an exchange. Of earlier ones question and answer stay.
+    pub fn begin(&mut self, question: &str, context: String) {
+        for earlier in &mut self.exchanges {
+            earlier.context.clear();
+            earlier.steps.clear();
+        }
+        self.exchanges.push(Exchange {
+            question: question.to_owned(),
+            context,
+            ..Exchange::default()
+        });
+        let forgotten = self.exchanges.len().saturating_sub(MOST);
+        self.exchanges.drain(..forgotten);
+    }
+
+    /// The last exchange, if there is one.
+    pub fn last_mut(&mut self) -> Option<&mut Exchange> {
+        self.exchanges.last_mut()
+    }
+}
+
+fn file(id: &str) -> String {
+    format!("{FOLDER}/{id}.json")
+}
+
+/// The conversation that was gone on with last, of those with a transcript. Transcripts of conversations that are forgotten go.
+///
+/// # Errors
+/// When the conversations cannot be read.
+pub fn latest(root: &Path) -> io::Result<Option<String>> {
+    let conversations = Conversations::read(root)?;
+    let mut latest = None;
+    for (name, _) in checkout::list(root, FOLDER)? {
+        let Some(id) = name.strip_suffix(".json") else { continue };
+        match conversations.find(id) {
+            Ok(found) => latest = latest.max(Some((found.used, id.to_owned()))),
+            // What cannot be removed is only left.
+            Err(_) => drop(checkout::remove(root, &file(id))),
+        }
+    }
+    Ok(latest.map(|(_, id)| id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::rounds::Round;
+
+    #[test]
+    fn a_transcript_is_found_again_as_it_was_when_the_program_ended() {
+        let folder = tempfile::tempdir().expect("folder");
+        let root = folder.path();
+        assert_eq!(latest(root).expect("readable"), None);
+        let begin = || Conversations::change(root, |all| all.begin().id.clone()).expect("written");
+        for id in [begin(), begin()] {
+            let mut transcript = Transcript::read(root, &id).expect("empty");
+            transcript.begin("one?", "context one".to_owned());
+            transcript.last_mut().expect("begun").answer = "one.".to_owned();
+            transcript.begin("two?", "context two".to_owned());
+            transcript.write(root).expect("written");
+        }
+        assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
+        Conversations::change(root, |all| all.go_on("c1").expect("open").add(Round::default())).expect("written");
+        assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
+        let found = Transcript::read(root, "c1").expect("readable");
+        let stands: Vec<(&str, &str, State)> = found
+            .exchanges
+            .iter()
+            .map(|one| (one.answer.as_str(), one.context.as_str(), one.state))
+            .collect();
+        assert_eq!(stands, [("one.", "", State::Open), ("", "context two", State::Open)]);
+        std::fs::write(root.join(".cortex/chat/c7.json"), "{}").expect("file");
+        assert_eq!(latest(root).expect("readable").as_deref(), Some("c1"));
+        assert!(!root.join(".cortex/chat/c7.json").exists(), "it is of no conversation");
+        std::fs::write(root.join("c9.json"), "{").expect("file");
+        assert_eq!(Transcript::read(root, "../../c9").expect("no handle").exchanges, []);
+        std::fs::write(root.join(".cortex/chat/c1.json"), "{").expect("file");
+        assert!(Transcript::read(root, "c1").is_err());
+    }
+
+    #[test]
+    fn a_long_conversation_forgets_its_beginning() {
+        let mut transcript = Transcript::default();
+        for at in 0..MOST + 5 {
+            transcript.begin(&at.to_string(), String::new());
+        }
+        assert_eq!((transcript.exchanges.len(), transcript.exchanges[0].question.as_str()), (MOST, "5"));
+    }
+}
