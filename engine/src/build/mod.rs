@@ -19,6 +19,7 @@ mod folded;
 mod invalidated;
 mod jobs;
 pub mod layout;
+mod last_table;
 mod left_out;
 mod listing;
 pub mod moves;
