@@ -7,8 +7,8 @@ mod models;
 mod pages;
 mod sharing;
 
-use engine::values::codes::ErrorCode;
 pub use chat::ChatArgs;
+use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};

@@ -262,7 +262,9 @@ impl Workspace {
         };
         let on_wait = opening.on_wait;
         let trust = Arc::new(Trusted::of(opening.trust, &root));
-        let asking = Runtime::new(opening.limits, &root).telling(move |words| on_wait(words)).heard_by(opening.hear);
+        let asking = Runtime::new(opening.limits, &root)
+            .telling(move |words| on_wait(words))
+            .heard_by(opening.hear);
         let asking = Arc::new(asking.trusting(trust.clone()));
         let engine = Engine {
             world: Arc::new(world),

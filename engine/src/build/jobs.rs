@@ -267,7 +267,7 @@ impl Job {
                     return Done::Brought(Box::new(found));
                 }
                 let start = Instant::now();
-                if let Some(output) = before.and_then(|before| self.update_fold(shared, &before)) {
+                if let Some(output) = before.and_then(|before| self.update_table(shared, &before)) {
                     return Done::Produced {
                         digest: Digest::of(&output.bytes),
                         output: Box::new(output),

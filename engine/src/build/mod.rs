@@ -18,6 +18,7 @@ pub mod explain;
 mod folded;
 mod invalidated;
 mod jobs;
+mod last_table;
 pub mod layout;
 mod left_out;
 mod listing;

@@ -9,4 +9,5 @@ pub mod paid;
 pub mod priority;
 pub mod producer;
 pub mod remote;
+pub mod update;
 pub mod world;

@@ -5,6 +5,7 @@
 
 use super::fold::Fold;
 use super::paid::{Correction, FormerNames, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
+use super::update::TableUpdate;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
@@ -427,6 +428,11 @@ pub trait Producer: Send + Sync {
 
     /// How the output follows from what each input gives, if it does.
     fn fold(&self) -> Option<&dyn Fold> {
+        None
+    }
+
+    /// How the table that it makes follows from the last one, if it is no fold and does.
+    fn update(&self) -> Option<&dyn TableUpdate> {
         None
     }
 

@@ -18,6 +18,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub mod edit;
+pub mod scan;
 
 const MAGIC: &[u8; 8] = b"cortbr1\0";
 

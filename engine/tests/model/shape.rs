@@ -17,7 +17,7 @@ struct Entry {
 
 const DOCS: &str = "each = { d = \"glob:docs/**/*.txt\" }";
 
-const CATALOGUE: [Entry; 27] = [
+const CATALOGUE: [Entry; 28] = [
     Entry {
         name: "clean",
         needs: &[],
@@ -266,6 +266,15 @@ const CATALOGUE: [Entry; 27] = [
         choices: &[],
         out: "\"tallied.txt\"",
     },
+    Entry {
+        name: "joined",
+        needs: &["clean", "table"],
+        text: "//index:joined",
+        uses: "joined",
+        inputs: "main = \"//index:table\"\nall = { each = \"%\", target = \"//doc/{item}:clean\" }",
+        choices: &["glob:docs/**/*.txt", "sources:docs"],
+        out: "\"joined.txt\"",
+    },
 ];
 
 /// How many rules there are to choose from.
@@ -290,7 +299,7 @@ impl Shape {
     /// Any of them.
     pub fn any() -> impl Strategy<Value = Self> {
         let bits = || prop_oneof![Just(u32::MAX), any::<u32>()];
-        let bytes = |below: u8| proptest::array::uniform27(0..below);
+        let bytes = |below: u8| proptest::array::uniform28(0..below);
         (bits(), bits(), bytes(3), bytes(4)).prop_map(|(on, keep, out, choice)| Self {
             on,
             keep,

@@ -2,8 +2,10 @@
 
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, RowSource, Sees};
+use engine::seams::update::{MovedInput, Moves, TableUpdate, UpdatedRows};
+use engine::values::digest::Digest;
 use engine::values::table::{Table, write_table};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -45,10 +47,12 @@ pub enum Kind {
     Trail,
     /// A fold: the words before `=` of each input, with the items that say them.
     Tally,
+    /// An update: as [`Kind::Tally`], each row with what the table of the role `main` says under its key.
+    Joined,
 }
 
 /// Every kind with its name in the registry.
-pub const KINDS: [(Kind, &str); 11] = [
+pub const KINDS: [(Kind, &str); 12] = [
     (Kind::Concat, "concat"),
     (Kind::Upper, "upper"),
     (Kind::Strip, "strip"),
@@ -60,6 +64,7 @@ pub const KINDS: [(Kind, &str); 11] = [
     (Kind::Slow, "slow"),
     (Kind::Trail, "trail"),
     (Kind::Tally, "tally"),
+    (Kind::Joined, "joined"),
 ];
 
 /// The words a panicking toy says.
@@ -127,6 +132,19 @@ impl Kind {
                 }
                 write_table(&rows)
             }
+            Self::Joined => {
+                let (main, all): (Vec<_>, Vec<_>) = seen.inputs.iter().partition(|(role, ..)| role == "main");
+                let main = Table::open(&main[0].3).expect("a table");
+                let mut items: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+                for (_, item, _, bytes) in all {
+                    for (key, given) in Counted.rows(bytes) {
+                        let given = String::from_utf8_lossy(&given).into_owned();
+                        items.entry(key).or_default().insert(item.clone(), given);
+                    }
+                }
+                let row = |(key, items)| (String::clone(key), joined_row(items, main.get(key)));
+                write_table(&items.iter().map(row).collect::<BTreeMap<_, _>>())
+            }
             Self::Links => {
                 let mut links: Vec<String> = lines()
                     .iter()
@@ -193,6 +211,58 @@ impl Fold for Counted {
     }
 }
 
+fn joined_row(items: &BTreeMap<String, String>, main: Option<&[u8]>) -> Vec<u8> {
+    let main = main.map(String::from_utf8_lossy);
+    serde_json::to_vec(&(items, main)).expect("a row")
+}
+
+/// How [`Kind::Joined`] changes its last table: the rows of the words that moved inputs say, and those under which the other table changed.
+struct Joined;
+
+impl TableUpdate for Joined {
+    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+        let mut keys: BTreeSet<String> = BTreeSet::new();
+        let mut given: BTreeMap<Arc<str>, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
+        for MovedInput { item, before, now } in moves.moved("all")? {
+            let rows = |digest: Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| Some(Counted.rows(&moves.bytes(&digest)?)));
+            keys.extend(rows(before)?.into_keys());
+            keys.extend(rows(now)?.into_keys());
+            given.insert(item, rows(now)?);
+        }
+        for table in moves.moved("main")? {
+            let changed = moves.changed_rows(&table.before?, &table.now?)?;
+            // Most of its rows are none of this table.
+            for key in changed {
+                if moves.last().row(&key)?.is_some() {
+                    keys.insert(key);
+                }
+            }
+        }
+        let main = moves.table(&moves.digest("main", "")?)?;
+        let mut rows = BTreeMap::new();
+        for key in keys {
+            let last = moves.last().row(&key)?;
+            let mut items: BTreeMap<String, String> = match last {
+                Some(row) => serde_json::from_slice::<(_, Option<String>)>(&row).expect("a row").0,
+                None => BTreeMap::new(),
+            };
+            for (item, given) in &given {
+                match given.get(&key) {
+                    Some(given) => drop(items.insert(item.to_string(), String::from_utf8_lossy(given).into_owned())),
+                    None => drop(items.remove(&**item)),
+                }
+            }
+            let main = main.row(&key)?;
+            let row = (!items.is_empty()).then(|| joined_row(&items, main.as_deref()));
+            rows.insert(key, row);
+        }
+        Some(UpdatedRows {
+            rows,
+            ..UpdatedRows::default()
+        })
+    }
+}
+
 /// A toy of some version.
 pub struct Toy {
     /// What it does.
@@ -218,6 +288,10 @@ impl Producer for Toy {
 
     fn fold(&self) -> Option<&dyn Fold> {
         (self.kind == Kind::Tally).then_some(&Counted)
+    }
+
+    fn update(&self) -> Option<&dyn TableUpdate> {
+        (self.kind == Kind::Joined).then_some(&Joined)
     }
 
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {

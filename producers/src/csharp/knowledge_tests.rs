@@ -434,7 +434,7 @@ fn golden_outputs_belong_to_versions() {
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
     csharp/types@8 115ad061ca7b
-    csharp/symbols@7 31a6d808117c
+    csharp/symbols@8 12d31edaddd6
     csharp/complete@5 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310

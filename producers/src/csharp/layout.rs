@@ -81,14 +81,22 @@ impl Layout {
 
     fn read_owners(&mut self, table: &[u8]) -> Result<(), Failure> {
         let table = Table::open(table).ok_or_else(|| Failure::permanent("input 'files' is not a table"))?;
+        self.add_owners(table.rows())
+    }
+
+    /// Reads rows of the table of files.
+    ///
+    /// # Errors
+    /// When a row is not of our making.
+    pub fn add_owners<'r>(&mut self, rows: impl Iterator<Item = (&'r str, &'r [u8])>) -> Result<(), Failure> {
         let at_path: FxHashMap<&str, usize> = self
             .projects
             .iter()
             .enumerate()
             .map(|(at, project)| (project.path.as_str(), at))
             .collect();
-        let mut owners = FxHashMap::default();
-        for (file, row) in table.rows() {
+        let owners = self.owners.get_or_insert_default();
+        for (file, row) in rows {
             let row: FileRow =
                 serde_json::from_slice(row).map_err(|error| Failure::permanent(format!("the row of {file} cannot be read: {error}")))?;
             owners.insert(
@@ -102,7 +110,6 @@ impl Layout {
                 self.other_framework.insert(file.to_owned());
             }
         }
-        self.owners = Some(owners);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ pub mod api_sections;
 mod bounded_tests;
 mod brackets;
 pub mod canonical;
+mod changed_files;
 pub mod code;
 pub mod complete;
 mod condition;
@@ -54,11 +55,15 @@ pub mod project;
 pub mod render;
 pub mod structure;
 pub mod symbols;
+mod symbols_update;
 pub mod syntax;
 pub mod syntax_table;
 mod token_places;
 pub mod types;
+mod types_update;
 mod undecided_names;
+#[cfg(test)]
+mod update_tests;
 pub mod usages;
 #[cfg(test)]
 mod uses_property_tests;

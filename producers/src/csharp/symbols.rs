@@ -1,19 +1,21 @@
 //! `csharp/symbols`: the table that names are bound with; each reader depends on the rows it asks for.
 //!
-//! Rows: a simple name → array of the types declared under it; `ns:A.B` → `{}` for every namespace and those around it; `using:DIR` →
+//! Rows: a simple name → array of the types declared under it; `base:NAME` → keys of the types that write a base with that name on its path;
+//! `ns:A.B` → `{}` for every namespace and those around it; `using:DIR` →
 //! the project whose file lies in `DIR`, what it references and its global usings; `using:FILE` → the same for a file that another
 //! project owns than the nearest (linked and left out files); `using:?` → global usings of loose files.
 //! Entries carry the bases that have nested types (`ancestors`), because nested types are inherited and a reader cannot ask for rows
 //! of bases that it does not write down.
 
 use super::deps::binder::{Binder, Bound, Surroundings};
-use super::deps::index::{Entry, GlobalUsing, Globals, NameIndex};
+use super::deps::index::{Entry, GlobalUsing, Globals, Index, NameIndex};
 use super::layout::{Layout, WrittenUsing, directory};
 use super::mentions::{Place, join_path, levels};
 use super::names::{NamedType, Names};
 use super::structure::check_flags;
 use super::types::{TypeRow, decode_all, json, symbol_of};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::update::TableUpdate;
 use engine::values::table::{Table, write_table};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +37,10 @@ impl Producer for Symbols {
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         check_flags(params, &[])
+    }
+
+    fn update(&self) -> Option<&dyn TableUpdate> {
+        Some(self)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -86,16 +92,7 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
             let (_, entry) = entries
                 .entry(key)
                 .or_insert_with(|| (decl.name.clone(), entry(key, row, decl, (file, names.is_app), layout)));
-            for project in layout.also(file).iter().filter(|_| decl.of.is_none()) {
-                if let Err(at) = entry.also.binary_search(project) {
-                    entry.also.insert(at, project.clone());
-                }
-            }
-            for base in &decl.bases {
-                if !entry.bases.contains(base) {
-                    entry.bases.push(base.clone());
-                }
-            }
+            add_part(entry, decl, layout.also(file));
         }
     }
     for (_, (name, entry)) in entries {
@@ -107,7 +104,22 @@ fn declare(files: &[(&str, Names)], layout: &Layout, table: Table<'_>) -> Result
     Ok(index)
 }
 
-fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): (&str, bool), layout: &Layout) -> Entry {
+/// Adds a declaration to the entry of its type: its bases, and other projects that compile its file.
+pub(super) fn add_part(entry: &mut Entry, decl: &NamedType, also: &[String]) {
+    for project in also.iter().filter(|_| decl.of.is_none()) {
+        if let Err(at) = entry.also.binary_search(project) {
+            entry.also.insert(at, project.clone());
+        }
+    }
+    for base in &decl.bases {
+        if !entry.bases.contains(base) {
+            entry.bases.push(base.clone());
+        }
+    }
+}
+
+/// The entry of a type, from its first declaration, without what its [parts](add_part) add.
+pub(super) fn entry(key: &str, row: &TypeRow, decl: &NamedType, (file, is_app): (&str, bool), layout: &Layout) -> Entry {
     let is_alone = is_app && layout.owner(file).is_none();
     let is_of_file = row.accessibility == "file" || decl.path.contains('+') && key.ends_with(file);
     Entry {
@@ -219,60 +231,77 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
     if with_nested.is_empty() {
         return;
     }
-    // Bases are bound once per type, from the file of its first part that has bases.
     let mut bases_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (file, names) in files {
-        let globals = layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path));
         for decl in names.types.iter().filter(|decl| !decl.bases.is_empty()) {
-            let symbol = join_path(&decl.namespace, &decl.path);
-            let project = layout.owner(file).map(|at| layout.projects[at].path.as_str());
-            let Some(own) = index.own(&decl.name, &symbol, project, file).map(|entry| entry.key.clone()) else {
-                continue;
-            };
-            let enclosing: Vec<String> = enclosing(decl);
-            let binder = Binder { index: &*index };
-            let around = Surroundings {
-                namespace: &decl.namespace,
-                usings: &[],
-                enclosing: &enclosing,
-                project,
-                file,
-                globals: index.globals.get(*file).or_else(|| index.globals.get(globals)),
-            };
-            let bound = decl.bases.iter().flat_map(|base| {
-                let (path, arity) = written_name(base);
-                match binder.bind(&around, &path, arity, Place::Base, true) {
-                    Bound::Type(entry) => vec![entry],
-                    Bound::External => near(index, &path, arity, &around),
-                    Bound::Ambiguous(_) => Vec::new(),
-                }
-            });
-            bases_of.entry(own).or_default().extend(bound.map(|entry| entry.key.clone()));
+            if let Some(own) = own_entry(index, layout, file, decl) {
+                let own = own.key.clone();
+                let bases = bound_bases(&*index, globals_of(index, layout, file), layout, file, decl);
+                bases_of.entry(own).or_default().extend(bases);
+            }
         }
     }
+    let of = |key: &str| bases_of.get(key).cloned().unwrap_or_default();
     for entry in index.entries_mut() {
-        entry.ancestors = ancestors_of(&entry.key, &bases_of, &with_nested);
+        entry.ancestors = bases_of_bases(&entry.key, of);
+        entry.ancestors.retain(|base| with_nested.contains(symbol_of(base)));
     }
+}
+
+/// The entry of the type that a declaration in a file is a part of.
+pub(super) fn own_entry<'i>(index: &'i NameIndex, layout: &Layout, file: &str, decl: &NamedType) -> Option<&'i Entry> {
+    let symbol = join_path(&decl.namespace, &decl.path);
+    index.own(&decl.name, &symbol, project_of(layout, file), file)
+}
+
+fn project_of<'l>(layout: &'l Layout, file: &str) -> Option<&'l str> {
+    layout.owner(file).map(|at| layout.projects[at].path.as_str())
+}
+
+/// The global usings of a file.
+pub(super) fn globals_of<'i>(index: &'i NameIndex, layout: &Layout, file: &str) -> Option<&'i Globals> {
+    index.globals.get(file).or_else(|| index.globals.get(globals_place(layout, file)))
+}
+
+/// Where the global usings of a file stand that has none of its own.
+pub(super) fn globals_place<'l>(layout: &'l Layout, file: &str) -> &'l str {
+    layout.owner(file).map_or("?", |at| directory(&layout.projects[at].path))
+}
+
+/// What the bases are that a declaration writes.
+pub(super) fn bound_bases(index: &dyn Index, globals: Option<&Globals>, layout: &Layout, file: &str, decl: &NamedType) -> Vec<String> {
+    let enclosing: Vec<String> = enclosing(decl);
+    let binder = Binder { index };
+    let around = Surroundings {
+        namespace: &decl.namespace,
+        usings: &[],
+        enclosing: &enclosing,
+        project: project_of(layout, file),
+        file,
+        globals,
+    };
+    let bound = decl.bases.iter().flat_map(|base| {
+        let (path, arity) = written_name(base);
+        match binder.bind(&around, &path, arity, Place::Base, true) {
+            Bound::Type(entry) => vec![entry],
+            Bound::External => near(index, &path, arity, &around),
+            Bound::Ambiguous(_) => Vec::new(),
+        }
+    });
+    bound.map(|entry| entry.key.clone()).collect()
 }
 
 /// Using directives of files are not in `:names` (their edits stop there), so a base that neither namespaces nor global usings find
 /// may be any type of that name that its project and what it references declare. With a few of them all count: a nested type of a name is
 /// looked for in each, and hardly ever in the wrong one.
-fn near<'a>(index: &'a NameIndex, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
+fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<'_>) -> Vec<&'a Entry> {
     let references: &[String] = around.globals.map_or(&[], |globals| &globals.references);
     let near = |entry: &&Entry| {
         entry.arity == arity
             && entry.encloser.is_none()
             && (entry.is_of(around.project) || references.iter().any(|path| entry.is_of(Some(path))))
     };
-    let found: Vec<&Entry> = index
-        .names
-        .get(path)
-        .into_iter()
-        .flatten()
-        .filter(near)
-        .take(MOST_NEAR + 1)
-        .collect();
+    let found: Vec<&Entry> = index.named(path).iter().filter(near).take(MOST_NEAR + 1).collect();
     if found.len() > MOST_NEAR { Vec::new() } else { found }
 }
 
@@ -286,23 +315,26 @@ fn enclosing(decl: &NamedType) -> Vec<String> {
     enclosing
 }
 
-/// Bases breadth first, each once, those without nested types left out; never more than [`LONGEST_CHAIN`] steps.
-fn ancestors_of(key: &str, bases_of: &BTreeMap<String, Vec<String>>, with_nested: &BTreeSet<String>) -> Vec<String> {
-    let mut seen: Vec<&str> = vec![key];
+/// Bases breadth first, each once; never more than [`LONGEST_CHAIN`] steps.
+pub(super) fn bases_of_bases(key: &str, mut bases_of: impl FnMut(&str) -> Vec<String>) -> Vec<String> {
+    let mut seen: Vec<String> = vec![key.to_owned()];
     let mut at = 0;
     while at < seen.len() && at < LONGEST_CHAIN {
-        for base in bases_of.get(seen[at]).into_iter().flatten() {
-            if !seen.contains(&base.as_str()) && seen.len() <= LONGEST_CHAIN {
+        for base in bases_of(&seen[at]) {
+            if !seen.contains(&base) && seen.len() <= LONGEST_CHAIN {
                 seen.push(base);
             }
         }
         at += 1;
     }
-    seen[1..]
-        .iter()
-        .filter(|base| with_nested.contains(symbol_of(base)))
-        .map(|base| (*base).to_owned())
-        .collect()
+    seen.remove(0);
+    seen
+}
+
+/// The names on the path of a base as it is written, each of which may decide what it means.
+pub(super) fn names_on_path(base: &str) -> BTreeSet<String> {
+    let (path, _) = written_name(base);
+    path.split([':', '.']).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The dotted path and the arity of the last segment of a type as written (`A.B<C, D>.E<F>` → `A.B.E`, 1).
@@ -337,8 +369,17 @@ pub fn written_name(text: &str) -> (String, u32) {
 
 fn rows(index: &NameIndex) -> BTreeMap<String, Vec<u8>> {
     let mut rows: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let mut writers: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (name, entries) in &index.names {
         rows.insert(name.clone(), json(entries));
+        for entry in entries {
+            for name in entry.bases.iter().flat_map(|base| names_on_path(base)) {
+                writers.entry(name).or_default().insert(&entry.key);
+            }
+        }
+    }
+    for (name, writers) in &writers {
+        rows.insert(format!("base:{name}"), json(writers));
     }
     for namespace in &index.namespaces {
         rows.insert(format!("ns:{namespace}"), b"{}".to_vec());

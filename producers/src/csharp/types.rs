@@ -13,6 +13,7 @@ use super::mentions::join_path;
 use super::model::TypeKind;
 use super::names::{self, Names};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
+use engine::seams::update::TableUpdate;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::table::write_table;
@@ -57,33 +58,37 @@ pub struct Types;
 
 /// What keeps declarations of one symbol apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Scope<'a> {
+pub(super) enum Scope<'a> {
     Loose,
     Project(usize),
     File(&'a str),
 }
 
 /// The parts of one type seen so far.
-struct Found {
+pub(super) struct Found {
     kind: TypeKind,
     arity: usize,
     namespace: String,
     access: Access,
     files: BTreeSet<String>,
     /// How many declarations it has, as far as they differ within a file.
-    parts: u32,
+    pub(super) parts: u32,
     /// Whether all of them say `partial`.
-    partial: bool,
+    pub(super) partial: bool,
     /// Whether all of them are generated.
     generated: bool,
 }
 
 /// All types by symbol and scope.
-type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), Found>;
+pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), Found>;
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
         ProducerId::new("csharp/types", 9)
+    }
+
+    fn update(&self) -> Option<&dyn TableUpdate> {
+        Some(self)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -112,7 +117,8 @@ pub fn decode_all(inputs: &[Input]) -> Result<Vec<(&str, Names)>, Failure> {
     inputs.par_iter().map(read).collect()
 }
 
-fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> FoundTypes<'a> {
+/// The types that files declare, by symbol and what keeps them apart.
+pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> FoundTypes<'a> {
     let mut found = FoundTypes::new();
     for (file, names) in files {
         let alone = if names.is_app { Scope::File(file) } else { Scope::Loose };
@@ -178,7 +184,8 @@ fn share_parts(found: &mut FoundTypes<'_>, files: &[(&str, Names)], layout: &Lay
     }
 }
 
-fn rows(found: &BTreeMap<(String, Scope<'_>), Found>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {
+/// The rows of these types, and what is to be said of them.
+pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Vec<Diagnostic>) -> BTreeMap<String, Vec<u8>> {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     for (symbol, _) in found.keys() {
         *times.entry(symbol).or_default() += 1;

@@ -123,6 +123,8 @@ impl NameIndex {
             let broken = |error: serde_json::Error| Failure::permanent(format!("the row {key:?} of the symbols cannot be read: {error}"));
             if let Some(namespace) = key.strip_prefix("ns:") {
                 index.namespaces.insert(namespace.to_owned());
+            } else if key.starts_with("base:") {
+                continue;
             } else if let Some(place) = key.strip_prefix("using:") {
                 index
                     .globals

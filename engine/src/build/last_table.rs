@@ -1,0 +1,186 @@
+//! What a job knows of the table that its node had last: its rows, the inputs it was made of, and which of them moved since.
+
+use super::jobs::{Job, JobInput, Shared, Task};
+use crate::manifest::model::InputFrom;
+use crate::planning::expand::ItemFrame;
+use crate::seams::update::{MovedInput, Moves, TableView};
+use crate::store::records::ActionRecord;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::{ActionKey, Digest};
+use crate::values::pages::scan::rows_from;
+use crate::values::pages::{PageError, RowReader, each_change};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The last table of a job's node.
+pub(super) struct LastTable<'a> {
+    shared: &'a Shared,
+    job: &'a Job,
+    inputs: &'a [JobInput],
+    record: ActionRecord,
+    table: StoredTable<'a>,
+}
+
+impl<'a> LastTable<'a> {
+    /// The table that was filed under `before`; `None` when it is not at hand, or another producer or node made it.
+    pub(super) fn find(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
+        let Task::Produce { producer, inputs, .. } = &job.task else {
+            return None;
+        };
+        let record = shared.blobs.action(before).ok()??;
+        if record.producer != producer.id().to_string() || *record.label != *job.label {
+            return None;
+        }
+        let table = StoredTable::open(shared, &record.output)?;
+        Some(Self {
+            shared,
+            job,
+            inputs,
+            record,
+            table,
+        })
+    }
+
+    /// The root page of the table.
+    pub(super) fn root(&self) -> &Arc<[u8]> {
+        &self.table.root
+    }
+
+    /// Whether it was and is made of inputs of this role alone.
+    pub(super) fn is_made_of(&self, role: &str) -> bool {
+        self.inputs.iter().all(|input| *input.role == *role) && self.record.inputs.iter().all(|input| *input.role == *role)
+    }
+
+    /// How many inputs moved, and how many there are.
+    pub(super) fn share_moved(&self) -> Option<(usize, usize)> {
+        let mut roles: Vec<&str> = self.record.inputs.iter().map(|input| &*input.role).collect();
+        roles.extend(self.inputs.iter().map(|input| &*input.role));
+        roles.sort_unstable();
+        roles.dedup();
+        let moved: Option<Vec<usize>> = roles.into_iter().map(|role| Some(self.moved(role)?.len())).collect();
+        Some((moved?.into_iter().sum(), self.inputs.len()))
+    }
+
+    /// The present inputs of a role, which follow each other.
+    fn of_role(&self, role: &str) -> &'a [JobInput] {
+        let first = self
+            .inputs
+            .iter()
+            .position(|input| *input.role == *role)
+            .unwrap_or(self.inputs.len());
+        let rest = &self.inputs[first..];
+        &rest[..rest.iter().position(|input| *input.role != *role).unwrap_or(rest.len())]
+    }
+
+    /// What tells the item of a label in a list input.
+    fn frame(&self, role: &str) -> Option<ItemFrame> {
+        let rule = &self.shared.manifest.rules[self.job.rule as usize];
+        let input = rule.inputs.iter().find(|input| *input.role == *role)?;
+        match &input.from {
+            InputFrom::Many { target, .. } => ItemFrame::of(target, &self.job.vars),
+            _ => None,
+        }
+    }
+}
+
+impl Moves for LastTable<'_> {
+    fn last(&self) -> &dyn TableView {
+        &self.table
+    }
+
+    fn diagnostics(&self) -> &[Diagnostic] {
+        &self.record.diagnostics
+    }
+
+    fn moved(&self, role: &str) -> Option<Vec<MovedInput>> {
+        let of_role = self.record.inputs.iter().filter(|input| *input.role == *role);
+        let mut then: FxHashMap<&str, Digest> = of_role.clone().map(|input| (&*input.label, input.digest)).collect();
+        if then.len() != of_role.count() {
+            return None;
+        }
+        let mut moved = Vec::new();
+        for input in self.of_role(role) {
+            let before = then.remove(&*input.label);
+            if before != Some(input.digest) {
+                moved.push(MovedInput {
+                    item: input.item.clone(),
+                    before,
+                    now: Some(input.digest),
+                });
+            }
+        }
+        let frame = if then.is_empty() { None } else { self.frame(role) };
+        for (label, digest) in then {
+            moved.push(MovedInput {
+                item: frame.as_ref()?.item(label)?.into(),
+                before: Some(digest),
+                now: None,
+            });
+        }
+        Some(moved)
+    }
+
+    fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)> {
+        self.of_role(role).iter().map(|input| (input.item.clone(), input.digest)).collect()
+    }
+
+    fn digest(&self, role: &str, item: &str) -> Option<Digest> {
+        let inputs = self.of_role(role);
+        let at = inputs.binary_search_by(|input| (*input.item).cmp(item)).ok()?;
+        Some(inputs[at].digest)
+    }
+
+    fn bytes(&self, digest: &Digest) -> Option<Arc<[u8]>> {
+        let blob = self.shared.blobs.get(digest).ok()??;
+        self.shared.blobs.readable(&blob).ok()
+    }
+
+    fn table(&self, digest: &Digest) -> Option<Box<dyn TableView + '_>> {
+        Some(Box::new(StoredTable::open(self.shared, digest)?))
+    }
+
+    fn changed_rows(&self, before: &Digest, now: &Digest) -> Option<BTreeSet<String>> {
+        let mut keys = BTreeSet::new();
+        if before != now {
+            let (before, now) = (self.shared.blobs.get(before).ok()??, self.shared.blobs.get(now).ok()??);
+            let fetch = |digest: &Digest| self.shared.blobs.get(digest).map_err(|_| PageError::Missing(*digest));
+            each_change::<PageError>(&before, &now, fetch, |key, _| {
+                keys.insert(key.to_owned());
+            })
+            .ok()?;
+        }
+        Some(keys)
+    }
+}
+
+/// A table whose pages are read as they are needed.
+struct StoredTable<'a> {
+    shared: &'a Shared,
+    root: Arc<[u8]>,
+    reader: RefCell<RowReader>,
+}
+
+impl<'a> StoredTable<'a> {
+    fn open(shared: &'a Shared, digest: &Digest) -> Option<Self> {
+        let root = shared.blobs.get(digest).ok()??;
+        let reader = RefCell::new(RowReader::new(root.clone()).ok()?);
+        Some(Self { shared, root, reader })
+    }
+
+    fn page(&self, digest: &Digest) -> Result<Option<Arc<[u8]>>, PageError> {
+        self.shared.blobs.get(digest).map_err(|_| PageError::Missing(*digest))
+    }
+}
+
+impl TableView for StoredTable<'_> {
+    fn row(&self, key: &str) -> Option<Option<Arc<[u8]>>> {
+        let found = self.reader.borrow_mut().get::<PageError>(key, |digest| self.page(digest)).ok()?;
+        Some(found.map(|value| Arc::from(&*value)))
+    }
+
+    fn rows_from(&self, key: &str, visit: &mut dyn FnMut(&str, &[u8]) -> bool) -> Option<()> {
+        rows_from::<PageError>(&self.root, key, |digest| self.page(digest), visit).ok()
+    }
+}

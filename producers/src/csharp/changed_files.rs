@@ -1,0 +1,135 @@
+//! What a table made of the names of all files looks at when few of them moved: these files as they were and are, and whatever else is asked for.
+
+use super::layout::Layout;
+use super::mentions::join_path;
+use super::names::{self, Names};
+use engine::seams::producer::Input;
+use engine::seams::update::{Moves, TableView};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files whose names moved, or whose project did.
+pub struct ChangedFiles<'m> {
+    moves: &'m dyn Moves,
+    /// Their names when the last table was made, by path.
+    pub before: BTreeMap<String, Names>,
+    /// Their names now.
+    pub now: BTreeMap<String, Names>,
+}
+
+impl<'m> ChangedFiles<'m> {
+    /// Finds them; `None` when a project moved, which may reach all files, or bytes are not at hand.
+    pub fn find(moves: &'m dyn Moves) -> Option<Self> {
+        if !moves.moved("projects")?.is_empty() {
+            return None;
+        }
+        let mut changed = Self {
+            moves,
+            before: BTreeMap::new(),
+            now: BTreeMap::new(),
+        };
+        for moved in moves.moved("names")? {
+            if let Some(digest) = moved.before {
+                changed.before.insert(moved.item.to_string(), read(moves, &digest)?);
+            }
+            if let Some(digest) = moved.now {
+                changed.now.insert(moved.item.to_string(), read(moves, &digest)?);
+            }
+        }
+        for table in moves.moved("files")? {
+            for file in moves.changed_rows(&table.before?, &table.now?)? {
+                if changed.before.contains_key(&file) || changed.now.contains_key(&file) {
+                    continue;
+                }
+                if let Some(names) = names_of(moves, &file)? {
+                    changed.before.insert(file.clone(), names.clone());
+                    changed.now.insert(file, names);
+                }
+            }
+        }
+        Some(changed)
+    }
+
+    /// All of them, as they were and as they are.
+    pub fn versions(&self) -> impl Iterator<Item = &Names> {
+        self.before.values().chain(self.now.values())
+    }
+
+    /// Their paths.
+    pub fn paths(&self) -> BTreeSet<&str> {
+        self.before.keys().chain(self.now.keys()).map(String::as_str).collect()
+    }
+
+    /// Symbols of the types that they declare or declared.
+    pub fn symbols(&self) -> BTreeSet<String> {
+        let types = self.versions().flat_map(|names| &names.types);
+        types.map(|named| join_path(&named.namespace, &named.path)).collect()
+    }
+
+    /// The present names of files, in the order of their paths; files that are gone are left out.
+    pub fn names_of<'f>(&self, files: impl IntoIterator<Item = &'f str>) -> Option<Vec<(&'f str, Names)>> {
+        let mut found = Vec::new();
+        for file in files {
+            if let Some(names) = self.now.get(file) {
+                found.push((file, names.clone()));
+            } else if !self.before.contains_key(file)
+                && let Some(names) = names_of(self.moves, file)?
+            {
+                found.push((file, names));
+            }
+        }
+        Some(found)
+    }
+
+    /// The projects, and the owners of these files alone.
+    pub fn layout<'f>(&self, files: impl IntoIterator<Item = &'f str>) -> Option<Layout> {
+        let mut projects = Vec::new();
+        for (path, digest) in self.moves.present("projects") {
+            projects.push(Input {
+                digest,
+                ..Input::of(&path, self.moves.bytes(&digest)?)
+            });
+        }
+        let mut layout = Layout::read(&projects, None).ok()?;
+        self.add_owners(&mut layout, files)?;
+        Some(layout)
+    }
+
+    /// Adds the owners of further files.
+    pub fn add_owners<'f>(&self, layout: &mut Layout, files: impl IntoIterator<Item = &'f str>) -> Option<()> {
+        // Without that table a file belongs to the nearest project.
+        let Some(table) = self.moves.digest("files", "") else {
+            return Some(());
+        };
+        let table = self.moves.table(&table)?;
+        let mut rows = Vec::new();
+        for file in files {
+            if let Some(row) = table.row(file)? {
+                rows.push((file, row));
+            }
+        }
+        layout.add_owners(rows.iter().map(|(file, row)| (*file, &**row))).ok()
+    }
+}
+
+/// The present names of a file, if it is a source.
+fn names_of(moves: &dyn Moves, file: &str) -> Option<Option<Names>> {
+    match moves.digest("names", file) {
+        Some(digest) => read(moves, &digest).map(Some),
+        None => Some(None),
+    }
+}
+
+fn read(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Names> {
+    names::decode(&moves.bytes(digest)?).ok()
+}
+
+/// Whether a table has a row whose key begins with `start` and of which `wanted` holds.
+pub fn has_row(table: &dyn TableView, start: &str, mut wanted: impl FnMut(&str, &[u8]) -> bool) -> Option<bool> {
+    let mut found = false;
+    table.rows_from(start, &mut |key, value| {
+        let is_near = key.starts_with(start);
+        found |= is_near && wanted(key, value);
+        is_near && !found
+    })?;
+    Some(found)
+}

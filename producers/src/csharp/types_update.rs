@@ -1,0 +1,116 @@
+//! How `//index:types` follows from its last version when few files moved: the rows of the types that these files declare or declared.
+//!
+//! Types that are declared more than once, and identifiers that meet, are told of for the whole workspace: where one of them is touched, all
+//! files are read.
+
+use super::changed_files::{ChangedFiles, has_row};
+use super::mentions::join_path;
+use super::names::Names;
+use super::types::{TypeRow, Types, gather, rows};
+use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
+use engine::values::codes::ErrorCode;
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Length of an identifier that did not have to be made longer.
+const SHORT_ID: usize = "T_".len() + 8;
+
+impl TableUpdate for Types {
+    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+        let changed = ChangedFiles::find(moves)?;
+        let symbols = changed.symbols();
+        let mut old: BTreeMap<&str, TypeRow> = BTreeMap::new();
+        for symbol in &symbols {
+            match moves.last().row(symbol)? {
+                Some(row) => drop(old.insert(symbol, serde_json::from_slice(&row).ok()?)),
+                None if has_row(moves.last(), &format!("{symbol}@"), |_, _| true)? => return None,
+                None => {}
+            }
+        }
+        if old.values().any(|row| row.widened) || was_declared_twice(&changed, moves, &old)? {
+            return None;
+        }
+        let mut files: BTreeSet<&str> = changed.now.keys().map(String::as_str).collect();
+        files.extend(old.values().flat_map(|row| &row.files).map(String::as_str));
+        let layout = changed.layout(files.iter().copied())?;
+        let names = changed.names_of(files)?;
+        let mut found = gather(&names, &layout);
+        found.retain(|(symbol, _), _| symbols.contains(symbol));
+        let mut diagnostics = Vec::new();
+        let now = rows(&found, &layout, &mut diagnostics);
+        if !diagnostics.is_empty() || meets_another(moves.last(), &symbols, &old, &now)? {
+            return None;
+        }
+        let mut changes: BTreeMap<String, Option<Vec<u8>>> = old.keys().map(|key| ((*key).to_owned(), None)).collect();
+        changes.extend(now.into_iter().map(|(key, row)| (key, Some(row))));
+        Some(UpdatedRows {
+            rows: changes,
+            diagnostics: moves.diagnostics().to_vec(),
+        })
+    }
+}
+
+/// Whether one of these types was declared several times without `partial`.
+fn was_declared_twice(changed: &ChangedFiles<'_>, moves: &dyn Moves, old: &BTreeMap<&str, TypeRow>) -> Option<bool> {
+    if !moves.diagnostics().iter().any(|said| said.code == ErrorCode::CS_DECLARED_TWICE) {
+        return Some(false);
+    }
+    for (symbol, row) in old {
+        let others = row
+            .files
+            .iter()
+            .map(String::as_str)
+            .filter(|file| !changed.before.contains_key(*file));
+        let others = changed.names_of(others)?;
+        let before = row.files.iter().filter_map(|file| changed.before.get(file));
+        let parts: Vec<bool> = before
+            .chain(others.iter().map(|(_, names)| names))
+            .flat_map(|names| parts_of(names, symbol))
+            .collect();
+        if parts.len() > 1 && parts.contains(&false) {
+            return Some(true);
+        }
+    }
+    Some(false)
+}
+
+/// Of each declaration of a symbol in a file whether it says `partial`.
+fn parts_of<'n>(names: &'n Names, symbol: &'n str) -> impl Iterator<Item = bool> + 'n {
+    let of_symbol = names
+        .types
+        .iter()
+        .filter(move |named| join_path(&named.namespace, &named.path) == symbol);
+    of_symbol.map(|named| named.is_partial)
+}
+
+/// Whether a new identifier is, as far as it would be written, that of a type which did not move.
+fn meets_another(
+    last: &dyn TableView,
+    symbols: &BTreeSet<String>,
+    old: &BTreeMap<&str, TypeRow>,
+    now: &BTreeMap<String, Vec<u8>>,
+) -> Option<bool> {
+    let mut new: FxHashSet<Vec<u8>> = FxHashSet::default();
+    for (key, row) in now {
+        let row: TypeRow = serde_json::from_slice(row).ok()?;
+        if old.get(key.as_str()).is_none_or(|old| old.id != row.id) {
+            new.insert(row.id.into_bytes());
+        }
+    }
+    if new.is_empty() {
+        return Some(false);
+    }
+    let mut meets = false;
+    last.rows_from("", &mut |key, value| {
+        meets = id_in(value).is_some_and(|id| new.contains(id)) && !symbols.contains(key);
+        !meets
+    })?;
+    Some(meets)
+}
+
+/// The beginning of the identifier in the bytes of a row, which is not taken apart: quotes within texts are escaped, so that this stands in none.
+fn id_in(row: &[u8]) -> Option<&[u8]> {
+    const FIELD: &[u8] = br#""id":""#;
+    let at = memchr::memmem::find(row, FIELD)? + FIELD.len();
+    row.get(at..at + SHORT_ID)
+}

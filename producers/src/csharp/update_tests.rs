@@ -1,0 +1,264 @@
+//! Updates of tables: whatever files come, go and change, the table is the one that all files give.
+
+use super::fixture::{blob, run};
+use super::names::names;
+use super::parse::read;
+use super::symbols::Symbols;
+use super::types::Types;
+use engine::seams::producer::{Input, Output, Producer};
+use engine::seams::update::{MovedInput, Moves, TableUpdate, TableView, UpdatedRows};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::table::{Table, write_table};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+type Rows = BTreeMap<String, Vec<u8>>;
+
+/// What a file may hold: headers alone matter. Names repeat, so that bases mean now this and now that.
+const TEXTS: [&str; 22] = [
+    "",
+    "namespace N { public class A { public class In { } } }",
+    "namespace N { public class A : B { } }",
+    "namespace N { public class A { private class In { } } public class Z { } }",
+    "namespace N { public class B : C { } }",
+    "namespace N { public class B : M.C { public enum Kind { One } } }",
+    "namespace M { public class C { public struct State { } } }",
+    "namespace M { public class C : D<C> { } public interface E { } }",
+    "namespace M { public class D<T> { public class Entry { } } }",
+    "public class D<T> : N.A.In { }",
+    "namespace N.M { public class C { public class Deep { public class Deeper { } } } }",
+    "namespace N { public partial class P : A { } }",
+    "namespace N { public partial class P : E { public class Nested : B { } } }",
+    "namespace N { internal partial class P { } file class Hidden : A { } }",
+    "namespace N { public class B { } public class A : B { } }",
+    "namespace N { public delegate void Run(A a); public record R(int Id) : A; public enum Kind { } }",
+    "global using N; namespace N { public class F : C { } }",
+    "namespace N { public class F : A.In { } public class G : F { public class Late { } } public class H : G { } }",
+    "namespace Q { using N; public class A { } public class H : A { } }",
+    "namespace Q { public class K : H { } public class L : K { } public class T : Q.L { } }",
+    "global using An = N.A; [assembly: InternalsVisibleTo(\"B\")] public class U : An { }",
+    "namespace M.X { public class C { } } namespace N { public class A { } public class A { } }",
+];
+
+/// Files in the folder of either project, and in none.
+const FILES: [&str; 9] = [
+    "a/1.cs", "a/2.cs", "a/3.cs", "b/1.cs", "b/2.cs", "b/c/3.cs", "x.cs", "y/1.cs", "a/4.cs",
+];
+
+const PROJECTS: [(&str, &str); 2] = [("a/A.csproj", "{}"), ("b/B.csproj", r#"{"references":["a/A.csproj"]}"#)];
+
+/// All inputs of one table at one time, and the table.
+#[derive(Clone, Default)]
+struct State {
+    roles: BTreeMap<&'static str, Vec<Input>>,
+    table: Output,
+}
+
+impl State {
+    fn of(files: &BTreeMap<&str, (usize, bool)>, types: Option<&Output>, producer: &dyn Producer) -> Self {
+        let of_text = |text| minicbor::to_vec(names(&read(text, &BTreeSet::new(), "f.cs").0)).expect("memory");
+        let owner = |file: &str, strays: bool| match (&file[..1], strays) {
+            ("a", false) | ("b", true) => r#""a/A.csproj""#,
+            ("b", false) => r#""b/B.csproj""#,
+            _ => "",
+        };
+        let row = |(file, (_, strays)): (&&str, &(usize, bool))| {
+            // A further project compiles one file, too.
+            let also = if **file == *FILES[8] { r#""b/B.csproj""# } else { "" };
+            let row = format!(r#"{{"also":[{also}],"project":[{}]}}"#, owner(file, *strays));
+            ((*file).to_owned(), row.into_bytes())
+        };
+        let owners: Rows = files.iter().map(row).collect();
+        let mut roles = BTreeMap::from([
+            (
+                "names",
+                files.iter().map(|(file, (text, _))| blob(file, of_text(TEXTS[*text]))).collect(),
+            ),
+            ("projects", PROJECTS.iter().map(|(path, facts)| blob(path, *facts)).collect()),
+            ("files", vec![blob("", write_table(&owners))]),
+        ]);
+        if let Some(types) = types {
+            roles.insert("types", vec![blob("", types.bytes.clone())]);
+        }
+        let table = run(producer, "", "{}", roles.clone().into_iter().collect()).expect("a table");
+        Self { roles, table }
+    }
+
+    fn inputs(&self) -> impl Iterator<Item = &Input> {
+        self.roles.values().flatten()
+    }
+
+    fn digests(&self, role: &str) -> BTreeMap<Arc<str>, Digest> {
+        self.roles
+            .get(role)
+            .into_iter()
+            .flatten()
+            .map(|input| (input.item.clone(), input.digest))
+            .collect()
+    }
+}
+
+/// What moved between two states.
+struct Since<'a> {
+    before: &'a State,
+    now: &'a State,
+    last: Held,
+}
+
+impl Moves for Since<'_> {
+    fn last(&self) -> &dyn TableView {
+        &self.last
+    }
+
+    fn diagnostics(&self) -> &[Diagnostic] {
+        &self.before.table.diagnostics
+    }
+
+    fn moved(&self, role: &str) -> Option<Vec<MovedInput>> {
+        let (before, now) = (self.before.digests(role), self.now.digests(role));
+        let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
+        let moved = items.into_iter().filter(|item| before.get(*item) != now.get(*item));
+        Some(
+            moved
+                .map(|item| MovedInput {
+                    item: item.clone(),
+                    before: before.get(item).copied(),
+                    now: now.get(item).copied(),
+                })
+                .collect(),
+        )
+    }
+
+    fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)> {
+        self.now.digests(role).into_iter().collect()
+    }
+
+    fn digest(&self, role: &str, item: &str) -> Option<Digest> {
+        self.now.digests(role).get(item).copied()
+    }
+
+    fn bytes(&self, digest: &Digest) -> Option<Arc<[u8]>> {
+        let mut inputs = self.before.inputs().chain(self.now.inputs());
+        inputs.find(|input| input.digest == *digest).map(|input| input.bytes.clone())
+    }
+
+    fn table(&self, digest: &Digest) -> Option<Box<dyn TableView + '_>> {
+        Some(Box::new(Held::of(&self.bytes(digest)?)))
+    }
+
+    fn changed_rows(&self, before: &Digest, now: &Digest) -> Option<BTreeSet<String>> {
+        let (before, now) = (Held::of(&self.bytes(before)?).0, Held::of(&self.bytes(now)?).0);
+        let keys: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+        Some(keys.into_iter().filter(|key| before.get(*key) != now.get(*key)).cloned().collect())
+    }
+}
+
+struct Held(Rows);
+
+impl Held {
+    fn of(bytes: &[u8]) -> Self {
+        let table = Table::open(bytes).expect("a table");
+        Self(table.rows().map(|(key, value)| (key.to_owned(), value.to_vec())).collect())
+    }
+}
+
+impl TableView for Held {
+    fn row(&self, key: &str) -> Option<Option<Arc<[u8]>>> {
+        Some(self.0.get(key).map(|row| Arc::from(&**row)))
+    }
+
+    fn rows_from(&self, key: &str, visit: &mut dyn FnMut(&str, &[u8]) -> bool) -> Option<()> {
+        let mut rows = self.0.range(key.to_owned()..);
+        while rows.next().is_some_and(|(key, row)| visit(key, row)) {}
+        Some(())
+    }
+}
+
+/// Whether the update gave anything; what it gave is what all files give.
+fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State) -> Result<bool, TestCaseError> {
+    let last = Held::of(&before.table.bytes);
+    let mut rows = last.0.clone();
+    let Some(UpdatedRows {
+        rows: changes,
+        diagnostics,
+    }) = TableUpdate::update(producer, &Since { before, now, last })
+    else {
+        return Ok(false);
+    };
+    for (key, row) in changes {
+        match row {
+            Some(row) => drop(rows.insert(key, row)),
+            None => drop(rows.remove(&key)),
+        }
+    }
+    let expected = Held::of(&now.table.bytes).0;
+    for key in rows.keys().chain(expected.keys()) {
+        let text = |rows: &Rows| rows.get(key).map(|row| String::from_utf8_lossy(row).into_owned());
+        prop_assert_eq!(text(&rows), text(&expected), "the row of {}", key);
+    }
+    prop_assert_eq!(&diagnostics, &now.table.diagnostics);
+    Ok(true)
+}
+
+/// Goes through versions of the files and counts how often each table was updated, and how often it could have been.
+fn follow(is_crowded: bool, edits: &[(usize, usize, bool)]) -> Result<(usize, usize, usize), TestCaseError> {
+    let mut files: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for (at, file) in FILES.iter().enumerate() {
+        files.insert(file, (if is_crowded { at * 2 + 1 } else { 0 }, false));
+    }
+    let mut before: Option<(State, State)> = None;
+    let (mut types_updated, mut symbols_updated) = (0, 0);
+    for (file, text, strays) in edits {
+        let file = FILES[file % FILES.len()];
+        match text % (TEXTS.len() + 2) {
+            text if text < TEXTS.len() => drop(files.insert(file, (text, *strays))),
+            _ => drop(files.remove(file)),
+        }
+        let types = State::of(&files, None, &Types);
+        let symbols = State::of(&files, Some(&types.table), &Symbols);
+        if let Some((old_types, old_symbols)) = &before {
+            types_updated += usize::from(compare(&Types, old_types, &types)?);
+            symbols_updated += usize::from(compare(&Symbols, old_symbols, &symbols)?);
+        }
+        before = Some((types, symbols));
+    }
+    Ok((types_updated, symbols_updated, edits.len() - 1))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn updated_tables_are_what_all_files_give(
+        is_crowded: bool,
+        edits in proptest::collection::vec((0usize..100, 0usize..1000, prop::bool::weighted(0.1)), 2..12)
+    ) {
+        follow(is_crowded, &edits)?;
+    }
+}
+
+#[test]
+fn edits_that_touch_no_duplicate_update_the_tables() {
+    // File and text: types with nested ones come, get heirs and other bases, and go.
+    let edits = [
+        (0, 0),
+        (0, 1),
+        (1, 5),
+        (2, 6),
+        (3, 8),
+        (4, 17),
+        (7, 12),
+        (0, 2),
+        (2, 7),
+        (3, 0),
+        (1, 4),
+        (0, 3),
+        (5, 19),
+        (6, 9),
+        (4, 0),
+    ];
+    let edits: Vec<_> = edits.iter().map(|(file, text)| (*file, *text, false)).collect();
+    let (types, symbols, all) = follow(false, &edits).expect("equal tables");
+    assert_eq!((types, symbols), (all, all));
+}
