@@ -1,11 +1,14 @@
 // The views of the workspace: how it stands, its queue, packs, contexts, costs, and the hits of a search.
 const overviewView = (view) => {
   view.title = "Overview";
+  // The log of builds is there at once, however large the graph is; how everything stands takes a look at all of it, and comes after.
+  const log = view.ask("node.builds", { count: 40 });
+  const paid = log.then(({ document }) => (document.builds.some((build) => build.spent?.calls > 0) ? currencyOf(view) : ""));
   return el("article", null,
     el("h1.unseen", null, "Overview"),
-    view.slot(view.ask("status", {}), (status) => standing(status)),
+    view.slot(log.catch(() => null).then(() => view.ask("status", {})), (status) => standing(status)),
     section("Builds", "Each build that made or found anything, the newest first. Made: producers that ran. Found: results that were filed under their key. Unmoved: looked at, and as before.",
-      view.slot(Promise.all([view.ask("node.builds", { count: 40 }), currencyOf(view)]), ([found, currency]) => builds(found.document.builds, currency))));
+      view.slot(Promise.all([log, paid]), ([found, currency]) => builds(found.document.builds, currency))));
 };
 let currency;
 const currencyOf = (view) => (currency !== undefined ? currency : view.ask("cost", {}).then((document) => (currency = document.currency ?? ""), () => ""));

@@ -1,4 +1,4 @@
-//! The graph near one node, few enough nodes to be drawn, without a look at all others: what a page asks for while somebody waits.
+//! The graph near one node, few enough nodes to be drawn, without a look at all others: what a page asks for while a person waits.
 
 use super::near::neighbourhood;
 use super::{State, distinct, state};
