@@ -3,7 +3,6 @@
 use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
 pub use crate::failed::{Failed, Outcome};
-use crate::render::graph::Drawing;
 use crate::render::{Style, diagnostic, printable};
 use crate::sharing;
 use engine::build::engine::EngineError;
@@ -242,15 +241,6 @@ impl Context {
     /// Whether nothing may leave this machine.
     pub fn is_offline(&self) -> bool {
         self.global.offline
-    }
-
-    /// The drawing that is wanted in place of text.
-    pub fn drawing(&self) -> Option<Drawing> {
-        match self.global.output {
-            OutputForm::Dot => Some(Drawing::Dot),
-            OutputForm::Mermaid => Some(Drawing::Mermaid),
-            OutputForm::Text | OutputForm::Json => None,
-        }
     }
 
     /// Opens the workspace to build and to ask models, within limits.

@@ -15,6 +15,7 @@ pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
 pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
+use crate::render::graph::Drawing;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use std::ffi::OsString;
@@ -150,6 +151,17 @@ pub enum Command {
     ProduceShard(ProduceShardArgs),
     #[command(hide = true)]
     Dev(DevArgs),
+}
+
+impl OutputForm {
+    /// The drawing that is wanted in place of text.
+    pub fn drawing(self) -> Option<Drawing> {
+        match self {
+            Self::Dot => Some(Drawing::Dot),
+            Self::Mermaid => Some(Drawing::Mermaid),
+            Self::Text | Self::Json => None,
+        }
+    }
 }
 
 /// Write a manifest for this folder.

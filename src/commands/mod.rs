@@ -54,7 +54,9 @@ pub fn run(cli: Cli) -> ExitCode {
     let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {
         _ if context.overlay().is_some() && !knows_overlays => Err(crate::methods::command::not_within()),
-        _ if context.drawing().is_some() && !matches!(command, Command::Method(_)) => Err(crate::methods::command::not_drawn()),
+        _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => {
+            Err(crate::methods::command::not_drawn())
+        }
         Command::Method(call) => crate::methods::command::run(&context, call),
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),

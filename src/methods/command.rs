@@ -158,7 +158,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     if context.overlay().is_some() && !entry.within {
         return Err(not_within());
     }
-    if context.drawing().is_some() && entry.drawn.is_none() {
+    if context.global.output.drawing().is_some() && entry.drawn.is_none() {
         return Err(not_drawn());
     }
     let arguments = whole(call, entry)?;
@@ -182,7 +182,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         written(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }
-    let text = match (context.drawing(), entry.drawn) {
+    let text = match (context.global.output.drawing(), entry.drawn) {
         (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
         _ => (entry.text)(&answer, context.out),
     };
