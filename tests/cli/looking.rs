@@ -317,6 +317,7 @@ fn pages() {
       watch            Say what moves in the sources as it happens, and build after each batch
       serve            Answer methods by JSON-RPC 2.0, and keep what was answered at hand
       mcp              Serve the methods to language models by the Model Context Protocol
+      chat             Talk about the code of the workspace with a model, in the terminal
       gc               Collect what no checkout of the store needs any more, and make its file shorter
       report           Write one page of HTML about this checkout: builds, graph, versions, targets.
                        Runs nothing
