@@ -23,7 +23,7 @@ pub const COMMANDS: [(&str, &str, &str); 12] = [
     ("/why", "", "say why each part of it is there, and what was left out"),
     ("/diff", "", "print the change that is proposed"),
     ("/edit", "accept|drop", "save the proposed change, or drop it"),
-    ("/undo", "", "take the last saved edit of this checkout back"),
+    ("/undo", "", "take the change back that was accepted last"),
     ("/again", "", "go on with the last answer where it broke off"),
     ("/cost", "", "say what this conversation cost"),
     ("/model", "NAME", "have another model answer; without a name list them"),
@@ -50,9 +50,9 @@ pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Fail
         "/unpin" => unpin(talk, &names),
         "/context" => Ok(last(talk, talk.context["contextText"].as_str())),
         "/why" => why(talk),
-        "/diff" => Ok(talk.proposal(cancel).unwrap_or_else(|| "nothing is proposed".to_owned())),
+        "/diff" => Ok(proposed(talk, cancel)),
         "/edit" => edit(talk, names.first().copied(), cancel),
-        "/undo" => talk.call_text("edit", json!({"op": "undo"}), cancel),
+        "/undo" => undo(talk, cancel),
         "/cost" => Ok(cost(talk)),
         "/model" => model(talk, names.first().copied()),
         "/help" => Ok(help()),
@@ -128,6 +128,14 @@ fn why(talk: &Talk) -> Result<String, Failed> {
     Ok(format!("```\n{}\n```", reasons.trim_end()))
 }
 
+/// The proposed change.
+fn proposed(talk: &Talk, cancel: &Cancel) -> String {
+    match talk.proposal(cancel) {
+        Some(diff) => format!("```diff\n{diff}\n```"),
+        None => "nothing is proposed".to_owned(),
+    }
+}
+
 fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, Failed> {
     let Some(session) = talk.transcript.proposal.clone() else {
         return Ok("nothing is proposed".to_owned());
@@ -138,7 +146,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         _ => {
             return Ok(format!(
                 "{}\n\n`/edit accept` saves it, `/edit drop` drops it",
-                talk.proposal(cancel).unwrap_or_default()
+                proposed(talk, cancel)
             ));
         }
     };
@@ -149,13 +157,47 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
         let guidance = answer["guidance"].as_str().unwrap_or_default();
         return Ok(format!("nothing was saved: {text} {guidance}"));
     }
-    let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
     talk.transcript.proposal = None;
+    let told = match op {
+        "commit" => {
+            talk.transcript.accepted.push(session);
+            format!("saved: {text}; `/undo` takes it back")
+        }
+        _ => {
+            // What is not closed ends by itself.
+            let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
+            "dropped".to_owned()
+        }
+    };
     talk.keep()?;
-    Ok(match op {
-        "commit" => format!("saved: {text}; `/undo` takes it back"),
-        _ => format!("dropped: {text}"),
-    })
+    Ok(told)
+}
+
+/// Edits of one proposal that are taken back.
+const MOST_EDITS: usize = 200;
+
+/// Takes the change back that was accepted last: each of its edits, and then saves.
+fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
+    let Some(session) = talk.transcript.accepted.last().cloned() else {
+        return Ok("nothing was accepted in this conversation; `cortex edit undo` takes the last edit of the checkout back".to_owned());
+    };
+    let ask = |talk: &Talk, op: &str| talk.call("edit", json!({"op": op, "session": session}), cancel);
+    let mut taken_back = 0;
+    while taken_back < MOST_EDITS && ask(talk, "undo")?["status"] == "Success" {
+        taken_back += 1;
+    }
+    let saved = ask(talk, "commit")?;
+    let text = saved["summary"].as_str().unwrap_or_default();
+    if !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
+        return Ok(format!(
+            "nothing was saved: {text} {}",
+            saved["guidance"].as_str().unwrap_or_default()
+        ));
+    }
+    let _ = ask(talk, "close");
+    talk.transcript.accepted.pop();
+    talk.keep()?;
+    Ok(format!("taken back: {text}"))
 }
 
 fn cost(talk: &Talk) -> String {

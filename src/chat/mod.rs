@@ -11,6 +11,7 @@ mod tools;
 use crate::cli::ChatArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::methods::investigate::never_send_of;
 use crate::service::Host;
 use engine::manifest::model::Manifest;
 use engine::values::codes::ErrorCode;
@@ -50,6 +51,7 @@ fn begin(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
         model: None,
         models: models(&manifest),
         budget: args.budget,
+        never_send: never_send_of(&manifest),
         limits: args.limits(),
         used: Default::default(),
         context: Default::default(),

@@ -30,7 +30,7 @@ use workbench::chat::references::{Kind, at_cursor};
 use workbench::chat::transcript::State;
 
 /// What keys do, told while nothing else is.
-const HINTS: &str = "Enter asks · Alt-Enter new line · @file #Name Tab · /help · Ctrl-D leaves";
+const HINTS: &str = "Enter asks · Alt-Enter new line · @file #Name Tab · /help";
 /// The same while an answer comes.
 const BUSY: &str = "Ctrl-C ends the answer";
 
@@ -332,7 +332,7 @@ impl Screen {
                 lines.collect()
             }
             Event::Proposal(diff) => {
-                self.say(&diff);
+                self.say(&format!("```diff\n{diff}\n```"));
                 faint("nothing is saved: /edit accept saves it, /edit drop drops it")
             }
         };

@@ -6,7 +6,7 @@ use super::tools::{self, Tools};
 use crate::cli::AskingArgs;
 use crate::context::Failed;
 use crate::exit::Code;
-use crate::methods::{self, Answered, Entry};
+use crate::methods;
 use crate::render::{count, money};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
@@ -15,6 +15,7 @@ use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use producers::llm::tokens::o200k;
+use producers::semantic::Withheld;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct Talk {
     pub models: Vec<String>,
     /// Tokens of a context.
     pub budget: usize,
+    /// Globs of files that no model sees, beside those that hold keys by their name.
+    pub never_send: Vec<String>,
     /// The limits of this run.
     pub limits: AskingArgs,
     /// What this run spent.
@@ -102,9 +105,9 @@ impl Talk {
 
     fn answer(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let context = self.find_context(question, cancel)?;
-        tell(Event::Context(self.context_line()));
         self.transcript.begin(question, context);
         self.keep()?;
+        tell(Event::Context(self.context_line()));
         self.go_on(question, cancel, tell)
     }
 
@@ -271,6 +274,7 @@ impl Talk {
         let mut tools = Tools {
             host: &self.host,
             cancel,
+            withheld: Withheld::new(&self.never_send),
             proposal: &mut self.transcript.proposal,
         };
         let run = |call| {
@@ -284,8 +288,14 @@ impl Talk {
     /// The difference that is proposed, if one is.
     pub fn proposal(&self, cancel: &Cancel) -> Option<String> {
         let session = self.transcript.proposal.clone()?;
-        let diff = self.call_text("edit", json!({"op": "diff", "session": session, "full": true}), cancel);
-        Some(diff.unwrap_or_else(|failed| tools::told(&failed)))
+        let told = self.call("edit", json!({"op": "diff", "session": session}), cancel);
+        Some(match told {
+            Ok(answer) => match answer["detail"].as_str() {
+                Some(diff) => diff.trim_end().to_owned(),
+                None => answer["summary"].as_str().unwrap_or_default().to_owned(),
+            },
+            Err(failed) => tools::told(&failed),
+        })
     }
 
     /// Whether the model called for an edit in its last answer.
@@ -318,20 +328,9 @@ impl Talk {
 
     /// The answer of a method.
     pub fn call(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
-        let (_, answered) = self.answered(name, arguments, cancel)?;
-        Ok(answered.answer)
-    }
-
-    /// The answer of a method as text.
-    pub fn call_text(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<String, Failed> {
-        let (entry, answered) = self.answered(name, arguments, cancel)?;
-        (entry.text)(&answered.answer, crate::render::Style::plain()).map_err(|error| Failed::bug(&error))
-    }
-
-    fn answered(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<(&'static Entry, Answered), Failed> {
         let entry = methods::find(name).expect("invariant: the table has the methods that conversations use");
         let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::of(Patience::Long));
-        Ok((entry, result?))
+        Ok(result?.answer)
     }
 
     /// Takes another model.

@@ -10,6 +10,7 @@ use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
 use producers::converse::Shown;
+use producers::semantic::Withheld;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use workbench::chat::calls::Call;
@@ -66,12 +67,19 @@ pub struct Found {
     pub line: String,
 }
 
+/// Fields that hold texts of files or of people, and name no place.
+const TEXTS: [&str; 8] = ["text", "contextText", "oldText", "newText", "detail", "line", "query", "pattern"];
+/// Words of a field that may be the name of a file.
+const LONGEST_PLACE: usize = 4;
+
 /// Runs calls for one question.
 pub struct Tools<'t> {
     /// Who answers.
     pub host: &'t Arc<Host>,
     /// Ends what runs.
     pub cancel: &'t Cancel,
+    /// Files that no model sees.
+    pub withheld: Withheld,
     /// The edit session of what is proposed, once something is.
     pub proposal: &'t mut Option<String>,
 }
@@ -156,7 +164,9 @@ impl Tools<'_> {
         (entry.text)(&answered.answer, Style::plain()).map_err(|error| error.to_string())
     }
 
+    /// The answer of a method, unless it is about a file that no model sees.
     fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Answered, String> {
+        self.refuse_secrets(&arguments)?;
         let asker = Asker {
             room: Some(Room {
                 most: ROOM,
@@ -165,7 +175,29 @@ impl Tools<'_> {
             ..Asker::of(Patience::Long)
         };
         let Outcome { result, .. } = self.host.call_with(entry, arguments, self.cancel, asker);
-        result.map_err(|failed| told(&failed))
+        let answered = result.map_err(|failed| told(&failed))?;
+        self.refuse_secrets(&answered.answer)?;
+        Ok(answered)
+    }
+
+    /// Refuses what names a file that no model sees, wherever it does.
+    fn refuse_secrets(&self, value: &Value) -> Result<(), String> {
+        match value {
+            Value::String(text) => {
+                // Places are written behind a colon, changed files with their status in front.
+                let words = text.split([':', ' ', '\n']).filter(|word| word.len() <= 300);
+                match words.take(LONGEST_PLACE).find(|word| self.withheld.by(word).is_some()) {
+                    Some(file) => Err(format!("'{file}' is a file that no model may see")),
+                    None => Ok(()),
+                }
+            }
+            Value::Array(values) => values.iter().try_for_each(|value| self.refuse_secrets(value)),
+            Value::Object(fields) => {
+                let mut named = fields.iter().filter(|(name, _)| !TEXTS.contains(&name.as_str()));
+                named.try_for_each(|(_, value)| self.refuse_secrets(value))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        }
     }
 }
 
@@ -175,15 +207,17 @@ pub fn told(failed: &Failed) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A call in one line: the tool, and its shorter arguments.
+/// Arguments that say what a call is about.
+const ABOUT: [&str; 9] = ["op", "symbol", "symbols", "path", "file", "query", "pattern", "name", "label"];
+
+/// A call in one line: the tool, and what it is about.
 fn line(call: &Call) -> String {
-    let shown = call.arguments.values().filter_map(|value| match value {
-        Value::String(text) if text.len() <= 60 && !text.contains('\n') => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
+    let about = ABOUT.iter().filter_map(|name| match call.arguments.get(*name)? {
+        Value::String(text) => Some(text.chars().take(60).collect()),
         Value::Array(values) => values.first().and_then(Value::as_str).map(str::to_owned),
         _ => None,
     });
-    let words: Vec<String> = std::iter::once(call.tool.clone()).chain(shown.take(4)).collect();
+    let words: Vec<String> = std::iter::once(call.tool.clone()).chain(about).collect();
     words.join(" ")
 }
 

@@ -4,9 +4,9 @@ use super::AskingArgs;
 use super::models::amount;
 use clap::Args;
 
-/// Talk about the code of the workspace: at a terminal as long as you like, elsewhere one question.
+/// Talk about the code of the workspace with a model, in the terminal.
 ///
-/// A question is QUESTION, or what is written or piped in. A context is built for each within the budget; a model of `cortex.toml`
+/// Where there is no terminal one question is answered. A question is QUESTION, or what is written or piped in. A context is built for each within the budget; a model of `cortex.toml`
 /// (`[model.NAME]`) answers from it and may look further with the tools of MCP. Edits are proposed, and saved only when you accept them.
 /// Without a model the answer is quoted from the context.
 #[derive(Debug, Args)]

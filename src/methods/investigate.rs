@@ -12,6 +12,7 @@ use engine::build::ad_hoc::Loose;
 use engine::build::query::{NodeState, Reach};
 use engine::build::session::Session;
 use engine::graph::NodeId;
+use engine::manifest::model::Manifest;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
@@ -361,12 +362,12 @@ fn params(question: &str, model: Option<&str>, session: &Session) -> Params {
 
 /// Globs of files that no model sees, as the producer of summaries has them.
 pub fn never_send(session: &Session) -> Vec<String> {
-    let summaries = session
-        .rules
-        .manifest()
-        .producers
-        .iter()
-        .filter(|producer| producer.uses == "semantic");
+    never_send_of(session.rules.manifest())
+}
+
+/// The same of a manifest.
+pub fn never_send_of(manifest: &Manifest) -> Vec<String> {
+    let summaries = manifest.producers.iter().filter(|producer| producer.uses == "semantic");
     let globs = summaries.flat_map(|producer| [&producer.params, &producer.settings]);
     let globs = globs.filter_map(|params| params.get("never_send")?.as_array());
     globs.flatten().filter_map(|glob| glob.as_str().map(str::to_owned)).collect()

@@ -108,9 +108,11 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
         r#"{"tool": "edit", "op": "commit"}"#,
         r#"{"tool": "overlay", "op": "merge", "name": "x"}"#,
         r#"{"tool": "nonsense"}"#,
+        r#"{"tool": "source", "symbols": [".env"]}"#,
     ];
     say(&bench, "first", &format!("Let me look.\n```cortex\n{}\n```\n", looks.join("\n")));
     say(&bench, "then", "Eight fit now.\n");
+    bench.write(".env", "WORD=hunter two\n");
     let ran = bench.run(&["chat", "Make #Shelf larger"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.starts_with("Let me look.\n\nEight fit now.\n"), "{}", ran.out);
@@ -129,9 +131,11 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
         "'commit' is the person's to do",
         "there is no tool 'overlay' in a conversation",
         "there is no tool 'nonsense'",
+        "'.env' is a file that no model may see",
     ] {
         assert!(sent.contains(found), "{found}: {sent}");
     }
+    assert!(!sent.contains("hunter"), "{sent}");
     let session = ran
         .err
         .split("--session ")
@@ -145,7 +149,10 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
 
 fn terminal(bench: &Bench, args: &[&str]) -> PseudoTerminal {
     let command: Command = bench.command(&[&["chat"], args].concat());
-    PseudoTerminal::start(command, 60, 20)
+    let mut terminal = PseudoTerminal::start(command, 60, 20);
+    // Before that the terminal itself edits what is typed.
+    terminal.until_shown("── ");
+    terminal
 }
 
 #[test]
@@ -167,11 +174,10 @@ fn a_person_writes_while_the_model_thinks_and_ends_its_answer() {
     assert!(narrow.contains("… waiting"), "{narrow}");
     terminal.resize(60, 20);
     terminal.until_shown("› 中文 one two three\n  second line");
-    // The cursor stands behind the text, two rows above it begins.
-    let row = |shown: &str, text: &str| shown.lines().position(|line| line.contains(text)).expect("shown");
+    // Up keeps the column, left goes back by a character: behind `中文 one t`.
+    terminal.until_cursor("  second line", 13);
     terminal.send("\x1b[A\x1b[D");
-    let shown = terminal.until("the cursor in the first row", |_| true);
-    let _ = row(&shown, "one two");
+    terminal.until_cursor("› 中文 one two three", 12);
     terminal.send("\x03");
     terminal.until("the end of the answer", |shown| {
         shown.contains("E_CANCELLED") && !shown.contains("… ")
@@ -202,7 +208,7 @@ fn a_change_is_seen_accepted_and_taken_back() {
     terminal.until_shown("a change is proposed: /edit");
     assert_eq!(text(), SHELF);
     terminal.send("/edit accept\r");
-    terminal.until_shown("saved: ");
+    terminal.until_shown("takes it back");
     assert!(text().contains("new int[8]"));
     terminal.send("/undo\r");
     terminal.until("what was taken back", |_| text() == SHELF);
@@ -233,14 +239,14 @@ fn a_conversation_outlives_a_kill() {
     terminal.child.kill().expect("killed");
     drop(terminal);
     std::fs::remove_file(&pipe).expect("removed");
-    let ran = bench.run(&["chat", "--continue", "--json", "What does #Shelf keep?"]);
-    assert_eq!(
-        (&ran.json()["conversation"], &ran.json()["state"]),
-        (&"c1".into(), &"answered".into()),
-        "{ran:?}"
-    );
-    let mut again = self::terminal(&bench, &["--continue=c1"]);
+    let mut again = self::terminal(&bench, &["--continue"]);
+    again.until_shown("> What does #Shelf keep?");
+    again.send("/again\r");
     again.until_shown("It keeps four numbers");
+    again.until_shown("1 call, about");
     again.send("\x04");
     assert_eq!(again.code(), 0);
+    let ran = bench.run(&["chat", "--continue=c1", "--json", "And?"]);
+    assert_eq!(ran.json()["state"], "answered", "{ran:?}");
+    assert!(asked(&bench).contains("It keeps **four** numbers"), "{}", asked(&bench));
 }

@@ -75,16 +75,27 @@ impl PseudoTerminal {
 
     /// The screen once it is as `wanted` says; it panics with the screen when that takes too long.
     pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        self.wait(what, |terminal| wanted(&terminal.shown()));
+        self.shown()
+    }
+
+    /// Waits until the cursor stands in a row that holds a text, in this column.
+    pub fn until_cursor(&mut self, text: &str, column: u16) {
+        self.wait(&format!("the cursor at {column} of '{text}'"), |terminal| {
+            let at = terminal.screen.screen().cursor_position();
+            let shown = terminal.shown();
+            let row = shown.lines().nth(at.0.into()).unwrap_or_default();
+            row.contains(text) && at.1 == column
+        });
+    }
+
+    fn wait(&mut self, what: &str, wanted: impl Fn(&Self) -> bool) {
         let end = Instant::now() + PATIENCE;
-        loop {
-            let shown = self.shown();
-            if wanted(&shown) {
-                return shown;
-            }
+        while !wanted(self) {
             let left = end.saturating_duration_since(Instant::now());
             match self.bytes.recv_timeout(left) {
                 Ok(bytes) => self.screen.process(&bytes),
-                Err(_) => panic!("{what} was not seen:\n{shown}"),
+                Err(_) => panic!("{what} was not seen:\n{}", self.shown()),
             }
         }
     }
@@ -92,11 +103,6 @@ impl PseudoTerminal {
     /// The screen once it shows a text.
     pub fn until_shown(&mut self, text: &str) -> String {
         self.until(text, |shown| shown.contains(text))
-    }
-
-    /// Row and column of the cursor.
-    pub fn cursor(&self) -> (u16, u16) {
-        self.screen.screen().cursor_position()
     }
 
     /// The rows of the screen, without what is empty at their ends.

@@ -9,13 +9,20 @@ const LINES: usize = 3;
 /// Longest line that is quoted, in characters.
 const LONGEST: usize = 160;
 
+/// Beginnings of lines of an outline that say nothing of what the type does.
+const FRAME: [&str; 5] = ["DependsOn:", "Implements:", "Kind:", "XmlDocHash:", "```"];
+
 /// Quotes a context, as Markdown; `None` when no line of it says a word of the question.
 pub fn quote(question: &str, context: &str) -> Option<String> {
     let words = words(question);
     let mut quoted = String::new();
     let parts = parts(context).filter_map(|(head, body)| {
         let (place, code) = body.split_once('\n').unwrap_or((body, ""));
-        let found = lines(&words, code, LINES);
+        let found: Vec<&str> = lines(&words, code, LINES * 2)
+            .into_iter()
+            .filter(|line| !is_frame(line))
+            .take(LINES)
+            .collect();
         (!found.is_empty()).then(|| (head, place, found))
     });
     for (head, place, found) in parts.take(PARTS) {
@@ -29,6 +36,11 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
     let end = quoted.trim_end().len();
     quoted.truncate(end);
     (!quoted.is_empty()).then_some(quoted)
+}
+
+/// Whether a line only says what its type is made of.
+fn is_frame(line: &str) -> bool {
+    FRAME.iter().any(|start| line.starts_with(start))
 }
 
 /// The parts of a context: the name of a type or a file, and what is shown of it.

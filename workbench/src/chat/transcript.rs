@@ -26,6 +26,8 @@ pub struct Transcript {
     pub pins: Vec<String>,
     /// The edit session that holds what was proposed and is neither accepted nor dropped.
     pub proposal: Option<String>,
+    /// Edit sessions whose changes were accepted, the last one last: what can be taken back.
+    pub accepted: Vec<String>,
     /// What its answers cost.
     pub spent: Spent,
     /// Questions and answers, oldest first.
