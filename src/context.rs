@@ -1,16 +1,18 @@
 //! What every command starts from: the flags resolved, the workspace open, and one way to say that something is wrong.
 
+mod saying;
+
 use crate::cli::{AskingArgs, Global, OutputForm};
 use crate::exit::Code;
 pub use crate::failed::{Failed, Outcome};
-use crate::render::{Style, diagnostic, printable};
+use crate::render::{Style, printable};
 use crate::sharing;
 use engine::build::engine::EngineError;
 use engine::seams::producer::Cancel;
 use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
 use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::{Diagnostic, Severity};
+use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Observer, Silent};
 use producers::llm::{Hear, Limits};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -179,27 +181,6 @@ impl Context {
             Voice::Terminal if self.json() => {}
             Voice::Terminal => note_line!("{}", self.err.dim(&printable(words))),
             Voice::Caller { tell, .. } => tell.iter().for_each(|tell| tell(words)),
-        }
-    }
-
-    /// Whether anything was said to another program.
-    pub fn has_said(&self) -> bool {
-        matches!(&self.voice, Voice::Caller { said, .. } if !said.borrow().is_empty())
-    }
-
-    /// The first error that was said to another program.
-    pub fn complaint(&self) -> Option<Diagnostic> {
-        match &self.voice {
-            Voice::Terminal => None,
-            Voice::Caller { said, .. } => said.borrow().iter().find(|one| one.severity == Severity::Error).cloned(),
-        }
-    }
-
-    /// What was said to another program since this was last asked.
-    pub fn take_said(&self) -> Vec<Diagnostic> {
-        match &self.voice {
-            Voice::Terminal => Vec::new(),
-            Voice::Caller { said, .. } => said.take(),
         }
     }
 
@@ -542,61 +523,7 @@ impl Context {
         };
         cache.map(StoreChoice::Cache).ok_or_else(nowhere)
     }
-
-    /// Prints diagnostics to standard error (in JSON form one a line), or keeps them for the program that asked.
-    pub fn say(&self, diagnostics: &[Diagnostic]) {
-        let mut diagnostics = self.placed(diagnostics);
-        // What holds for all steps of a command is told once.
-        diagnostics.retain(|one| one.code != ErrorCode::N_NOT_FILED || !self.unfiled.replace(true));
-        let diagnostics = &diagnostics;
-        if let Voice::Caller { said, .. } = &self.voice {
-            said.borrow_mut().extend_from_slice(diagnostics);
-            return;
-        }
-        if self.json() {
-            for one in diagnostics {
-                note_line!("{}", diagnostic::json(one));
-            }
-            return;
-        }
-        for text in diagnostic::brief_texts(diagnostics, self.err) {
-            note_line!("{text}");
-        }
-    }
-
-    /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on.
-    pub fn say_why(&self, failed: &Failed) {
-        let (told, rest) = failed.diagnostics.split_at(failed.diagnostics.len().min(MOST_TOLD));
-        if rest.is_empty() || self.json() {
-            return self.say(&failed.diagnostics);
-        }
-        self.say(told);
-        // What was not even kept is counted by the last.
-        let least = if rest.last().is_some_and(|last| last.code == ErrorCode::E_MORE) {
-            "at least "
-        } else {
-            ""
-        };
-        let plural = if rest.len() == 1 { " is" } else { "s are" };
-        let more = Diagnostic::error(ErrorCode::E_MORE, format!("{least}{} more error{plural} not shown", rest.len()));
-        self.say(&[more.hint("mend these first and look again, or list more with --output json")]);
-    }
-
-    /// Diagnostics at their places in the files that people edit.
-    pub fn placed(&self, diagnostics: &[Diagnostic]) -> Vec<Diagnostic> {
-        let mut placed = diagnostics.to_vec();
-        let of_filters = placed.iter_mut().filter(|one| one.code == ErrorCode::InvalidFilter);
-        for one in of_filters {
-            if let Some(root) = self.root() {
-                *one = workbench::packs::placed(&root, one.clone());
-            }
-        }
-        placed
-    }
 }
-
-/// Errors of one command that are told as text.
-const MOST_TOLD: usize = 20;
 
 /// Tells once of each process that is waited for, however often it has to be.
 fn told(what: &'static str, style: Style) -> OnWait {
