@@ -56,7 +56,7 @@ CLASSES = {
 }
 
 # Kinds of symbols whose uses are counted apart.
-KINDS = ["methods", "properties", "fields", "events", "constructors", "indexers", "operators", "types", "crefs"]
+KINDS = ["methods", "properties", "fields", "events", "constructors", "indexers", "operators", "crefs"]
 
 
 READ = ["*.cs", "*.csproj", "*.sln", "*.slnx", "*.slnf", "*.props", "*.targets", "*.projitems", "*.shproj", ".gitignore", "cortex.toml"]
@@ -221,7 +221,7 @@ def used(record):
     path = record["to"][2:].split("(")[0]
     is_cref = record["u"] == "cref"
     if record["to"].startswith("T:"):
-        return path, "crefs" if is_cref else "types"
+        return path, "crefs"  # the oracle tells of uses of types in documentation alone
     owner, _, name = path.rpartition(".")
     name = name.split("``")[0]
     kind = {"P": "properties", "F": "fields", "E": "events"}.get(record["to"][0], "methods")
@@ -245,6 +245,8 @@ def compare_uses(ours, theirs, bad, row, differences):
     for record in theirs:
         if record["k"] != "use" or (place(record), record["f"]) in bad or record["u"] in ("implement", "override"):
             continue
+        if record["to"].startswith("F:System.ValueTuple"):
+            continue  # an element of a tuple is no member of the sources
         at = (place(record), record["f"], record["l"], record["c"])
         if record["w"] != "s":
             bound[at] |= {used({"to": to, "u": record["u"]}) for to in record["maybe"]} | {None}

@@ -24,7 +24,7 @@ fn ran(bench: &Bench, patterns: &[&str]) -> BTreeSet<String> {
 #[test]
 fn up_to_five_symbols_of_one_name_are_shown_together() {
     let bench = Bench::memotree();
-    let both = ["MemoTree.Core.NodeStore+Entry", "MemoTree.Core.Caching.LruCache`2+Entry"];
+    let both = ["MemoTree.Core.NodeStore+Journal+Entry", "MemoTree.Core.Caching.LruCache`2+Entry"];
     for method in ["outline", "usages"] {
         let answer = bench.run(&[method, "Entry", "--json"]).json();
         let mut paths = vec![&answer["resolved"]["path"]];

@@ -214,7 +214,7 @@ impl Scope<'_, '_> {
                 }
             }
             Some((used, key)) if used + 1 == path.len() => {
-                let is_constructor = simple_name(key) == last.word;
+                let is_constructor = simple_name(key) == last.word && self.declaring(key, &last.word).is_empty();
                 match is_constructor {
                     true => found.push(constructor(key, last.at)),
                     false => self.member_of(key, last, &mut found),

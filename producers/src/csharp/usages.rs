@@ -352,9 +352,30 @@ impl Code<'_, '_> {
     /// Notes what the arguments of attributes use that stand in a range of the file's tokens.
     fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
         for text in texts {
-            if let Some(attribute) = attribute(text, true) {
-                self.uses(text, range.clone(), Piece::Attributes(&[attribute]));
+            let Some(attribute) = attribute(text, true) else { continue };
+            let attribute = [attribute];
+            for range in self.stretches(text, range) {
+                self.uses(text, range, Piece::Attributes(&attribute));
             }
+        }
+    }
+
+    /// Where in a range of the file's tokens a text stands as written, or else all of the range.
+    fn stretches(&self, text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+        let tokens = lex(text).tokens;
+        let source = self.file.source();
+        let is_there = |at: &usize| {
+            let there = self.file.tokens.get(*at..*at + tokens.len()).unwrap_or_default();
+            !there.is_empty()
+                && there
+                    .iter()
+                    .zip(&tokens)
+                    .all(|(there, token)| there.text(source) == token.text(text))
+        };
+        let found: Vec<Range<usize>> = range.clone().filter(is_there).map(|at| at..at + tokens.len()).collect();
+        match found.is_empty() {
+            true => vec![range.clone()],
+            false => found,
         }
     }
 

@@ -32,7 +32,7 @@ impl Bound {
             owner,
             match name {
                 "#ctor" => ".ctor",
-                "Item" if self.name == "[" => "this[]",
+                "Item" if matches!(self.name.as_str(), "[" | "this") => "this[]",
                 name => name,
             },
         )

@@ -58,6 +58,40 @@ fn certain_and_possible() {
 }
 
 #[test]
+fn arms_behind_casts_of_constants_are_read() {
+    let text = "enum Kind { Old }
+class A { public A(int x) { }
+A M(object o) => o is long c ? c switch {
+(long)Kind.Old => new A(1),
+(long)2 => new A(2),
+(3) => new A(3),
+(int x) => new A(4),
+_ => new A(5) } : null; }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "A#.ctor(int)");
+    let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+    assert_eq!(lines, [4, 5, 6, 7, 8]);
+    assert_eq!(find_usages(&mut sample, "Kind#Old").1.certain.len(), 1);
+}
+
+#[test]
+fn attributes_that_begin_alike_are_told_apart() {
+    let text = "class K { public const int Most = 1; }
+class CaseAttribute : System.Attribute { public CaseAttribute(int x) { } }
+class T {
+[Case(K.Most)]
+[Case(K.Most / 2)]
+[Case(K.Most + 1), Case(K.Most + 1)]
+void M() { } }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "K.Most");
+    let lines: Vec<u32> = found.certain.iter().map(|place| place.line).collect();
+    assert_eq!((lines, possible(&found)), (vec![4, 5, 6, 6], Vec::new()));
+}
+
+#[test]
 fn statements_at_the_top_use_members() {
     let program = "using System;
 var a = new A();

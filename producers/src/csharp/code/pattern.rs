@@ -58,6 +58,7 @@ impl Cursor<'_> {
                 let name = self.pattern_name();
                 return Pattern::List(parts, name);
             }
+            "(" if self.is_cast_of_constant() => return Pattern::Value(self.shift_level()),
             "(" => return self.positional(),
             "null" | "true" | "false" | "-" | "+" | "typeof" | "default" | "nameof" | "'" | "sizeof" => {
                 return Pattern::Value(self.shift_level());
@@ -92,6 +93,16 @@ impl Cursor<'_> {
         }
         self.at = start;
         Pattern::Value(self.shift_level())
+    }
+
+    /// Whether the brackets at the cursor are those of a cast, `(long)Kind.Old`: what follows is neither a name nor an end.
+    fn is_cast_of_constant(&self) -> bool {
+        let Some(next) = self.mate(self.at).map(|close| close + 1) else {
+            return false;
+        };
+        let text = self.text_at(next);
+        text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '"' | '\'' | '-'))
+            || self.is_word_at(next) && self.text_at(next + 1) == "."
     }
 
     /// A constant: no comparison, no `is`, no conditional.
