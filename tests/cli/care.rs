@@ -472,7 +472,7 @@ fn a_store_is_counted() {
         "{text}"
     );
     let migrated = bench.run(&["store", "migrate"]);
-    assert!(migrated.code == 0 && migrated.out.contains("format 2"), "{migrated:?}");
+    assert!(migrated.code == 0 && migrated.out.contains("format 3"), "{migrated:?}");
 }
 
 /// Documents of noise come and go; the store is collected once, and then not again within the hour.

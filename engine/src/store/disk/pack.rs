@@ -1,10 +1,15 @@
 //! Bodies, compressed where it pays. It knows zstd and nothing of what the bytes mean.
+//!
+//! Records of results are short and alike. They are compressed with a dictionary, which holds what most of them have in common; it is a part of
+//! the format, so that the file beside this one never changes.
 
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+use zstd::zstd_safe::CParameter;
 
 /// Bodies up to this length stay as they are.
 const SMALL: usize = 512;
@@ -18,10 +23,28 @@ pub(super) const RAW: u8 = 0;
 /// One zstd frame.
 pub(super) const ZSTD: u8 = 1;
 
+/// One zstd frame, compressed with [`DICTIONARY`].
+const RECORD: u8 = 2;
+
+/// What records of results have in common. `scripts/train_dictionary.py` made it.
+static DICTIONARY: &[u8] = include_bytes!("records.dictionary");
+
+static ENCODER: LazyLock<EncoderDictionary<'static>> = LazyLock::new(|| EncoderDictionary::copy(DICTIONARY, LEVEL));
+static DECODER: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY));
+
 thread_local! {
     // A context costs more to make than a small body costs to compress.
     static COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(Compressor::new(LEVEL).ok());
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::new().ok());
+    static RECORD_COMPRESSOR: RefCell<Option<Compressor<'static>>> = RefCell::new(record_compressor().ok());
+    static RECORD_DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = RefCell::new(Decompressor::with_prepared_dictionary(&DECODER).ok());
+}
+
+fn record_compressor() -> std::io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::with_prepared_dictionary(&ENCODER)?;
+    // The codec says which dictionary it is.
+    compressor.set_parameter(CParameter::DictIdFlag(false))?;
+    Ok(compressor)
 }
 
 /// The bytes compressed, if that saves at least a tenth of them.
@@ -46,33 +69,44 @@ pub(super) fn pack(bytes: &[u8]) -> (u8, Cow<'_, [u8]>) {
 /// Never allocates or writes more than `len` bytes, and a length that the stored form does not declare, or that no memory can hold, is refused,
 /// not obeyed.
 pub(super) fn unpack(codec: u8, stored: &[u8], len: u64) -> Option<Arc<[u8]>> {
-    match codec {
-        RAW => (stored.len() as u64 == len).then(|| stored.into()),
-        ZSTD => {
-            let declared = zstd::zstd_safe::get_frame_content_size(stored).ok()??;
-            let len = usize::try_from(len).ok().filter(|_| declared == len)?;
-            Vec::<u8>::new().try_reserve_exact(len).ok()?;
-            // Expanded where it stays: large outputs are many pages of memory.
-            let mut out: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
-            let bytes = Arc::get_mut(&mut out)?;
-            let written = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.as_mut()?.decompress_to_buffer(stored, bytes).ok())?;
-            (written == len).then_some(out)
-        }
-        _ => None,
+    let expand = match codec {
+        RAW => return (stored.len() as u64 == len).then(|| stored.into()),
+        ZSTD => &DECOMPRESSOR,
+        RECORD => &RECORD_DECOMPRESSOR,
+        _ => return None,
+    };
+    let declared = zstd::zstd_safe::get_frame_content_size(stored).ok()??;
+    let len = usize::try_from(len).ok().filter(|_| declared == len)?;
+    Vec::<u8>::new().try_reserve_exact(len).ok()?;
+    // Expanded where it stays: large outputs are many pages of memory.
+    let mut out: Arc<[u8]> = std::iter::repeat_n(0, len).collect();
+    let bytes = Arc::get_mut(&mut out)?;
+    let written = expand.with_borrow_mut(|expand| expand.as_mut()?.decompress_to_buffer(stored, bytes).ok())?;
+    (written == len).then_some(out)
+}
+
+/// As [`body`], of a record of a result: `[2][length u32, big-endian][zstd frame]` with the dictionary of records, where that is shorter.
+pub(super) fn record_body(record: &[u8]) -> Vec<u8> {
+    let packed = RECORD_COMPRESSOR.with_borrow_mut(|compressor| compressor.as_mut()?.compress(record).ok());
+    match (packed, u32::try_from(record.len())) {
+        (Some(packed), Ok(len)) if packed.len() + 4 < record.len() => framed(RECORD, len, &packed),
+        _ => body(record, true),
     }
+}
+
+fn framed(codec: u8, len: u32, packed: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(5 + packed.len());
+    out.push(codec);
+    out.extend_from_slice(&len.to_be_bytes());
+    out.extend_from_slice(packed);
+    out
 }
 
 /// A self-describing body: `[0][bytes]` or `[1][length u32, big-endian][zstd frame]`.
 pub(super) fn body(bytes: &[u8], may_compress: bool) -> Vec<u8> {
     let packed = if may_compress { compressed(bytes) } else { None };
     match (packed, u32::try_from(bytes.len())) {
-        (Some(packed), Ok(len)) => {
-            let mut out = Vec::with_capacity(5 + packed.len());
-            out.push(ZSTD);
-            out.extend_from_slice(&len.to_be_bytes());
-            out.extend_from_slice(&packed);
-            out
-        }
+        (Some(packed), Ok(len)) => framed(ZSTD, len, &packed),
         _ => {
             let mut out = Vec::with_capacity(1 + bytes.len());
             out.push(RAW);
@@ -107,6 +141,10 @@ pub(super) fn map_all<'a, T: Sync, R: Send>(items: &'a [T], map: impl Fn(&'a T) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::seams::paid::Notes;
+    use crate::store::codec::encode_action;
+    use crate::store::records::{ActionRecord, Class, InputRecord};
+    use crate::values::digest::Digest;
     use proptest::prelude::*;
 
     proptest! {
@@ -117,15 +155,51 @@ mod tests {
             prop_assert!(body.len() <= bytes.len() + 1);
             let opened = open_body(&body);
             prop_assert_eq!(opened.as_deref(), Some(&bytes[..]));
+            let record = record_body(&bytes);
+            prop_assert!(record.len() <= bytes.len() + 1);
+            let opened = open_body(&record);
+            prop_assert_eq!(opened.as_deref(), Some(&bytes[..]));
         }
 
         #[test]
-        fn any_bytes_open_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), codec in 0_u8..3, len: u64) {
+        fn any_bytes_open_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), codec in 0_u8..4, len: u64) {
             let _ = open_body(&bytes);
             if let Some(out) = unpack(codec, &bytes, len) {
                 prop_assert_eq!(out.len() as u64, len);
             }
         }
+    }
+
+    #[test]
+    fn a_record_takes_little_more_than_its_digests() {
+        let digest = |at: u8| Digest(*blake3::hash(&[at]).as_bytes());
+        let input = |at, role: &str, label: &str| InputRecord {
+            role: role.into(),
+            label: label.into(),
+            digest: digest(at),
+        };
+        let record = ActionRecord {
+            output: digest(0),
+            len: 1_234,
+            label: "//types/Acme.Stores.NodeStore:deps".into(),
+            producer: "csharp/deps@14".into(),
+            made_at: 1_790_000_000,
+            took_us: 120,
+            inputs: vec![
+                input(1, "mentions", "//types/Acme.Stores.NodeStore:mentions"),
+                input(2, "symbols", "//index:symbols"),
+                input(3, "reach", "//types/Acme.Stores.NodeStore:reach"),
+            ],
+            diagnostics: Vec::new(),
+            class: Class::Cheap,
+            spent: None,
+            notes: Notes::new(),
+            parts: Vec::new(),
+            memo: Arc::default(),
+        };
+        let bytes = encode_action(&record);
+        let body = record_body(&bytes);
+        assert!(bytes.len() > 330 && body.len() < 4 * 32 + 100, "{} of {}", body.len(), bytes.len());
     }
 
     #[test]

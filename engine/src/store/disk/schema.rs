@@ -5,10 +5,10 @@ use crate::store::{Part, ViewId};
 use redb::{Database, ReadTransaction, ReadableDatabase, TableDefinition, TableError};
 
 /// The format written here.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 
 /// The oldest format number a reader must know to read what is written here.
-pub(super) const MIN_READER: u32 = 2;
+pub(super) const MIN_READER: u32 = 3;
 
 /// Every table maps bytes to bytes: numbers in keys are big-endian, so that the order of bytes is the order of numbers.
 pub(super) type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;

@@ -67,7 +67,7 @@ pub(super) fn prepare<'a>(view: ViewId, commit: &'a Commit, blobs: &[Coming<'a>]
         let key = &result.key.0.0[..];
         (
             key,
-            frame::framed(ACTIONS.name, key, &pack::body(&codec::encode_action(&result.record), true)),
+            frame::framed(ACTIONS.name, key, &pack::record_body(&codec::encode_action(&result.record))),
         )
     });
     // Stable, and the last record of a key wins.
