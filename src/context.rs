@@ -114,28 +114,12 @@ impl Context {
         }
     }
 
-    /// With someone who tells a person how things go.
-    pub fn telling(mut self, teller: Option<Tell>) -> Self {
-        if let Voice::Caller { tell, .. } = &mut self.voice {
-            *tell = teller;
+    /// With someone who tells a person how things go, and someone who hears a streamed answer of a model as it grows.
+    pub fn telling(mut self, teller: Option<Tell>, listener: Option<Hear>) -> Self {
+        if let Voice::Caller { tell, hear, .. } = &mut self.voice {
+            (*tell, *hear) = (teller, listener);
         }
         self
-    }
-
-    /// With someone who hears a streamed answer of a model as it grows.
-    pub fn heard_by(mut self, listener: Option<Hear>) -> Self {
-        if let Voice::Caller { hear, .. } = &mut self.voice {
-            *hear = listener;
-        }
-        self
-    }
-
-    /// Who hears a streamed answer of a model as it grows.
-    fn hear(&self) -> Option<Hear> {
-        match &self.voice {
-            Voice::Terminal => None,
-            Voice::Caller { hear, .. } => hear.clone(),
-        }
     }
 
     /// For someone who takes no answer that is longer.
@@ -435,19 +419,13 @@ impl Context {
 
     /// How the store is opened.
     fn options(&self, purpose: &str) -> DiskOptions {
-        let style = self.err;
+        let waits = |what: &'static str| self.caller().is_none().then(|| told(what, self.err));
         DiskOptions {
             purpose: format!("cortex {purpose}"),
             lock_timeout: self.patience.get().unwrap_or_else(|| self.as_flagged()),
-            on_wait: self.caller().is_none().then(|| told("waiting for the store, held by", style)),
-            on_wait_view: self
-                .caller()
-                .is_none()
-                .then(|| told("waiting for another build of this checkout,", style)),
-            on_wait_answer: self
-                .caller()
-                .is_none()
-                .then(|| told("waiting for an answer that is asked for already, by", style)),
+            on_wait: waits("waiting for the store, held by"),
+            on_wait_view: waits("waiting for another build of this checkout,"),
+            on_wait_answer: waits("waiting for an answer that is asked for already, by"),
             ..DiskOptions::default()
         }
     }
@@ -476,7 +454,10 @@ impl Context {
                 None => Arc::new(move |words: &str| note_line!("{}", style.dim(words))),
                 Some(_) => Arc::new(|_: &str| {}),
             },
-            hear: self.hear(),
+            hear: match &self.voice {
+                Voice::Terminal => None,
+                Voice::Caller { hear, .. } => hear.clone(),
+            },
             access,
             interrupts: true,
             connect: (access != Access::Look && !self.global.offline).then(sharing::connect),

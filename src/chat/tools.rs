@@ -244,7 +244,10 @@ mod tests {
         for with in ["outline", "source", "usages", "edit"] {
             assert!(told.contains(&format!("\"tool\":\"{with}\"")), "{with}");
         }
-        assert!(!told.contains("commit") && !told.contains("persist_as\""), "{told}");
+        let edit = told.lines().find(|line| line.contains("\"tool\":\"edit\"")).expect("listed");
+        let edit: Value = serde_json::from_str(edit).expect("JSON");
+        let fields = &edit["arguments"]["properties"];
+        assert!(fields["op"]["enum"] == json!(EDITS) && fields["session"].is_null(), "{fields}");
         assert!(producers::llm::tokens::o200k(&told) <= 1_500);
     }
 

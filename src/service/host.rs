@@ -219,9 +219,8 @@ impl Host {
         loop {
             tries -= 1;
             let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone())
-                .telling(tell.clone())
-                .in_room(room)
-                .heard_by(hear.clone());
+                .telling(tell.clone(), hear.clone())
+                .in_room(room);
             let asked = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));

@@ -23,7 +23,10 @@ fn a_stream_is_heard_word_by_word_without_keys() {
 #[test]
 fn who_ends_an_answer_has_heard_its_beginning_and_pays_for_it() {
     let unit = b"data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n".to_vec();
-    let server = Server::new(vec![Act::Endless(STREAM.into(), unit)]);
+    // Eight words, and then only signs of life.
+    let mut words: Vec<u8> = STREAM.into();
+    words.extend_from_slice(&unit.repeat(8));
+    let server = Server::new(vec![Act::Endless(words, b": still here\n\n".to_vec())]);
     let cancel = Cancel::default();
     let ends = cancel.clone();
     let asking = Asking::openai(&server);
