@@ -245,8 +245,8 @@ def compare_uses(ours, theirs, bad, row, differences):
     for record in theirs:
         if record["k"] != "use" or (place(record), record["f"]) in bad or record["u"] in ("implement", "override"):
             continue
-        if record["to"].startswith("F:System.ValueTuple"):
-            continue  # an element of a tuple is no member of the sources
+        if record["to"].startswith(("F:System.ValueTuple", "P:.")):
+            continue  # an element of a tuple or a member of an anonymous type is declared nowhere
         at = (place(record), record["f"], record["l"], record["c"])
         if record["w"] != "s":
             bound[at] |= {used({"to": to, "u": record["u"]}) for to in record["maybe"]} | {None}

@@ -9,7 +9,7 @@ use producers::csharp::usages::Place;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::other_languages::usages::usages as other_usages;
-use workbench::symbols::overriding::overriding;
+use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Usages, Why, usages};
@@ -162,7 +162,7 @@ impl UsagesOf {
     fn spots(&self, desk: &mut Desk<'_>, names: &Names, subject: Subject, former: Option<&str>) -> Result<SpotsOfOne, Failed> {
         let health = desk.health()?;
         let mut found = usages(desk, &names.symbols, &subject, &health.gaps())?;
-        found.certain.extend(overriding(desk, &names.symbols, &subject)?);
+        found.certain.extend(override_places(desk, &names.symbols, &subject)?);
         let state = State::default()
             .of_workspace(&names.flaws)
             .of_projects(&health)

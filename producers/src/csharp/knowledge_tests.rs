@@ -433,17 +433,17 @@ fn golden_outputs_belong_to_versions() {
     csharp/graph@2 143c8af71b7a
     csharp/conflicts@1 af1349b9f5f9
     csharp/index-json@1 0c6a9a70dbdf
-    csharp/types@8 115ad061ca7b
+    csharp/types@9 115ad061ca7b
     csharp/symbols@8 12d31edaddd6
     csharp/complete@5 a63023a75543
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@7 e4dfdc986cd3
-    csharp/mentions@7 b54c27ff710a
+    csharp/mentions@8 e4dfdc986cd3
+    csharp/mentions@8 b54c27ff710a
     csharp/api-deps@4 0ce448befa57
     csharp/deps@7 a9655e293004
-    csharp/facts@5 22f0b26c68b3
+    csharp/facts@6 22f0b26c68b3
     csharp/signatures@7 8531c2d4a344
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41

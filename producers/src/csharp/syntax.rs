@@ -151,7 +151,7 @@ mod tests {
             "void Go() ",
             "int y OTHER",
             "void Go(int a) OTHER",
-            "long x !(OTHER)",
+            "long x !OTHER",
             "void Last() ",
             "void More() ",
         ];

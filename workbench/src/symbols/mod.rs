@@ -19,7 +19,7 @@ pub mod measure;
 mod numbers;
 pub mod outputs;
 pub mod overloads;
-pub mod overriding;
+pub mod override_places;
 pub mod path;
 pub mod relations;
 pub mod resolve;

@@ -1,6 +1,6 @@
 //! Which places use a symbol of small workspaces, certainly or possibly, and what is said not to be seen.
 
-use super::overriding::overriding;
+use super::override_places::override_places;
 use super::resolve::{Options, resolve};
 use super::samples::Sample;
 use super::usages::{Subject, Usages, usages};
@@ -213,7 +213,7 @@ class C : I { void I.Go() { } }
     let mut told = |symbol: &str| {
         let (subject, _) = find_usages(&mut sample, symbol);
         let symbols = sample.names();
-        let found = overriding(&mut sample, &symbols, &subject).expect("places");
+        let found = override_places(&mut sample, &symbols, &subject).expect("places");
         let line = |place: &Place| format!("{}:{} {} {}", place.line, place.column, place.kind.word(), place.text);
         found.iter().map(line).collect::<Vec<_>>()
     };

@@ -91,7 +91,7 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
             signature: if member.body.is_empty() {
                 Signature::default()
             } else {
-                signature(member.kind, called(member))
+                signature(member.kind, callable_signature(member))
             },
             type_parameters: member.type_parameters.clone(),
             attributes,
@@ -117,7 +117,7 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
 }
 
 /// The signature as C# writes it: the method of statements at the top has a name that no code can write.
-fn called(member: &Member) -> &str {
+fn callable_signature(member: &Member) -> &str {
     match member.name == TOP_LEVEL {
         true => "void Main(string[] args)",
         false => &member.signature,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn overriding<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<Place>, O::Error> {
+pub fn override_places<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject) -> Result<BTreeSet<Place>, O::Error> {
     let mut kinds = BTreeMap::new();
     for path in subject.paths.iter().filter(|_| subject.is_member()) {
         for one in implementations(outputs, symbols, &Candidate::of(path, &[]), true)? {
