@@ -10,6 +10,7 @@ use super::ids::group_id;
 use super::structure::check_flags;
 use super::types::{TypeRow, json};
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::update::TableUpdate;
 use engine::values::table::{Table, write_table};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -49,6 +50,10 @@ impl Producer for Graph {
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         check_flags(params, &[])
+    }
+
+    fn update(&self) -> Option<&dyn TableUpdate> {
+        Some(self)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {

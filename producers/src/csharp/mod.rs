@@ -29,6 +29,7 @@ mod fold_tests;
 mod friends;
 pub mod generated;
 pub mod graph;
+mod graph_update;
 pub mod groups;
 pub mod hashes;
 pub mod ids;

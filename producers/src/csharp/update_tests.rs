@@ -1,10 +1,12 @@
 //! Updates of tables: whatever files come, go and change, the table is the one that all files give.
 
+use super::dependencies::DependencyRow;
 use super::fixture::{blob, run};
+use super::graph::Graph;
 use super::names::names;
 use super::parse::read;
 use super::symbols::Symbols;
-use super::types::Types;
+use super::types::{Types, json};
 use engine::seams::producer::{Input, Output, Producer};
 use engine::seams::update::{MovedInput, Moves, TableUpdate, TableView, UpdatedRows};
 use engine::values::diagnostic::Diagnostic;
@@ -225,6 +227,68 @@ fn follow(is_crowded: bool, edits: &[(usize, usize, bool)]) -> Result<(usize, us
         before = Some((types, symbols));
     }
     Ok((types_updated, symbols_updated, edits.len() - 1))
+}
+
+/// Types of which each says what declarations and bodies name, as bit masks; `None` for one that is not there.
+type Named = Vec<Option<(u8, u8)>>;
+
+/// The tables of these types and the graph that they give.
+fn graph_of(named: &Named) -> State {
+    let key = |at: usize| format!("T{at}");
+    let there = |mask: u8| (0..named.len()).filter(move |at| mask >> at & 1 == 1);
+    let of_mask = |mask: u8| there(mask).filter(|at| named[*at].is_some()).map(key).collect::<Vec<_>>();
+    let (mut types, mut dependencies) = (Rows::new(), Rows::new());
+    for (at, masks) in named.iter().enumerate() {
+        let Some((structure, body)) = masks else { continue };
+        let others = !(1 << at);
+        let row = format!(r#"{{"accessibility":"public","arity":0,"assembly":"","files":[],"id":"T_{at}","kind":"class","namespace":""}}"#);
+        types.insert(key(at), row.into_bytes());
+        let row = DependencyRow {
+            structure: of_mask(structure & others),
+            body: of_mask(body & others & !structure),
+        };
+        dependencies.insert(key(at), json(&row));
+    }
+    let roles = BTreeMap::from([
+        ("types", vec![blob("", write_table(&types))]),
+        ("dependencies", vec![blob("", write_table(&dependencies))]),
+    ]);
+    let table = run(&Graph, "", "{}", roles.clone().into_iter().collect()).expect("a table");
+    State { roles, table }
+}
+
+#[test]
+fn a_new_type_and_another_body_update_the_graph() {
+    let all = |masks: &[(u8, u8)]| masks.iter().map(|masks| Some(*masks)).collect::<Named>();
+    let first = graph_of(&all(&[(0, 0), (0b1, 0), (0b10, 0b1), (0b10100, 0), (0b1000, 0)]));
+    let grown = graph_of(&all(&[(0, 0), (0b1, 0), (0b10, 0b1), (0b10100, 0), (0b1000, 0), (0b1100, 0b1)]));
+    let edited = graph_of(&all(&[(0, 0b100), (0b1, 0), (0b10, 0), (0b10100, 0b1), (0b1000, 0), (0b1100, 0b1)]));
+    for (before, now) in [(&first, &grown), (&grown, &edited), (&grown, &first)] {
+        assert!(compare(&Graph, before, now).expect("equal tables"));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+    #[test]
+    fn an_updated_graph_is_what_all_types_give(
+        first in proptest::collection::vec(proptest::option::weighted(0.8, (any::<u8>(), any::<u8>())), 8),
+        edits in proptest::collection::vec((0usize..8, proptest::option::of((any::<u8>(), any::<u8>())), any::<bool>()), 1..6)
+    ) {
+        // Few names, so that there are types that no other names.
+        let sparse = |(structure, body): (u8, u8)| (structure & structure >> 3 & 0b10101, body & body >> 2);
+        let mut named: Named = first.into_iter().map(|masks| masks.map(sparse)).collect();
+        let mut before = graph_of(&named);
+        for (at, masks, is_body) in edits {
+            named[at] = match (named[at], masks) {
+                (Some((structure, _)), Some((_, body))) if is_body => Some((structure, body)),
+                (_, masks) => masks.map(sparse),
+            };
+            let now = graph_of(&named);
+            compare(&Graph, &before, &now)?;
+            before = now;
+        }
+    }
 }
 
 proptest! {

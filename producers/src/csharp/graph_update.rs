@@ -1,0 +1,120 @@
+//! How `//index:graph` follows from its last version when what moved is named by no other type: a new type, one that nobody uses, or bodies.
+//!
+//! Groups and depths follow from all structures together. A type that no other names is in no group and no depth follows from its own, so that
+//! its row and the counts of the types that it names are all that changes. Where another is touched, the whole is measured again.
+
+use super::dependencies::DependencyRow;
+use super::graph::{Graph, GraphRow};
+use super::types::json;
+use engine::seams::update::{Moves, TableUpdate, TableView, UpdatedRows};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl TableUpdate for Graph {
+    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+        let types = Versions::of(moves, "types")?;
+        let named = Versions::of(moves, "dependencies")?;
+        let last = |key: &str| -> Option<Option<GraphRow>> {
+            let row = moves.last().row(key)?;
+            row.map_or(Some(None), |row| serde_json::from_slice(&row).ok().map(Some))
+        };
+        let mut moved: BTreeSet<String> = named.changed.clone();
+        for key in &types.changed {
+            if types.before.row(key)?.is_some() != types.now.row(key)?.is_some() {
+                moved.insert(key.clone());
+            } else if last(key)?.is_none_or(|row| row.group.is_some()) {
+                // The name of a group is made of the identifiers of its types.
+                return None;
+            }
+        }
+        let mut counted: BTreeMap<String, i64> = BTreeMap::new();
+        // Types that came, went, or have another structure, and what they name now.
+        let mut shaped: BTreeMap<String, Option<Vec<String>>> = BTreeMap::new();
+        for key in &moved {
+            let before = known_names(&*types.before, &*named.before, key)?;
+            let now = known_names(&*types.now, &*named.now, key)?;
+            for (names, by) in [(&before, -1), (&now, 1)] {
+                for name in names.iter().flat_map(|names| names.structure.iter().chain(&names.body)) {
+                    *counted.entry(name.clone()).or_default() += by;
+                }
+            }
+            let (before, now) = (before.map(|names| names.structure), now.map(|names| names.structure));
+            if before != now {
+                shaped.insert(key.clone(), now);
+            }
+        }
+        let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
+        for (key, names) in &shaped {
+            let before = last(key)?;
+            let was_named = before.is_some_and(|row| row.references > 0 || row.group.is_some());
+            if was_named || counted.get(key).is_some_and(|by| *by > 0) {
+                return None;
+            }
+            let row = match names {
+                Some(names) => {
+                    let depths: Option<Vec<u32>> = names.iter().map(|name| Some(last(name)??.depth)).collect();
+                    Some(json(&GraphRow {
+                        dependencies: names.clone(),
+                        depth: depths?.into_iter().min().map_or(0, |depth| depth + 1),
+                        ..GraphRow::default()
+                    }))
+                }
+                None => None,
+            };
+            rows.insert(key.clone(), row);
+        }
+        for (key, by) in counted.into_iter().filter(|(key, by)| *by != 0 && !shaped.contains_key(key)) {
+            let row = last(&key)??;
+            let references = u32::try_from(i64::from(row.references) + by).ok()?;
+            rows.insert(key, Some(json(&GraphRow { references, ..row })));
+        }
+        Some(UpdatedRows {
+            rows,
+            ..UpdatedRows::default()
+        })
+    }
+}
+
+/// The table of a role as it was and is.
+struct Versions<'m> {
+    before: Box<dyn TableView + 'm>,
+    now: Box<dyn TableView + 'm>,
+    /// Keys of the rows that they do not have in common.
+    changed: BTreeSet<String>,
+}
+
+impl<'m> Versions<'m> {
+    fn of(moves: &'m dyn Moves, role: &str) -> Option<Self> {
+        let now = moves.digest(role, "")?;
+        let before = match &*moves.moved(role)? {
+            [] => now,
+            [moved] => moved.before?,
+            _ => return None,
+        };
+        Some(Self {
+            before: moves.table(&before)?,
+            now: moves.table(&now)?,
+            changed: moves.changed_rows(&before, &now)?,
+        })
+    }
+}
+
+/// The types of the workspace that a type names; `None` within for one that is none.
+fn known_names(types: &dyn TableView, named: &dyn TableView, key: &str) -> Option<Option<DependencyRow>> {
+    if types.row(key)?.is_none() {
+        return Some(None);
+    }
+    let mut names = match named.row(key)? {
+        Some(row) => DependencyRow::read(key, &row).ok()?,
+        None => DependencyRow::default(),
+    };
+    for list in [&mut names.structure, &mut names.body] {
+        let mut known = Vec::with_capacity(list.len());
+        for name in std::mem::take(list) {
+            if types.row(&name)?.is_some() {
+                known.push(name);
+            }
+        }
+        *list = known;
+    }
+    Some(Some(names))
+}
