@@ -30,7 +30,7 @@ pub struct Step {
     pub redefined: Vec<Redefinition>,
 }
 
-/// So many versions that may have been read are compared with what there is now.
+/// So many versions with one output are compared with what there is now.
 const SAME_OUTPUT: usize = 8;
 
 /// A version of a node: its last one, or the one that a reader read.
@@ -73,7 +73,7 @@ impl Finder<'_, '_> {
     }
 
     /// The version of an input that `reader` read. Several may give the same output: of these it is one that read what the readers on the way
-    /// `read`, then the one that least of has changed since, then the one that there was when the reader was made, then the oldest.
+    /// `read`, then the one that least of has changed since, then the one that there was when the reader was made.
     fn read_by(
         &mut self,
         reader: &Version,
@@ -84,6 +84,7 @@ impl Finder<'_, '_> {
         let (Moved::Changed { from, .. } | Moved::Open { from } | Moved::Missing { from } | Moved::Dropped { from }) = input.how else {
             return self.last(node);
         };
+        // Who reads rows of a table has their digest, which does not tell the version that they were of.
         if self.was_current(reader) {
             return self.last(node);
         }
@@ -91,29 +92,21 @@ impl Finder<'_, '_> {
         let Some(last) = version_read(&history, from, reader.build) else {
             return self.last(node);
         };
-        // Who reads rows of a table could have read them in any version of it.
-        let is_output = history[last].output == from;
-        let same = history
+        let same = history[..=last]
             .iter()
-            .enumerate()
             .rev()
-            .filter(|(_, version)| !is_output || version.output == from);
+            .filter(|version| version.output == history[last].output);
         let mut best = None;
-        for (at, made) in same.take(SAME_OUTPUT) {
+        for made in same.take(SAME_OUTPUT) {
             let version = Version {
                 node,
                 key: Some(made.key),
                 build: made.build,
             };
-            let record = self.record(&version)?;
-            if !is_output && record.is_none() {
-                continue;
-            }
-            let inputs = record.map(|record| record.inputs).unwrap_or_default();
+            let inputs = self.record(&version)?.map(|record| record.inputs).unwrap_or_default();
             let differs = |input: &InputRecord| read.get(&input.label).is_some_and(|digest| *digest != input.digest);
             let is_later = made.build > reader.build;
-            let age = if is_output { 0 } else { at };
-            let rank = (inputs.iter().any(differs), self.moves(&version)?.len(), is_later, age);
+            let rank = (inputs.iter().any(differs), self.moves(&version)?.len(), is_later);
             if best.as_ref().is_none_or(|(least, _)| rank < *least) {
                 best = Some((rank, version));
             }
@@ -209,10 +202,7 @@ impl Finder<'_, '_> {
         for &node in &planned.edges.discovery {
             let label = &self.run.graph().node(node).label;
             let versions = self.store.history(self.view, label)?;
-            let read = match self.was_current(version) {
-                true => versions.last(),
-                false => versions.iter().rfind(|version| version.build.is_some_and(|of| of <= build)),
-            };
+            let read = versions.iter().rfind(|version| version.build.is_some_and(|of| of <= build));
             let outputs = read.map(|version| version.output).zip(self.run.output(node));
             if let Some((from, to)) = outputs.filter(|(from, to)| from != to) {
                 return Ok(Some(Move {
