@@ -69,7 +69,9 @@ inputs = { own = "//doc/{d}:row" }
 const FILES: [&str; 4] = ["docs/a", "docs/b", "docs/c", "docs/d"];
 const LINES: [&str; 8] = ["x", "y", "# one", "# two", "alpha=1", "alpha=2", "@docs/a", "@docs/b"];
 const TARGETS: [&str; 8] = ["clean", "upper", "links", "join", "whole", "row", "last", "table"];
-const BUILDS: [&str; 8] = [
+const BUILDS: [&str; 10] = [
+    "//...",
+    "//doc/...:last",
     "//doc/...:clean",
     "//doc/...:upper",
     "//doc/...:join",
@@ -183,4 +185,25 @@ fn an_input_that_another_build_made_is_explained_by_its_file() {
     );
     assert!(explanation.chain.iter().all(|step| step.redefined.is_empty()));
     assert!(matches!(reason(&explanation), Some(Reason::FileChanged { path, .. }) if path == "docs/a"));
+}
+
+/// Who reads a row of a table has its digest, not that of the table. What of the table moved and was built before is no reason any more.
+#[test]
+fn what_was_built_since_is_no_reason_of_who_reads_a_row() {
+    let bench = Bench::new(RULES);
+    for file in FILES {
+        bench.put(file, "x\n");
+    }
+    bench.put("docs/a", "alpha=1\n");
+    bench.build(&["//..."]);
+    bench.put("docs/b", "beta=1\n");
+    bench.build(&["//..."]);
+    bench.put("docs/c", "gamma=1\n");
+    let explanation = explain(&bench, "//doc/docs/a:row");
+    assert_eq!(explanation.standing, NodeState::MaybeStale);
+    let reason = reason(&explanation);
+    assert!(
+        matches!(reason, Some(Reason::FileChanged { path, .. }) if path == "docs/c"),
+        "{reason:?}"
+    );
 }

@@ -14,11 +14,11 @@ use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// One step of the way from a stale node down to what started it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Step {
     /// The node.
     pub label: Arc<str>,
@@ -64,6 +64,14 @@ impl Finder<'_, '_> {
         })
     }
 
+    /// Whether a version was known to be current when the last build ended: then it had read the last version of each of its inputs, although it
+    /// may have been made long before these.
+    fn was_current(&self, version: &Version) -> bool {
+        version.key.is_some()
+            && self.before.keys.get(&version.node) == version.key.as_ref()
+            && !self.before.unsettled.contains(version.node)
+    }
+
     /// The version of an input that `reader` read. Several may give the same output: of these it is one that read what the readers on the way
     /// `read`, then the one that least of has changed since, then the one that there was when the reader was made.
     fn read_by(
@@ -76,6 +84,10 @@ impl Finder<'_, '_> {
         let (Moved::Changed { from, .. } | Moved::Open { from } | Moved::Missing { from } | Moved::Dropped { from }) = input.how else {
             return self.last(node);
         };
+        // Who reads rows of a table has their digest, which does not tell the version that they were of.
+        if self.was_current(reader) {
+            return self.last(node);
+        }
         let history = self.store.history(self.view, &input.label)?;
         let Some(last) = version_read(&history, from, reader.build) else {
             return self.last(node);
@@ -203,19 +215,45 @@ impl Finder<'_, '_> {
         Ok(None)
     }
 
+    /// Whether an input that has to be made again comes to what it gave: it is made of the same, but its output is not kept.
+    fn comes_out_same(&mut self, input: &Move) -> Result<bool, EngineError> {
+        let Moved::Open { from } = input.how else { return Ok(false) };
+        let Some(node) = self.run.graph().find(&input.label) else {
+            return Ok(false);
+        };
+        if self.before.reasons.get(&node) == Some(&Reason::Invalidated) {
+            return Ok(false);
+        }
+        let Some(key) = self.present_key(node)? else { return Ok(false) };
+        Ok(self.store.action(&key)?.is_some_and(|record| record.output == from))
+    }
+
+    /// The key that a node has now; `None` where an input has to be built first.
+    fn present_key(&mut self, node: NodeId) -> Result<Option<ActionKey>, EngineError> {
+        let Some(planned) = self.run.planned(node)?.filter(|planned| planned.known == Known::Present) else {
+            return Ok(None);
+        };
+        self.run.inputs_now(&planned)?;
+        Ok(self.run.key_now(node, &planned).map(|(key, _)| key))
+    }
+
+    /// How far what moved is from an input.
+    fn distance(&self, input: &Move) -> u32 {
+        let Moved::Open { .. } = input.how else { return 0 };
+        let node = self.run.graph().find(&input.label);
+        node.and_then(|id| self.prospect.distance(id)).map_or(u32::MAX, |far| far + 1)
+    }
+
     /// The input along which the chain goes on from a version: what changed for certain, else the shortest way to it.
     fn next(&mut self, version: &Version) -> Result<Option<Move>, EngineError> {
         let moves = self.moves(version)?;
-        let distance = |one: &&Move| match one.how {
-            Moved::Open { .. } => self
-                .run
-                .graph()
-                .find(&one.label)
-                .and_then(|id| self.prospect.distance(id))
-                .map_or(u32::MAX, |far| far + 1),
-            _ => 0,
-        };
-        let Some(next) = moves.iter().min_by_key(distance) else {
+        let mut moved = Vec::new();
+        for one in &moves {
+            if !self.comes_out_same(one)? {
+                moved.push(one);
+            }
+        }
+        let Some(next) = moved.into_iter().min_by_key(|one| self.distance(one)) else {
             return Ok(None);
         };
         Ok(match next.how {
@@ -302,6 +340,10 @@ impl Finder<'_, '_> {
             None if self.before.redefined => Reason::DefinitionChanged,
             None => Reason::LeftStale,
         };
+        // It is as it was then, and only what an earlier build made of it since is something else.
+        if reason == Reason::LeftStale && self.present_key(id)? == version.key {
+            return Ok(step(self, None, Some(reason), Vec::new()));
+        }
         // Every input is known to be what it was, and the key still changed.
         let is_redefined = match reason {
             Reason::LeftStale => true,

@@ -12,6 +12,7 @@ use super::run::{How, Run};
 use super::session::Session;
 use super::shared_records;
 use crate::graph::NodeId;
+use crate::graph::stale::{self, StaleSet};
 use crate::manifest::compiled;
 use crate::planning::key::KeyField;
 use crate::planning::rules::RuleIndex;
@@ -24,12 +25,12 @@ use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Reason;
 use crate::values::pattern::PatternSet;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An input as it stands.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Input {
     /// Role in the rule.
     pub role: Arc<str>,
@@ -165,6 +166,8 @@ pub(super) struct Before {
     pub(super) keys: FxHashMap<NodeId, ActionKey>,
     /// What was marked, readers not counted.
     marked: FxHashSet<NodeId>,
+    /// What was not known to be current when the last build ended. All else had read the last version of each of its inputs.
+    pub(super) unsettled: StaleSet,
     pub(super) redefined: bool,
     /// The rules that the stored graph belongs to, when they are others than now and still kept.
     pub(super) rules: Option<RuleIndex>,
@@ -181,6 +184,7 @@ impl Before {
             reasons: origins.map(|marked| (marked.node, session.reason(&marked))).collect(),
             keys: session.graph.iter().filter_map(|(id, node)| Some((id, node.result?.key))).collect(),
             marked: marked(&session.graph),
+            unsettled: stale::spread(&StaleSet::from_bytes(&session.state.stale).unwrap_or_default(), &session.links),
             redefined: session.is_redefined(),
             replaced: session.replaced_rules()?,
         })

@@ -4,12 +4,12 @@ use super::run::dry_run::InputNow;
 use crate::store::records::InputRecord;
 use crate::values::digest::Digest;
 use rustc_hash::FxHashSet;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What became of one input between two looks at a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Move {
     /// Role in the rule.
     pub role: Arc<str>,
@@ -21,7 +21,7 @@ pub struct Move {
 }
 
 /// How an input moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "moved", rename_all = "snake_case")]
 pub enum Moved {
     /// It gives something else.

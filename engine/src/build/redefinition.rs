@@ -7,7 +7,7 @@
 use crate::manifest::model::{InputFrom, InputSpec, ProducerDef, Rule, SetSpec};
 use crate::manifest::template::{Piece, Template};
 use crate::planning::rules::RuleIndex;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use std::fmt;
 const LONGEST: usize = 120;
 
 /// One thing about a target's definition that is not what it was.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "redefined", rename_all = "snake_case")]
 pub enum Redefinition {
     /// A parameter of its producer, defaults filled in.

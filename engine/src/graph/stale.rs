@@ -71,6 +71,11 @@ pub fn taint(graph: &Graph, links: &Links) -> StaleSet {
     links.spread(&graph.stale)
 }
 
+/// The nodes of a set and everything that reads them, however far.
+pub fn spread(from: &StaleSet, links: &Links) -> StaleSet {
+    links.spread(from)
+}
+
 /// A node that may be out of date, and the neighbour through which: `None` where it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marked {

@@ -2,7 +2,7 @@
 
 use super::diagnostic::Diagnostic;
 use super::digest::Digest;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// Something that happened during a build.
@@ -107,7 +107,7 @@ fn micros<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S:
 const NAMED: usize = 3;
 
 /// Why a node may be out of date.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
     /// It was never made here.
