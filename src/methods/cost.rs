@@ -22,7 +22,7 @@ const DEAREST: usize = 10;
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CostOf {
-    /// Only from then on: a day (2026-11-01) or a span (12h, 7d, 4w).
+    /// Only from then on: a day (year-month-day) or a span (12h, 7d, 4w).
     #[arg(long, value_name = "WHEN")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
