@@ -224,11 +224,6 @@ impl Context {
         self.global.offline
     }
 
-    /// Whether a drawing is wanted.
-    pub fn draws(&self) -> bool {
-        matches!(self.global.output, OutputForm::Dot | OutputForm::Mermaid)
-    }
-
     /// Opens the workspace to build and to ask models, within limits.
     pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
         self.open(purpose, asking, Access::Build)
@@ -278,7 +273,7 @@ impl Context {
     }
 
     /// Opens the workspace for a watch: to build if nobody else has the checkout for long, else to read. Which of them it is comes with it.
-    pub fn watching(&self, asking: &AskingArgs) -> Result<(Workspace, bool), Failed> {
+    pub fn watching(&self, purpose: &str, asking: &AskingArgs) -> Result<(Workspace, bool), Failed> {
         let limits = Limits {
             max_calls: asking.max_calls,
             offline: self.global.offline,
@@ -288,7 +283,7 @@ impl Context {
             from: &self.global.directory,
             store: self.store()?,
             options: DiskOptions {
-                purpose: "cortex watch".to_owned(),
+                purpose: format!("cortex {purpose}"),
                 lock_timeout: Duration::from_secs(2),
                 ..DiskOptions::default()
             },
@@ -306,7 +301,7 @@ impl Context {
                 Ok((workspace, true))
             }
             Err(WorkbenchError::Engine(EngineError::Store(StoreError::ViewBusy { .. } | StoreError::Busy { .. }))) => {
-                Ok((self.workspace("watch")?, false))
+                Ok((self.workspace(purpose)?, false))
             }
             Err(error) => Err(error.into()),
         }

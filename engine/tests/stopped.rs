@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
-use engine::build::layout::Finish;
+use engine::build::layout::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
 use engine::seams::producer::Cancel;
 use engine::seams::world::{ExportOutcome, Exports, RowEdits, Rows, SetDef, Sources, Watched, World, WorldError};
@@ -184,10 +184,10 @@ impl Finish for Shown {
         &["//doc/docs/d1.txt:clean"]
     }
 
-    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
+    fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
         assert!(!self.dies, "killed after the commit");
         let state = states(&["//doc/docs/d0.txt:deps".to_owned()]);
-        Some([blob, format!("{state:?}").as_bytes()].concat())
+        Some([output.blob, format!("{state:?}").as_bytes()].concat())
     }
 }
 
@@ -216,6 +216,55 @@ fn what_a_killed_build_left_to_lay_out_is_done_by_the_next_command() {
     clean.build(&["//..."]);
     assert_eq!(bench.world.outputs(), clean.world.outputs());
     assert!(bench.known(&["//..."]).is_some(), "now it is");
+}
+
+/// A file of what a document is, and of those that it names.
+const CHOSEN: &str = r#"
+[producer.clean]
+uses = "strip"
+[producer.links]
+uses = "links"
+[producer.names]
+uses = "concat"
+
+[[rule]]
+target = "//doc/{d}:clean"
+each = { d = "glob:docs/*" }
+producer = "clean"
+inputs = { own = "//files/{d}:bytes" }
+[[rule]]
+target = "//doc/{d}:links"
+each = { d = "glob:docs/*" }
+producer = "links"
+inputs = { own = "//doc/{d}:clean" }
+[[rule]]
+target = "//index:names"
+producer = "names"
+inputs = { own = "//doc/docs/a:clean", more = { each = "//doc/docs/a:links", target = "//doc/{item}:clean" } }
+out = "names"
+"#;
+
+/// What it read before is stale and no input any more.
+#[test]
+fn a_file_of_states_is_written_although_what_it_read_before_is_stale() {
+    let bench = || Bench {
+        finish: Arc::new(Shown { dies: false }),
+        ..Bench::new(CHOSEN)
+    };
+    let put = |bench: &Bench, named: &str, b: &str| {
+        for (file, text) in [("a", format!("@docs/{named}\n")), ("b", format!("{b}\n")), ("c", "c\n".to_owned())] {
+            bench.put(&format!("docs/{file}"), &text);
+        }
+    };
+    let built = bench();
+    put(&built, "b", "b");
+    built.build(&["//index:names"]);
+    put(&built, "c", "other");
+    built.build(&["//index:names"]);
+    let clean = bench();
+    put(&clean, "c", "other");
+    clean.build(&["//index:names"]);
+    assert_eq!(built.world.outputs(), clean.world.outputs());
 }
 
 #[test]

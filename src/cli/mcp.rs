@@ -17,6 +17,10 @@ pub struct McpArgs {
     /// Answer with structured content in place of text.
     #[arg(long)]
     pub structured: bool,
+    /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
+    /// every request.
+    #[arg(long)]
+    pub ahead: bool,
     /// Serve by streamable HTTP: at a PORT of the loopback (0 for a free one), or at ADDRESS:PORT.
     #[arg(long, value_name = "PORT", value_parser = crate::mcp::http::place)]
     pub http: Option<std::net::SocketAddr>,

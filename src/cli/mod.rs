@@ -7,10 +7,11 @@ mod sharing;
 
 use engine::values::codes::ErrorCode;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
-pub use models::{AskingArgs, CostArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
+pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
 pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
+use crate::render::graph::Drawing;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use std::ffi::OsString;
@@ -113,15 +114,10 @@ pub enum Command {
     Show(ShowArgs),
     #[command(flatten)]
     Method(crate::methods::command::Call),
-    Query(QueryArgs),
-    Explain(ExplainArgs),
     Log(LogArgs),
-    History(HistoryArgs),
-    Diff(DiffArgs),
     Prompt(PromptArgs),
     Regenerate(RegenerateArgs),
     EditOutput(EditOutputArgs),
-    Cost(CostArgs),
     Watch(WatchArgs),
     Serve(ServeArgs),
     Mcp(McpArgs),
@@ -151,6 +147,17 @@ pub enum Command {
     Dev(DevArgs),
 }
 
+impl OutputForm {
+    /// The drawing that is wanted in place of text.
+    pub fn drawing(self) -> Option<Drawing> {
+        match self {
+            Self::Dot => Some(Drawing::Dot),
+            Self::Mermaid => Some(Drawing::Mermaid),
+            Self::Text | Self::Json => None,
+        }
+    }
+}
+
 /// Write a manifest for this folder.
 #[derive(Debug, Args)]
 pub struct InitArgs {
@@ -172,6 +179,9 @@ pub struct BuildArgs {
     /// Say what would run, and what models would be asked and would cost. Nothing is asked; to know the prompts, what is free is made.
     #[arg(long)]
     pub dry_run: bool,
+    /// Have `index.json` say when its output was made (`generatedAt`), until a later build writes the file without it.
+    #[arg(long)]
+    pub with_times: bool,
     #[command(flatten)]
     pub asking: AskingArgs,
     /// Go on with other targets after a failure (the default for patterns).
@@ -224,57 +234,6 @@ pub struct ShowArgs {
     pub asking: AskingArgs,
 }
 
-/// Ask the graph. Runs nothing.
-///
-/// EXPR is made of patterns (//types/...:semantic), the operators + - ^ (union, except, intersect, from left to right), parentheses,
-/// let NAME = EXPR in EXPR (used as $NAME), and of
-/// deps(EXPR[, DEPTH]): what it is made of;
-/// rdeps([UNIVERSE,] EXPR[, DEPTH]): what is made of it, of everything or within deps(UNIVERSE);
-/// somepath(FROM, TO), allpaths(FROM, TO): a shortest way, and everything on any way;
-/// kind(NAME, EXPR): by target name (outline) or implementation (csharp/outline), with * for any run of characters and ? for one, or a regular expression in quotes;
-/// attr(ATTRIBUTE, REGEX, EXPR): by package, target, uses, producer, version, rule, out, paid, param.NAME, var.NAME;
-/// filter(REGEX, EXPR): by label;
-/// stale(EXPR): what is not current.
-/// Source files are meant by :bytes, source sets by :files. What has to be built before it is known is named on standard error.
-/// --output dot, mermaid and json also tell what reads what.
-#[derive(Debug, Args)]
-pub struct QueryArgs {
-    /// The query.
-    #[arg(value_name = "EXPR", value_parser = unguarded)]
-    pub expr: String,
-    /// As --output, where text is called label.
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<GraphForm>,
-}
-
-/// How to print a graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GraphForm {
-    /// Labels, one a line.
-    Label,
-    /// Graphviz.
-    Dot,
-    /// A Mermaid flowchart.
-    Mermaid,
-    /// One JSON document.
-    Json,
-}
-
-/// Say why a target stands as it does, or what two builds differ in. Makes nothing.
-///
-/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
-/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
-/// `git cat-file`), the lines that changed are shown.
-#[derive(Debug, Args)]
-pub struct ExplainArgs {
-    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
-    #[arg(required_unless_present = "diff")]
-    pub label: Option<String>,
-    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
-    #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
-    pub diff: Option<Vec<u64>>,
-}
-
 /// List the builds of this checkout: what each did, took and cost.
 ///
 /// With the commit that was checked out, and whether files differed from it.
@@ -286,26 +245,6 @@ pub struct LogArgs {
     pub count: u64,
 }
 
-/// List the versions of a target: when each came to be, of what, and what it cost.
-#[derive(Debug, Args)]
-pub struct HistoryArgs {
-    /// Which target.
-    pub label: String,
-}
-
-/// Show what two versions of a target, and their inputs, differ in.
-#[derive(Debug, Args)]
-pub struct DiffArgs {
-    /// Which target.
-    pub label: String,
-    /// The older version, by its number in `cortex history` [default: the one before B].
-    #[arg(value_name = "A", allow_negative_numbers = true)]
-    pub from: Option<i64>,
-    /// The newer version [default: the last].
-    #[arg(value_name = "B", allow_negative_numbers = true)]
-    pub to: Option<i64>,
-}
-
 /// Say what moves in the sources as it happens, and build after each batch.
 ///
 /// No model is asked. While it runs, other commands of this checkout ask it what moved instead of looking at every file. With --output json: JSON lines
@@ -315,7 +254,8 @@ pub struct WatchArgs {
     /// What to build at the beginning and after each batch.
     #[arg(value_name = "PATTERN", value_parser = unguarded)]
     pub patterns: Vec<String>,
-    /// When nothing moves, build ahead what was asked for lately, as far as it is free; stops for any other command that builds.
+    /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
+    /// any other command that builds.
     #[arg(long)]
     pub ahead: bool,
 }
@@ -330,6 +270,10 @@ pub struct ServeArgs {
     /// Serve one client on standard input and output instead; ends with its input.
     #[arg(long)]
     pub stdio: bool,
+    /// When nothing moves, build ahead what was asked for lately and the outlines of the window's types, as far as it is free; stops for
+    /// every request.
+    #[arg(long)]
+    pub ahead: bool,
     /// Say whether a service runs for this checkout, and how it does. Exit code 1 when none does.
     #[arg(long, conflicts_with = "stdio")]
     pub status: bool,

@@ -117,14 +117,6 @@ pub struct EditOutputArgs {
     pub release: bool,
 }
 
-/// Sum up what models cost this checkout, and what filed answers saved.
-#[derive(Debug, Args)]
-pub struct CostArgs {
-    /// Only from then on: a day (2026-11-01) or a span (12h, 7d, 4w).
-    #[arg(long, value_name = "WHEN", value_parser = Since::parse)]
-    pub since: Option<Since>,
-}
-
 /// A point in time, or a span before now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Since {

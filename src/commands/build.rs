@@ -5,6 +5,7 @@ use super::{names, next, show};
 use crate::cli::BuildArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
+use crate::methods::query::unknown_set;
 use crate::render::Style;
 use crate::render::events::{Both, EventLog};
 use crate::render::progress::Progress;
@@ -22,7 +23,9 @@ use engine::values::digest::Digest;
 use engine::values::event::{Observer, Phase};
 use engine::values::pattern::PatternSet;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use workbench::finish::States;
 use workbench::generating::Generating;
 use workbench::health::Health;
 use workbench::workspace::Workspace;
@@ -46,10 +49,15 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if let Some(path) = &args.profile {
         replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
     }
-    let workspace = context.asking("build", &args.asking)?;
+    let mut workspace = context.asking("build", &args.asking)?;
     if is_default {
         // Which patterns these are is in the manifest, which is not read where nothing changed.
         request.digest = Digest::of(&[b"default\0", &workspace.digest.0[..]].concat());
+    }
+    if args.with_times {
+        // A request that is known without times has another file.
+        request.digest = Digest::of(&[b"with times\0", &request.digest.0[..]].concat());
+        workspace.engine.finish = Arc::new(States { with_times: true });
     }
     let looking = Instant::now();
     let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
@@ -329,7 +337,7 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.diagnostics);
     context.say(&report.failures);
     context.say(&report.refused);
-    context.say(&report.unknown.iter().map(super::query::note).collect::<Vec<_>>());
+    context.say(&report.unknown.iter().map(unknown_set).collect::<Vec<_>>());
 }
 
 /// Builds everything that these targets are made of and that costs nothing. The report says what a model would be asked.

@@ -1,6 +1,6 @@
 //! `cortex edit-output`: a person's words in the place of an output.
 
-use super::{build, history, names};
+use super::{build, names};
 use crate::cli::EditOutputArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -19,7 +19,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let text = names::with_target(&args.label, "semantic");
-    let label = history::meant(&mut session, &text, "corrected")?;
+    let label = names::one_label(&mut session, &text, "corrected")?;
     let nothing = || {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output to correct").label(&label);
         Failed::new(Code::Usage, why.hint(format!("cortex build '{label}'")))

@@ -85,6 +85,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
             "query",
             "report",
             "node",
+            "invalidate",
             "pin-version",
             "unpin-version",
         ],

@@ -1,8 +1,9 @@
 //! `cortex ls`: which targets there are. Runs nothing.
 
-use super::{names, query, show};
-use crate::cli::{GraphForm, LsArgs};
+use super::{names, show};
+use crate::cli::LsArgs;
 use crate::context::{Context, Failed, Outcome};
+use crate::methods::query::find_nodes;
 use crate::render::{Style, count, graph};
 use engine::build::redefinition::template_text;
 use engine::build::session::Session;
@@ -21,8 +22,11 @@ pub fn run(context: &Context, args: &LsArgs) -> Outcome {
             let is_whole = label != pattern.as_str() && !pattern.contains(':');
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
             let asked = if is_whole { package } else { &label };
-            let form = if context.json() { GraphForm::Json } else { GraphForm::Label };
-            graph::text(&query::answer_query(context, &mut session, asked, context.json())?, form)
+            let found = find_nodes(context, &mut session, asked, context.json())?;
+            match context.json() {
+                true => format!("{:#}\n", serde_json::json!(found)),
+                false => graph::labels(&found),
+            }
         }
         None => kinds(context, &session)?,
     };

@@ -30,16 +30,16 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
     let form = if args.structured { Form::Structured } else { Form::Text };
-    let server = Server::new(host, form, can);
+    let server = Server::new(host.clone(), form, can);
     let _lookout = session_watch::begin(context);
     let served = match args.http {
         None => {
-            let _watch = watching::begin(context, &stop);
+            let _watch = watching::begin(context, &stop, &host, args.ahead);
             server::converse(server, &stop)
         }
         Some(at) => {
             let token = token(context, args)?;
-            let _watch = watching::begin(context, &stop);
+            let _watch = watching::begin(context, &stop, &host, args.ahead);
             http::listen(server, at, &stop, |at| {
                 began(at);
                 Gate::new(at, &args.allow_host, &args.allow_origin, token)

@@ -2,15 +2,11 @@
 
 pub mod build;
 mod clean;
-pub mod cost;
 mod dev;
-pub mod diff;
 mod edit_output;
-pub mod explain;
 mod facts;
 pub mod gc;
 pub mod help;
-pub mod history;
 mod init;
 pub mod last_good;
 mod log;
@@ -24,7 +20,6 @@ mod pages;
 mod pin;
 mod produce_shard;
 mod prompt;
-pub mod query;
 mod reference;
 mod regenerate;
 mod remote_cache;
@@ -54,26 +49,20 @@ pub fn run(cli: Cli) -> ExitCode {
     let Some(command) = &cli.command else {
         return ended(&context, next::run(&context));
     };
-    let knows_overlays = matches!(
-        command,
-        Command::Build(_) | Command::Show(_) | Command::Query(_) | Command::Explain(_) | Command::Method(_)
-    );
+    let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {
         _ if context.overlay().is_some() && !knows_overlays => Err(crate::methods::command::not_within()),
-        Command::Query(args) => query::run(&context, args),
-        _ if context.draws() => Err(query::only_here()),
+        _ if context.global.output.drawing().is_some() && !matches!(command, Command::Method(_)) => {
+            Err(crate::methods::command::not_drawn())
+        }
         Command::Method(call) => crate::methods::command::run(&context, call),
         Command::Init(args) => init::run(&context, args),
         Command::Build(args) => build::run(&context, args),
         Command::Show(args) => show::run(&context, args),
-        Command::Explain(args) => explain::run(&context, args),
         Command::Log(args) => log::run(&context, args),
-        Command::History(args) => history::run(&context, args),
-        Command::Diff(args) => diff::run(&context, args),
         Command::Prompt(args) => prompt::run(&context, args),
         Command::Regenerate(args) => regenerate::run(&context, args),
         Command::EditOutput(args) => edit_output::run(&context, args),
-        Command::Cost(args) => cost::run(&context, args),
         Command::Watch(args) => watch::run(&context, args),
         Command::Serve(args) => serve::run(&context, args),
         Command::Mcp(args) => mcp::run(&context, args),

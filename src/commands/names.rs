@@ -1,6 +1,8 @@
 //! Names in place of labels, where a workspace tells what they mean: a path is a source file, `NodeStore.Get` may be a member.
 
+use super::build;
 use crate::context::Failed;
+use crate::exit::Code;
 use engine::build::file_label;
 use engine::build::query::Reach;
 use engine::build::session::Session;
@@ -25,6 +27,16 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
     let of_member = format!("//types/{of}#{member}:{target}");
     let is_member = !names_any(session, &of_type)? && names_any(session, &of_member)?;
     Ok(if is_member { Cow::Owned(of_member) } else { of_type })
+}
+
+/// The one label that a text means, as [`label`] reads it. `what` is what is done with it (`shown`).
+pub fn one_label(session: &mut Session, text: &str, what: &str) -> Result<String, Failed> {
+    let text = label(session, text)?;
+    let patterns = build::patterns(&[text.into_owned()])?;
+    session.the_one(&patterns, what)?.map_err(|diagnostics| Failed {
+        code: Code::Usage,
+        diagnostics,
+    })
 }
 
 /// The table of all types.

@@ -1,11 +1,12 @@
 //! `cortex pin-version` and `cortex unpin-version`: versions that History does not trim and gc does not take.
 
 use super::gc::now;
-use super::history::{meant, source};
+use super::names::one_label;
 use super::show;
 use crate::cli::{PinVersionArgs, UnpinVersionArgs};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
+use crate::methods::history::why_no_versions;
 use engine::store::pins::Pin;
 use engine::store::records::HistoryRecord;
 use engine::values::codes::ErrorCode;
@@ -18,14 +19,14 @@ use workbench::care;
 pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     let workspace = context.workspace("pin-version")?;
     let mut session = workspace.session()?;
-    let label = meant(&mut session, &args.label, "pinned")?;
+    let label = one_label(&mut session, &args.label, "pinned")?;
     let (store, view) = (&*session.engine.store, session.engine.view);
     let versions = store.history(view, &label)?;
     let Some(version) = chosen(&versions, args.version) else {
         let there: Vec<String> = versions.iter().map(|version| version.version.to_string()).collect();
         let (what, hint) = if versions.is_empty() {
             let never = || ("it was never made in this checkout", format!("cortex build '{label}'"));
-            source(&label).unwrap_or_else(never)
+            why_no_versions(&label).unwrap_or_else(never)
         } else {
             (
                 "it has no such version",
@@ -70,7 +71,7 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
     let all = care::pins(store, view)?;
     let mut session = workspace.session()?;
     // What it names may be gone: then it is taken as it is written.
-    let label = meant(&mut session, &args.label, "unpinned").unwrap_or_else(|_| args.label.clone());
+    let label = one_label(&mut session, &args.label, "unpinned").unwrap_or_else(|_| args.label.clone());
     let pins: Vec<Pin> = all
         .into_iter()
         .filter(|pin| pin.label == label && args.version.is_none_or(|version| version == pin.version))

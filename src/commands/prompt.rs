@@ -1,6 +1,6 @@
 //! `cortex prompt`: what a model would be asked. Nothing is sent.
 
-use super::{build, history, names, show};
+use super::{build, names, show};
 use crate::cli::PromptArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -19,7 +19,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     let mut session = workspace.session()?;
     context.say(workspace.warnings());
     let text = names::with_target(&args.label, "semantic");
-    let label = match history::meant(&mut session, &text, "asked for") {
+    let label = match names::one_label(&mut session, &text, "asked for") {
         Ok(label) => label,
         // What is not known before its sets are built is found by the build below.
         Err(_) => names::expanded(&text).into_owned(),

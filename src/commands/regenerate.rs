@@ -1,6 +1,6 @@
 //! `cortex regenerate`: a new answer although one is filed.
 
-use super::{build, history, names};
+use super::{build, names};
 use crate::cli::RegenerateArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
     let mut labels = Vec::new();
     for text in &args.labels {
         let text = names::with_target(text, "semantic");
-        labels.push(history::meant(&mut session, &text, "made anew at a time")?);
+        labels.push(names::one_label(&mut session, &text, "made anew at a time")?);
     }
     if let Some(free) = labels.iter().find(|label| !workbench::paid::is_paid(&session, label)) {
         let why = Diagnostic::error(ErrorCode::E_NOT_PAID, "no model makes it, so making it again gives the same").label(free);

@@ -1,7 +1,7 @@
 //! `cortex report`: one page of HTML about this checkout.
 
 use super::replaceable::replaceable;
-use super::{history, last_good, show};
+use super::{last_good, names, show};
 use crate::cli::ReportArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
         .as_deref()
         .map(|near| {
             let mut session = workspace.session()?;
-            history::meant(&mut session, near, "drawn near").or_else(|failed| {
+            names::one_label(&mut session, near, "drawn near").or_else(|failed| {
                 last_good::remark_missing(context, &workspace, &session, None, near)?;
                 Err(failed)
             })

@@ -29,7 +29,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
-    let _watch = watching::begin(context, &stop);
+    let _watch = watching::begin(context, &stop, &host, args.ahead);
     let _lookout = session_watch::begin(context);
     if args.stdio {
         return ended(server::converse(host, &stop));

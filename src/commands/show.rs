@@ -2,7 +2,7 @@
 
 use super::outputs::outputs;
 use super::unpack::unpack;
-use super::{history, last_good, names};
+use super::{last_good, names};
 use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -18,6 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use workbench::builds::files_behind;
+use workbench::status::target_state;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
@@ -45,7 +46,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     }
     if args.allow_stale || !args.refresh {
         // A summary that a model made is shown as it is: asking again costs money, and someone may read who only wants to know.
-        let label = history::meant(&mut session, &args.label, "shown");
+        let label = names::one_label(&mut session, &args.label, "shown");
         let paid = label.as_ref().is_ok_and(|label| workbench::paid::is_paid(&session, label));
         if args.allow_stale || paid {
             let label = label.or_else(|failed| {
@@ -92,8 +93,8 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .map(|last| session.engine.store.output(&last.filed.output))
         .transpose()?
         .flatten();
-    let standing = session.standing(label)?;
-    if standing == Some(NodeState::Current) && !only {
+    let state = target_state(&context.root().unwrap_or_default(), session, label)?;
+    if state == NodeState::Current && !only {
         return Ok(None);
     }
     let (Some(last), Some(bytes)) = (last, blob) else {
@@ -103,28 +104,29 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "there is no output of it yet").label(label);
         return Err(Failed::new(Code::Usage, why.hint(format!("`cortex build '{label}'` makes it"))));
     };
-    if standing != Some(NodeState::Current) {
+    if state != NodeState::Current {
         let removed = files_behind(session, label, last.filed.key)?.removed;
-        let (state, hint) = match (standing, removed.first()) {
+        let (what, hint) = match (state, removed.first()) {
             (_, Some(file)) => (
                 format!("is out of date: {file} was removed"),
                 "`cortex explain` says what it was to it; a build may find that it is gone".to_owned(),
             ),
-            (standing, None) => {
-                let state = match standing {
-                    Some(NodeState::MaybeStale) => "may be out of date: what it is made of has to be made again first",
-                    Some(NodeState::Pending) => "is out of date, and the last try to make it again failed",
+            (state, None) => {
+                let what = match state {
+                    NodeState::MaybeStale => "may be out of date: what it is made of has to be made again first",
+                    NodeState::Pending => "is out of date, and the last try to make it again failed",
+                    NodeState::Generating => "is out of date, and a build asks a model for another one now",
                     _ => "is out of date: what it is made of has moved",
                 };
                 let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");
-                (state.to_owned(), hint)
+                (what.to_owned(), hint)
             }
         };
         let made = crate::render::moment(last.record.made_at);
         let note = Diagnostic::new(
             Severity::Note,
             ErrorCode::N_STALE,
-            format!("this is the version of {made}; it {state}"),
+            format!("this is the version of {made}; it {what}"),
         )
         .label(label);
         context.say(&[note.hint(hint)]);
@@ -141,7 +143,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
     if args.label.starts_with("//investigations/") {
         return rejected_investigation(context, args, root);
     }
-    let label = history::meant(session, &args.label, "shown")?;
+    let label = names::one_label(session, &args.label, "shown")?;
     let Some((label, failure)) = failed(session, &label)? else {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer for it was rejected by the last try").label(&label);
         return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
@@ -171,7 +173,7 @@ fn failed(session: &mut Session, label: &str) -> Result<Option<(String, FailedTr
 
 /// Whether a rejected answer is all that there is of a label.
 fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
-    let Ok(label) = history::meant(session, label, "shown") else {
+    let Ok(label) = names::one_label(session, label, "shown") else {
         return Ok(false);
     };
     if !workbench::paid::is_paid(session, &label) || session.last(&label)?.is_some() {

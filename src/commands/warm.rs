@@ -180,6 +180,7 @@ fn as_build(args: &WarmArgs) -> BuildArgs {
         patterns: args.patterns.clone(),
         jobs: args.jobs,
         dry_run: false,
+        with_times: false,
         asking: args.asking.clone(),
         keep_going: true,
         fail_fast: false,

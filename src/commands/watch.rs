@@ -1,13 +1,12 @@
 //! `cortex watch`: tells what moves, answers other commands so that they need not look, and builds after each batch if asked to.
 
-use super::build::{default_jobs, patterns};
+use super::build::patterns;
 use super::show;
-use crate::cli::{AskingArgs, WatchArgs};
+use crate::cli::WatchArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::render::{summary, watch as render};
-use engine::build::Options;
-use engine::build::request::{Report, Request};
+use crate::service::build_ahead::{IDLE, build_ahead, free, request};
 use engine::build::session::Session;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -19,13 +18,10 @@ use engine::watch::{Batch, Socket, Trouble, Watch, WatchError, Watcher};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use workbench::location::MANIFEST;
 use workbench::watch::{Became, Members, Moved, Told};
 use workbench::workspace::Workspace;
-
-/// Nothing moved for so long: there is time to build ahead.
-const IDLE: Duration = Duration::from_secs(1);
 
 /// What may have to stop: the build that runs in here, if one does.
 #[derive(Default)]
@@ -190,7 +186,7 @@ impl Watching<'_> {
     }
 
     fn look(&mut self, watch: &Watch, batch: &Batch) -> Result<(), Failed> {
-        let (workspace, builds) = self.context.watching(&free())?;
+        let (workspace, builds) = self.context.watching("watch", &free())?;
         let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
         watch.cover(look.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
@@ -281,63 +277,16 @@ impl Watching<'_> {
         Ok(())
     }
 
-    /// Builds what was asked for lately, as far as it is free, until somebody else wants the checkout.
+    /// Builds ahead until another process wants the checkout.
     fn ahead(&mut self) -> Result<(), Failed> {
         // Before the checkout is taken: who wants it from then on is heard.
         let cancel = self.running.begin(true);
-        let (workspace, builds) = self.context.watching(&free())?;
-        if !builds {
-            return Ok(());
-        }
-        let start = Instant::now();
-        let (mut ran, mut asked) = (0, 0);
-        for texts in workbench::watch::hot(&*workspace.engine.store, workspace.engine.view)? {
-            let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
-            let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
-            // The workers inherit the priority of the thread that makes them; this process keeps its own.
-            let report = std::thread::scope(|scope| {
-                let build = || -> Result<Report, Failed> {
-                    // A system that does not know of priorities builds as it does.
-                    let _ = rustix::process::nice(10);
-                    session.build(&request(patterns(&texts)?), &Silent, &cancel).map_err(Failed::from)
-                };
-                scope.spawn(build).join()
-            });
-            let Ok(report) = report else { break };
-            let report = report?;
-            (ran, asked) = (ran + report.tally.ran, asked + 1);
-            if report.cancelled {
-                break;
-            }
-            self.told.built(&session);
-        }
-        if ran > 0 {
-            self.context.built();
-            self.print(&render::ahead(self.context, ran, asked, start.elapsed()));
+        let told = &mut self.told;
+        let ahead = build_ahead(self.context, &cancel, |session| told.built(session))?;
+        if let Some(ahead) = ahead.filter(|ahead| ahead.ran > 0) {
+            self.print(&render::ahead(self.context, &ahead));
         }
         Ok(())
-    }
-}
-
-/// No model is asked without somebody's having asked for it.
-fn free() -> AskingArgs {
-    AskingArgs {
-        max_calls: Some(0),
-        ..AskingArgs::default()
-    }
-}
-
-fn request(patterns: PatternSet) -> Request {
-    let texts: Vec<String> = patterns.patterns().iter().map(ToString::to_string).collect();
-    Request {
-        digest: Digest::of(texts.join("\0").as_bytes()),
-        patterns,
-        options: Options {
-            jobs: default_jobs(),
-            ..Options::default()
-        },
-        list: false,
-        outputs: false,
     }
 }
 

@@ -83,7 +83,7 @@ impl FromArgMatches for Call {
 pub fn about(group: &str) -> &'static str {
     match group {
         "context" => "Show what belongs to a task, or how one document stands",
-        "node" => "Ask for any target of the graph: its output, why it is stale, its versions, what it costs",
+        "node" => "Give the output of any target of the graph",
         "overlay" => "Try edits beside the workspace: build with them, compare, merge or drop them",
         "pack" => "Bundle what is known of chosen types in one text",
         "window" => "Keep the text that a model is shown of this checkout",
@@ -158,6 +158,9 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     if context.overlay().is_some() && !entry.within {
         return Err(not_within());
     }
+    if context.global.output.drawing().is_some() && entry.drawn.is_none() {
+        return Err(not_drawn());
+    }
     let arguments = whole(call, entry)?;
     let Answered { answer, code } = match asked(context, entry, &arguments)? {
         Some(told) => {
@@ -179,9 +182,20 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         written(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }
-    let text = (entry.text)(&answer, context.out).map_err(|error| Failed::bug(&error))?;
+    let text = match (context.global.output.drawing(), entry.drawn) {
+        (Some(drawing), Some(drawn)) => drawn(&answer, drawing),
+        _ => (entry.text)(&answer, context.out),
+    };
+    let text = text.map_err(|error| Failed::bug(&error))?;
     written(write!(out, "{text}"))?;
     Ok(code)
+}
+
+/// A command whose answer is no graph.
+pub fn not_drawn() -> Failed {
+    let message = "only answers of `cortex query` can be drawn with --output dot or mermaid";
+    let why = Diagnostic::error(ErrorCode::E_USAGE, message);
+    Failed::new(Code::Usage, why.hint("use --output text or --output json"))
 }
 
 /// A command that is not about overlays.

@@ -12,12 +12,17 @@ mod context_build;
 mod context_build_told;
 mod context_live;
 mod context_live_look;
+mod cost;
+pub mod diff;
 mod doctor;
 mod edit;
 mod edit_line;
+pub mod explain;
 mod grep;
+pub mod history;
 mod impact;
 mod implementations;
+mod invalidate;
 pub mod investigate;
 mod node;
 mod operation;
@@ -27,6 +32,7 @@ mod overlay_build;
 mod overlay_documents;
 mod overlay_merge;
 mod pack;
+pub mod query;
 pub mod reference;
 mod relations;
 mod rename;
@@ -51,6 +57,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::Style;
+use crate::render::graph::Drawing;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -105,6 +112,8 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const FROM_FILE: Option<&'static str> = None;
     /// How it takes it.
     const FILE: FileForm = FileForm::Instead;
+    /// How its answer is drawn, if it can be.
+    const DRAWN: Option<fn(&Self::Answer, Drawing) -> String> = None;
     /// What it answers.
     type Answer: Serialize + DeserializeOwned + JsonSchema;
 
@@ -196,6 +205,8 @@ pub struct Entry {
     pub answers: fn() -> schemars::Schema,
     /// Answers.
     pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
+    /// An answer as a drawing, if there is one of it.
+    pub drawn: Option<fn(&Value, Drawing) -> Result<String, serde_json::Error>>,
     /// An answer as text.
     pub text: fn(&Value, Style) -> Result<String, serde_json::Error>,
 }
@@ -238,12 +249,12 @@ pub static METHODS: &[Entry] = &[
     entry::<overlay::List>(),
     entry::<overlay::Discard>(),
     entry::<node::Get>(),
-    entry::<node::Why>(),
-    entry::<node::Query>(),
-    entry::<node::History>(),
-    entry::<node::Diff>(),
-    entry::<node::Cost>(),
-    entry::<node::Invalidate>(),
+    entry::<explain::Explain>(),
+    entry::<query::Query>(),
+    entry::<history::HistoryOf>(),
+    entry::<diff::Diff>(),
+    entry::<cost::CostOf>(),
+    entry::<invalidate::Invalidate>(),
     entry::<status::Status>(),
     entry::<doctor::Doctor>(),
     entry::<work_next::Next>(),
@@ -289,6 +300,13 @@ pub const fn entry<M: Method>() -> Entry {
                 answer: serde_json::to_value(answer).expect("invariant: answers are plain values"),
                 code: desk.code(),
             })
+        },
+        drawn: match M::DRAWN {
+            Some(_) => Some(|answer, drawing| {
+                let answer = M::Answer::deserialize(answer)?;
+                Ok(M::DRAWN.map(|drawn| drawn(&answer, drawing)).unwrap_or_default())
+            }),
+            None => None,
         },
         text: |answer, style| Ok(M::styled(&M::Answer::deserialize(answer)?, style)),
     }
@@ -339,12 +357,12 @@ mod tests {
         "edit",
         "rename",
         "node get",
-        "node why",
-        "node query",
-        "node history",
-        "node diff",
-        "node cost",
-        "node invalidate",
+        "explain",
+        "query",
+        "history",
+        "diff",
+        "cost",
+        "invalidate",
         "operation",
         "overlay open",
         "overlay put",
@@ -372,9 +390,9 @@ mod tests {
         let page = reference::page();
         let is_named = |name: &&str| {
             page.contains(&format!("`{name}`"))
-                || ["overlay", "node"]
-                    .iter()
-                    .any(|group| name.starts_with(&format!("{group} ")) && page.contains(&format!("`{group} …`")))
+                || name
+                    .split_once(' ')
+                    .is_some_and(|(group, _)| page.contains(&format!("`{group} …`")))
         };
         assert!(WITHOUT.iter().all(is_named));
     }

@@ -1,12 +1,12 @@
-//! `node`: any target of the graph, whatever rule makes it: its output, why it stands as it does, what it was, what it costs.
+//! `node get`: the output of any target of the graph, whatever rule makes it.
 
 use super::{AsTool, Effect, Method};
-use crate::cli::{AskingArgs, GraphForm, Since};
-use crate::commands::{build, cost, diff, explain, history, query, show};
+use crate::cli::AskingArgs;
+use crate::commands::{build, names, show};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::render::{Style, explanation, graph, printable, versions};
+use crate::render::printable;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::build::query::{NodeState, Reach};
@@ -16,6 +16,7 @@ use engine::values::table::{Table, to_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workbench::status::target_state;
 
 /// Which version of an output is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +57,7 @@ pub struct Get {
 #[serde(rename_all = "camelCase")]
 pub struct Output {
     label: String,
-    /// `current`, `stale`, `maybe_stale`, `pending` or `none`.
+    /// `current`, `stale`, `maybe_stale`, `pending`, `generating` or `none`.
     node_state: String,
     /// Digest of the output.
     digest: String,
@@ -109,7 +110,7 @@ impl Method for Get {
         let (workspace, session) = desk.open()?;
         if !self.params.is_empty() {
             let params = self.params.iter().map(|text| parameter(text)).collect::<Result<_, _>>()?;
-            let label = history::meant(session, &self.label, "given")?;
+            let label = names::one_label(session, &self.label, "given")?;
             let mut other = workspace.session_with(session, &label, params)?.map_err(|diagnostics| Failed {
                 code: Code::Usage,
                 diagnostics,
@@ -118,7 +119,7 @@ impl Method for Get {
             desk.worsen(code);
             return Ok(Output::new(&shown, NodeState::Current));
         }
-        let label = history::meant(session, &self.label, "given")?;
+        let label = names::one_label(session, &self.label, "given")?;
         let usual = match workbench::paid::is_paid(session, &label) {
             true => Freshness::Any,
             false => Freshness::Strong,
@@ -126,7 +127,7 @@ impl Method for Get {
         if self.freshness.unwrap_or(usual) == Freshness::Any
             && let Some(shown) = show::as_it_is(context, session, &label, self.freshness == Some(Freshness::Any))?
         {
-            let state = session.standing(&label)?.unwrap_or(NodeState::None);
+            let state = target_state(&workspace.root, session, &label)?;
             return Ok(Output::new(&shown, state));
         }
         let shown = desk.output(&label)?;
@@ -149,270 +150,6 @@ fn parameter(text: &str) -> Result<(String, Value), Failed> {
     let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
     let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
     Ok((name.to_owned(), value))
-}
-
-/// What is known of a target: the same for people and for programs.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Page {
-    /// For people and models.
-    text: String,
-    /// For programs: the document of the command with --output json.
-    document: Value,
-}
-
-/// Say why a target stands as it does: its state, which input changed, down to a file. Makes nothing.
-#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Why {
-    /// A label.
-    pub label: String,
-}
-
-impl Method for Why {
-    const NAME: &'static str = "node why";
-    const ALSO: &'static [&'static str] = &["explain"];
-    const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::Operation;
-    type Answer = Page;
-
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
-        let context = desk.context;
-        let (workspace, session) = desk.look()?;
-        let found = explain::explain_target(context, workspace, session, &self.label)?;
-        Ok(Page {
-            text: explanation::text(&found.explanation, &found.origin, &found.former, Style::plain()),
-            document: found.json(),
-        })
-    }
-
-    fn text(answer: &Page) -> String {
-        answer.text.clone()
-    }
-}
-
-/// Ask the graph: patterns, `deps(…)`, `rdeps(…)`, `stale(…)`, joined by + - ^. Makes nothing.
-#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Query {
-    /// The query, as of `cortex query`.
-    pub expr: String,
-}
-
-impl Method for Query {
-    const NAME: &'static str = "node query";
-    const ALSO: &'static [&'static str] = &["query"];
-    const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::Operation;
-    type Answer = Page;
-
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
-        let context = desk.context;
-        let (_, session) = desk.look()?;
-        let found = query::answer_query(context, session, &self.expr, true)?;
-        Ok(Page {
-            text: graph::text(&found, GraphForm::Label),
-            document: graph::json(&found),
-        })
-    }
-
-    fn text(answer: &Page) -> String {
-        answer.text.clone()
-    }
-}
-
-/// List the versions of a target: when each came to be, of what, and what it cost.
-#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct History {
-    /// A label.
-    pub label: String,
-}
-
-impl Method for History {
-    const NAME: &'static str = "node history";
-    const ALSO: &'static [&'static str] = &["history"];
-    const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::Operation;
-    type Answer = Page;
-
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
-        let context = desk.context;
-        let (workspace, session) = desk.look()?;
-        let (label, found) = history::of(context, workspace, session, &self.label)?;
-        Ok(Page {
-            text: versions::list(&label, &found, Style::plain()),
-            document: versions::json(&label, &found),
-        })
-    }
-
-    fn text(answer: &Page) -> String {
-        answer.text.clone()
-    }
-}
-
-/// Show what two versions of a target, and their inputs, differ in.
-#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Diff {
-    /// A label.
-    pub label: String,
-    /// The older version, by its number in the history [default: the one before the other].
-    #[arg(long, value_name = "VERSION")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
-    pub from: Option<i64>,
-    /// The newer version [default: the last].
-    #[arg(long, value_name = "VERSION")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
-    pub to: Option<i64>,
-}
-
-impl Method for Diff {
-    const NAME: &'static str = "node diff";
-    const ALSO: &'static [&'static str] = &["diff"];
-    const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::Operation;
-    type Answer = Page;
-
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
-        let context = desk.context;
-        let (workspace, session) = desk.look()?;
-        diff::compare_versions(context, workspace, session, (&self.label, self.from, self.to), |difference| Page {
-            text: versions::difference(difference, Style::plain()),
-            document: versions::difference_json(difference),
-        })
-    }
-
-    fn text(answer: &Page) -> String {
-        answer.text.clone()
-    }
-}
-
-/// Say what models cost this checkout, and what filed answers saved.
-#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Cost {
-    /// From when on: a day (year-month-day), or a span (`7d`, `12h`).
-    #[arg(long, value_name = "WHEN")]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = false))]
-    pub since: Option<String>,
-}
-
-impl Method for Cost {
-    const NAME: &'static str = "node cost";
-    const ALSO: &'static [&'static str] = &["cost"];
-    const EFFECT: Effect = Effect::Reads;
-    const TOOL: AsTool = AsTool::Operation;
-    type Answer = Page;
-
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
-        let since = self.since.as_deref().map(Since::parse).transpose();
-        let since =
-            since.map_err(|hint| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, "'since' is no time").hint(hint)))?;
-        let (text, document) = cost::pages(desk.look()?.1, since, Style::plain())?;
-        Ok(Page { text, document })
-    }
-
-    fn text(answer: &Page) -> String {
-        answer.text.clone()
-    }
-}
-
-/// Mark targets for making again, although their results are filed under their present keys. Says what that costs; makes nothing.
-#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Invalidate {
-    /// A label, a pattern, or a source file: what reads it.
-    pub label: String,
-}
-
-/// What was marked.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Invalidated {
-    /// Labels whose producers run when they are next asked for.
-    labels: Vec<String>,
-    /// Targets that read them and run if they come out different, at most.
-    readers: usize,
-    /// Of the labels, those that a model makes.
-    paid: usize,
-    /// What asking for those would cost, in a line.
-    price: String,
-}
-
-impl Method for Invalidate {
-    const NAME: &'static str = "node invalidate";
-    const ALSO: &'static [&'static str] = &["invalidate"];
-    const EFFECT: Effect = Effect::Sets;
-    const TOOL: AsTool = AsTool::Operation;
-    type Answer = Invalidated;
-
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Invalidated, Failed> {
-        let context = desk.context;
-        let text = match self.label.starts_with("//") {
-            true => self.label.clone(),
-            false => engine::build::file_label(&self.label),
-        };
-        let patterns = build::patterns(std::slice::from_ref(&text))?;
-        let (_, session) = desk.open()?;
-        let survey = session.survey(patterns.patterns(), Reach::Named)?;
-        if !survey.refused.is_empty() {
-            return Err(Failed {
-                code: Code::Usage,
-                diagnostics: survey.refused,
-            });
-        }
-        let labels = session.invalidate(&patterns, &survey.meant.concat())?;
-        if labels.is_empty() {
-            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "nothing that it means was ever made").found(&self.label);
-            return Err(Failed::new(
-                Code::Usage,
-                why.hint("what was never made is made when it is asked for"),
-            ));
-        }
-        let nodes: Vec<_> = labels.iter().filter_map(|label| session.graph.find(label)).collect();
-        let (_, outlook) = session.standings(&nodes)?;
-        let paid: Vec<String> = labels
-            .iter()
-            .filter(|label| workbench::paid::is_paid(session, label))
-            .cloned()
-            .collect();
-        let price = match paid.is_empty() {
-            true => "nothing: no model makes any of them".to_owned(),
-            false => build::price(context, session, &paid)?,
-        };
-        Ok(Invalidated {
-            readers: outlook.may_run,
-            paid: paid.len(),
-            price,
-            labels,
-        })
-    }
-
-    fn text(answer: &Invalidated) -> String {
-        /// Labels shown.
-        const SHOWN: usize = 20;
-        let number = |number: usize| crate::render::count(number as u64);
-        let plural = if answer.labels.len() == 1 { "" } else { "s" };
-        let mut text = format!(
-            "{} target{plural} will be made again when next asked for\n",
-            number(answer.labels.len())
-        );
-        for label in answer.labels.iter().take(SHOWN) {
-            text.push_str(&format!("  {label}\n"));
-        }
-        if answer.labels.len() > SHOWN {
-            text.push_str(&format!("  … {} in all\n", number(answer.labels.len())));
-        }
-        text.push_str(&format!(
-            "up to {} readers run if they come out different\n",
-            number(answer.readers)
-        ));
-        text.push_str(&format!("costs {}\n", answer.price));
-        printable(&text)
-    }
 }
 
 #[cfg(test)]

@@ -80,7 +80,11 @@ pub fn section(entry: &Entry) -> String {
     ));
     let arguments = (entry.arguments)();
     section.push_str(&table("argument", arguments.as_value(), &self::arguments(entry)));
-    section.push_str(&table("answer", (entry.answers)().as_value(), &[]));
+    let answers = (entry.answers)();
+    // One table for each form that an answer may have.
+    let forms = answers.as_value()["anyOf"].as_array().map(Vec::as_slice);
+    let forms = forms.unwrap_or(std::slice::from_ref(answers.as_value()));
+    forms.iter().for_each(|form| section.push_str(&table("answer", form, &[])));
     section
 }
 
@@ -90,8 +94,9 @@ Made from the program's table of methods (`cortex dev methods`); a test keeps it
 `cortex serve` (JSON-RPC 2.0) and, where it says so, a tool of `cortex mcp`. Arguments are named as below; JSON-RPC also takes them in this order.
 
 An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
-missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `rename`, `node …`, `overlay …`, `pack remove`,
-`window set`, `operation`, `status`, `doctor`, `work submit`) have none.
+missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `rename`, `overlay …`, `pack remove`,
+`window set`, `operation`, `status`, `doctor`, `work submit`), and those about targets (`node get`, `explain`, `query`, `history`, `diff`, `cost`,
+`invalidate`), have none.
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:
 `SymbolNotFound` `suggestions`, `AmbiguousSymbol` `candidates`, `AccessDenied` `publicAlternatives`, `Busy` `progress` in percent, `InvalidFilter`

@@ -4,7 +4,7 @@ use super::resolved::{Resolved, resolved};
 use super::symbols::{notes, one_by_name};
 use super::{Effect, Method};
 use crate::cli::AskingArgs;
-use crate::commands::{build, history, show};
+use crate::commands::{build, names, show};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -14,7 +14,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::status::semantic_state;
+use workbench::status::{semantic_state, target_state};
 use workbench::symbols::path::is_wild;
 use workbench::symbols::state::{Freshness, State};
 
@@ -84,21 +84,19 @@ impl Method for SemanticOf {
             false => one_by_name(desk, "show", &self.symbol, "semantic")?,
         };
         let label = label(desk, &asked)?;
-        let (_, session) = desk.open()?;
+        let (workspace, session) = desk.open()?;
         let paid = workbench::paid::is_paid(session, &label);
         if !paid && !label.ends_with(SUMMARY) {
             return Err(no_summary(&label));
         }
-        let mut standing = session.standing(&label)?.unwrap_or(NodeState::None);
-        if paid && !self.refresh && matches!(standing, NodeState::Stale | NodeState::MaybeStale) {
+        let mut state = target_state(&workspace.root, session, &label)?;
+        if paid && !self.refresh && matches!(state, NodeState::Stale | NodeState::MaybeStale) {
             desk.settle_free(&label)?;
-            standing = desk.open()?.1.standing(&label)?.unwrap_or(NodeState::None);
+            let (workspace, session) = desk.open()?;
+            state = target_state(&workspace.root, session, &label)?;
         }
-        let (workspace, session) = desk.open()?;
-        if workbench::generating::labels(&workspace.root).contains(&label) {
-            standing = NodeState::Generating;
-        }
-        if paid && !self.refresh && standing != NodeState::Current {
+        let (_, session) = desk.open()?;
+        if paid && !self.refresh && state != NodeState::Current {
             let shown = match session.last(&label)? {
                 Some(_) => Some(show::as_it_is(context, session, &label, true)?),
                 None => None,
@@ -114,7 +112,7 @@ impl Method for SemanticOf {
                 resolved,
                 state: as_it_is.as_of(Freshness::Stale, why),
                 semantic_text: shown.flatten().map(|shown| String::from_utf8_lossy(&shown.bytes).into_owned()),
-                semantic_state: semantic_state(standing).to_owned(),
+                semantic_state: semantic_state(state).to_owned(),
             });
         }
         let shown = desk.output(&label)?;
@@ -144,7 +142,7 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
         .strip_prefix("//types/")
         .and_then(|rest| rest.strip_suffix(SUMMARY)?.split_once('#'));
     let Some((key, member)) = of_member else {
-        return history::meant(desk.open()?.1, asked, "shown");
+        return names::one_label(desk.open()?.1, asked, "shown");
     };
     let outline = build::patterns(&[format!("//types/{key}#{member}:outline")])?;
     // Which members a type has is known once that was looked at.
@@ -152,7 +150,7 @@ fn label(desk: &mut Desk<'_>, asked: &str) -> Result<String, Failed> {
         desk.outputs(&[format!("//types/{key}:members")], true)?;
     }
     let session = desk.open()?.1;
-    match history::meant(session, asked, "shown") {
+    match names::one_label(session, asked, "shown") {
         Err(failed) if failed.diagnostics.iter().any(|why| why.code == ErrorCode::E_NO_TARGET) => {
             let is_member = session.survey(outline.patterns(), Reach::Named)?.refused.is_empty();
             Err(if is_member { of_types_only(asked, key) } else { failed })

@@ -104,8 +104,8 @@ pub fn log_json(builds: &[BuildRecord]) -> Value {
     json!({ "builds": builds })
 }
 
-/// A difference with what became of the files that caused it, in the order of the causes.
-pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: Style) -> String {
+/// What two builds differ in, with the lines of the files that caused it.
+pub fn difference(difference: &Difference, style: Style) -> String {
     let Difference {
         from,
         to,
@@ -134,7 +134,7 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         ""
     };
     text.push_str(&format!("{least}{} output{plural}{among}\n", count(*changed as u64)));
-    for (cause, file) in causes.iter().zip(files).take(SHOWN) {
+    for cause in causes.iter().take(SHOWN) {
         text.push_str(&format!("\n{}\n", because(cause, style)));
         for node in cause.moved.iter().take(SHOWN) {
             let short =
@@ -148,8 +148,8 @@ pub fn difference(difference: &Difference, files: &[Option<FileChange>], style: 
         if cause.moved.len() > SHOWN {
             text.push_str(&style.dim(&format!("  … {} in all, --json lists them\n", count(cause.moved.len() as u64))));
         }
-        if let Some(change) = file {
-            text.push_str(&coloured(&lines(change), FILE_LINES, style));
+        if let Some(diff) = &cause.diff {
+            text.push_str(&coloured(diff, FILE_LINES, style));
         }
     }
     if causes.len() > SHOWN {
@@ -224,17 +224,4 @@ fn because(cause: &Cause, style: Style) -> String {
 pub fn lines(change: &FileChange) -> Vec<String> {
     let lines = unified(Some(&change.from), Some(&change.to), "before", "after").unwrap_or_default();
     lines.into_iter().skip(2).collect()
-}
-
-/// The same as one document.
-pub fn difference_json(difference: &Difference, files: &[Option<FileChange>]) -> Value {
-    let mut document = json!(difference);
-    if let Some(causes) = document["causes"].as_array_mut() {
-        for (cause, change) in causes.iter_mut().zip(files) {
-            if let Some(change) = change {
-                cause["diff"] = lines(change).concat().into();
-            }
-        }
-    }
-    document
 }

@@ -1,18 +1,15 @@
-//! Explanations as text that fits a terminal, and as JSON.
+//! Explanations as text that fits a terminal.
 
 use super::versions::confined;
-use super::{Style, duration, moment, printable, size};
+use super::{Style, diagnostic, duration, moment, printable, size};
+use crate::methods::explain::{ChainStep, Target, TargetState};
 use engine::build::chain::Step;
-use engine::build::explain::Explanation;
 use engine::build::moves::{Move, Moved};
 use engine::build::query::NodeState;
-use engine::planning::key::KeyField;
 use engine::values::digest::Digest;
 use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
 use workbench::aliases::Former;
-use workbench::builds::FileChange;
-use workbench::versions::Version;
 
 /// Inputs and moves listed; the true count is always said.
 const SHOWN: usize = 12;
@@ -26,46 +23,42 @@ const DEEPEST: usize = 8;
 /// So many lines of the difference of a file are shown.
 const FILE_LINES: usize = 24;
 
-/// What is known beyond the explanation itself of where things come from.
-pub struct Origin {
-    /// The present version, when it was found under its key.
-    pub found: Option<Version>,
-    /// The change of the file that the way ends at, where both its sides are still to be had.
-    pub change: Option<FileChange>,
-}
-
 /// The explanation for people.
-pub fn text(explanation: &Explanation, origin: &Origin, former: &[Former], style: Style) -> String {
+pub fn text(target: &Target, style: Style) -> String {
     let mut page = Page {
         text: String::new(),
         style,
     };
-    let standing = match explanation.standing {
-        _ if explanation.leaf && explanation.failure.is_some() => style.red("source that is not there"),
-        _ if explanation.leaf => style.green("source"),
-        NodeState::Current if explanation.filed => style.green("current (a result made elsewhere or earlier is filed under its key)"),
-        NodeState::Current => style.green("current"),
-        NodeState::Stale => style.yellow("stale"),
-        NodeState::MaybeStale if explanation.gates.is_empty() => style.yellow("maybe stale, depending on what has to be built first"),
-        NodeState::MaybeStale => style.yellow("maybe stale, depending on what it reads"),
-        NodeState::None if explanation.failure.is_some() => style.yellow("not made here: the last try failed"),
-        NodeState::None => style.yellow("never made here"),
-        NodeState::Pending => style.red("pending: the last try at its present inputs failed"),
-        NodeState::Generating => style.yellow("generating"),
+    let state = match target.state {
+        TargetState::Source if target.failure.is_some() => style.red("source that is not there"),
+        TargetState::Source => style.green("source"),
+        TargetState::Made(NodeState::Current) if target.is_filed() => {
+            style.green("current (a result made elsewhere or earlier is filed under its key)")
+        }
+        TargetState::Made(NodeState::Current) => style.green("current"),
+        TargetState::Made(NodeState::Stale) => style.yellow("stale"),
+        TargetState::Made(NodeState::MaybeStale) if target.only_if.is_empty() => {
+            style.yellow("maybe stale, depending on what has to be built first")
+        }
+        TargetState::Made(NodeState::MaybeStale) => style.yellow("maybe stale, depending on what it reads"),
+        TargetState::Made(NodeState::None) if target.failure.is_some() => style.yellow("not made here: the last try failed"),
+        TargetState::Made(NodeState::None) => style.yellow("never made here"),
+        TargetState::Made(NodeState::Pending) => style.red("pending: the last try at its present inputs failed"),
+        TargetState::Made(NodeState::Generating) => style.yellow("generating"),
     };
-    page.text = format!("{} {standing}\n", style.bold(&printable(&explanation.label)));
-    let stale = explanation.chain.iter().any(|step| step.reason.is_some());
-    page.why_stale(explanation);
+    page.text = format!("{} {state}\n", style.bold(&printable(&target.label)));
+    let stale = target.chain.iter().any(|step| step.step.reason.is_some());
+    page.why_stale(target);
     if stale {
-        page.change(origin);
+        page.change(target);
     }
-    page.made(explanation);
-    page.why_it_was_found(origin);
-    page.why_it_ran(explanation, !former.is_empty());
+    page.made(target);
+    page.why_it_was_found(target);
+    page.why_it_ran(target);
     if !stale {
-        page.change(origin);
+        page.change(target);
     }
-    page.formerly(former);
+    page.formerly(&target.former);
     page.text
 }
 
@@ -80,15 +73,15 @@ impl Page {
         self.text.push_str(&format!("  {} {value}\n", self.style.dim(&name)));
     }
 
-    fn why_stale(&mut self, explanation: &Explanation) {
+    fn why_stale(&mut self, target: &Target) {
+        let is_source = target.is_source();
         // That a file was removed is told once: by what happened to it.
-        let removed = |step: &Step| matches!(step.reason, Some(Reason::FileRemoved { .. }));
-        let told = explanation.leaf && explanation.chain.iter().any(removed);
-        if let Some(failure) = explanation.failure.as_ref().filter(|_| !told) {
-            let past = if explanation.standing == NodeState::Pending {
-                ""
-            } else {
-                ", at other inputs than now"
+        let removed = |step: &ChainStep| matches!(step.step.reason, Some(Reason::FileRemoved { .. }));
+        let told = is_source && target.chain.iter().any(removed);
+        if let Some(failure) = target.failure.as_ref().filter(|_| !told).map(diagnostic::from_json) {
+            let past = match target.state {
+                TargetState::Source | TargetState::Made(NodeState::Pending) => "",
+                _ => ", at other inputs than now",
             };
             let place = failure.place.as_ref().filter(|place| place.line > 0);
             let place = place.map_or_else(String::new, |place| format!(" at {place}"));
@@ -97,22 +90,22 @@ impl Page {
                 self.line("", &printable(found));
             }
         }
-        if explanation.standing == NodeState::Current && !explanation.leaf {
+        if target.state == TargetState::Made(NodeState::Current) {
             return;
         }
-        self.moves("moved", &explanation.moves);
+        self.moves("moved", &target.moved);
         // Of a source that is not there, nothing is what it is in the sources.
-        let missing = explanation.leaf && explanation.failure.is_some();
-        let said = |step: &&Step| !missing || step.reason.is_some() || step.input.is_some();
-        let mut chain = explanation.chain.iter().filter(said);
+        let missing = is_source && target.failure.is_some();
+        let said = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
+        let mut chain = target.chain.iter().filter(said);
         if let Some(first) = chain.next() {
             self.steps("because", first);
             chain.for_each(|step| self.steps("", step));
         }
-        if explanation.leaf {
+        if is_source {
             return;
         }
-        let gates = &explanation.gates;
+        let gates = &target.only_if;
         for (at, gate) in gates.iter().enumerate().skip(gates.len().saturating_sub(GATES)) {
             let name = if at == gates.len().saturating_sub(GATES) {
                 "only if"
@@ -121,13 +114,14 @@ impl Page {
             };
             self.line(name, &super::summary::gate(gate, self.style));
         }
-        if !matches!(explanation.standing, NodeState::None | NodeState::Pending) && explanation.record.is_none() {
+        if !matches!(target.state, TargetState::Made(NodeState::None | NodeState::Pending)) && target.made.is_none() {
             self.line("note", "the record of its last run is gone, so what it was made of is not known");
         }
-        self.line("next", &format!("cortex build '{}'", printable(&explanation.label)));
+        self.line("next", &format!("cortex build '{}'", printable(&target.label)));
     }
 
-    fn steps(&mut self, name: &str, step: &Step) {
+    fn steps(&mut self, name: &str, step: &ChainStep) {
+        let step = &step.step;
         if step.redefined.is_empty() {
             return self.line(name, &self.step(step));
         }
@@ -164,59 +158,53 @@ impl Page {
         }
     }
 
-    fn made(&mut self, explanation: &Explanation) {
-        if let Some(output) = &explanation.output {
-            let length = explanation
-                .record
+    fn made(&mut self, target: &Target) {
+        if let Some(output) = &target.output {
+            let length = target
+                .made
                 .as_ref()
-                .map(|record| format!(", {}", size(record.len)))
+                .map(|made| format!(", {}", size(made.bytes)))
                 .unwrap_or_default();
             self.line("output", &format!("{}{length}", output.short()));
         }
-        if let Some(key) = &explanation.key {
-            self.line("key", &key.0.short());
+        if let Some(key) = &target.key {
+            self.line("key", &key.short());
         }
-        if let Some(record) = &explanation.record {
-            let confined = confined(&record.notes).map_or(String::new(), |how| format!(", {}", printable(&how)));
+        if let Some(made) = &target.made {
+            let confined = confined(made.sandbox.as_deref()).map_or(String::new(), |how| format!(", {}", printable(&how)));
             self.line(
                 "made",
                 &format!(
                     "{} by {} in {}{confined}",
-                    moment(record.made_at),
-                    printable(&record.producer),
-                    duration(record.took_us)
+                    moment(made.at),
+                    printable(&made.producer),
+                    duration(made.took_us)
                 ),
             );
-            if record.label != *explanation.label {
-                self.line("", &format!("first for {}", self.style.cyan(&printable(&record.label))));
+            if made.label != target.label {
+                self.line("", &format!("first for {}", self.style.cyan(&printable(&made.label))));
             }
         }
-        for (name, value) in settings(&explanation.fields) {
+        for (name, value) in settings(&target.fields) {
             self.line(name, &printable(&value));
         }
-        let width = explanation
-            .inputs
-            .iter()
-            .take(SHOWN)
-            .map(|input| input.role.width())
-            .max()
-            .unwrap_or(0);
-        for (at, input) in explanation.inputs.iter().take(SHOWN).enumerate() {
+        let width = target.inputs.iter().take(SHOWN).map(|input| input.role.width()).max().unwrap_or(0);
+        for (at, input) in target.inputs.iter().take(SHOWN).enumerate() {
             let unknown = || self.style.yellow(if input.missing { "not there" } else { "to be built" });
             let digest = input.digest.as_ref().map_or_else(unknown, Digest::short);
             let role = format!("{:<width$}", printable(&input.role));
             let text = format!("{role} {digest} {}", self.style.cyan(&printable(&input.label)));
             self.line(if at == 0 { "inputs" } else { "" }, &text);
         }
-        self.rest(explanation.inputs.len());
-        if !explanation.inputs_known {
+        self.rest(target.inputs.len());
+        if !target.inputs_known {
             self.line(
                 "",
                 &self.style.dim("as far as known: what decides the inputs has to be built first"),
             );
         }
-        if let Some(record) = &explanation.record {
-            for said in &record.diagnostics {
+        if let Some(made) = &target.made {
+            for said in made.diagnostics.iter().map(diagnostic::from_json) {
                 self.line("said", &printable(&format!("{}: {}", said.code, said.message)));
             }
         }
@@ -239,8 +227,8 @@ impl Page {
         }
     }
 
-    fn why_it_was_found(&mut self, origin: &Origin) {
-        let Some(found) = &origin.found else { return };
+    fn why_it_was_found(&mut self, target: &Target) {
+        let Some(found) = &target.found else { return };
         let build = found
             .build
             .map_or_else(|| "an earlier build".to_owned(), |build| format!("build {build}"));
@@ -252,37 +240,36 @@ impl Page {
     }
 
     /// The lines that the file at the end of the way changed in.
-    fn change(&mut self, origin: &Origin) {
-        let Some(change) = &origin.change else { return };
-        let lines = super::builds::lines(change);
-        self.line("diff", &self.style.bold(&printable(&change.path)));
-        let shown = super::versions::coloured(&lines, FILE_LINES, self.style);
+    fn change(&mut self, target: &Target) {
+        let Some(file) = &target.file else { return };
+        self.line("diff", &self.style.bold(&printable(&file.path)));
+        let shown = super::versions::coloured(&file.diff, FILE_LINES, self.style);
         shown.lines().for_each(|line| self.line("", line));
     }
 
-    fn why_it_ran(&mut self, explanation: &Explanation, renamed: bool) {
-        if explanation.leaf || explanation.record.is_none() {
+    fn why_it_ran(&mut self, target: &Target) {
+        if target.is_source() || target.made.is_none() {
             return;
         }
-        let version = explanation.versions;
-        match explanation.last_moves.as_slice() {
-            _ if version <= 1 && renamed => self.line("last ran", "for the first time under this name"),
+        let version = target.versions;
+        match target.last_moved.as_slice() {
+            _ if version <= 1 && !target.former.is_empty() => self.line("last ran", "for the first time under this name"),
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
-            [] if explanation.before_collected => {
+            [] if target.before_collected => {
                 self.line(
                     "last ran",
                     "against a result that was collected since: what had moved is not known any more",
                 );
             }
-            [] if !explanation.last_redefined.is_empty() => {
-                for (at, redefined) in explanation.last_redefined.iter().take(SHOWN).enumerate() {
+            [] if !target.last_redefined.is_empty() => {
+                for (at, redefined) in target.last_redefined.iter().take(SHOWN).enumerate() {
                     let name = if at == 0 { "last ran" } else { "" };
                     self.line(name, &format!("with the same inputs: {}", printable(&redefined.to_string())));
                 }
-                self.rest(explanation.last_redefined.len());
+                self.rest(target.last_redefined.len());
             }
             [] => {
-                let why = explanation
+                let why = target
                     .producer_before
                     .as_ref()
                     .map(|before| format!("after {} became another version", printable(before)));
@@ -294,12 +281,12 @@ impl Page {
             moves => {
                 let moves = moves.to_vec();
                 self.moves("last ran", &moves);
-                for (depth, one) in explanation.last_chain.iter().enumerate() {
+                for (depth, one) in target.last_chain.iter().enumerate() {
                     let indent = "  ".repeat(depth.min(DEEPEST));
                     let text = format!("{indent}{} {}", self.style.cyan(&printable(&one.label)), how(&one.how));
                     self.line(if depth == 0 { "because" } else { "" }, &text);
                 }
-                if let Some(before) = &explanation.producer_before {
+                if let Some(before) = &target.producer_before {
                     self.line("", &format!("and after {} became another version", printable(before)));
                 }
             }
@@ -322,72 +309,18 @@ pub(super) fn how(moved: &Moved) -> String {
 }
 
 /// Parameters, variables and label of a key; producer, version and inputs are told elsewhere on the page.
-fn settings(fields: &[KeyField]) -> Vec<(&'static str, String)> {
+fn settings(fields: &[(String, String)]) -> Vec<(&str, String)> {
     let mut settings = Vec::new();
-    let mut fields = fields.iter().peekable();
-    while let Some(field) = fields.next() {
-        match field.name {
+    let mut fields = fields.iter();
+    while let Some((name, value)) = fields.next() {
+        match name.as_str() {
             "param" | "var" => {
-                let value = fields.next().map(|value| value.value.clone()).unwrap_or_default();
-                settings.push((field.name, format!("{} = {value}", field.value)));
+                let given = fields.next().map(|(_, given)| given.as_str()).unwrap_or_default();
+                settings.push((name.as_str(), format!("{value} = {given}")));
             }
-            "label" if !field.value.starts_with('[') => settings.push(("label", field.value.clone())),
+            "label" if !value.starts_with('[') => settings.push(("label", value.clone())),
             _ => {}
         }
     }
     settings
-}
-
-/// Where the present result comes from, if there is one: this node's last run, or one of another node, checkout or time that had the same key.
-fn result_from(explanation: &Explanation) -> Option<&'static str> {
-    let current = explanation.standing == NodeState::Current && !explanation.leaf;
-    current.then_some(if explanation.filed { "same_key" } else { "last_run" })
-}
-
-/// The explanation as one JSON document.
-pub fn json(explanation: &Explanation, origin: &Origin) -> serde_json::Value {
-    let made = explanation.record.as_ref().map(|record| {
-        serde_json::json!({
-            "label": record.label,
-            "producer": record.producer,
-            "at": record.made_at,
-            "took_us": record.took_us,
-            "bytes": record.len,
-            "sandbox": record.notes.get("sandbox"),
-            "diagnostics": record.diagnostics.iter().map(super::diagnostic::json).collect::<Vec<_>>(),
-        })
-    });
-    let fields: Vec<serde_json::Value> = explanation
-        .fields
-        .iter()
-        .map(|field| serde_json::json!([field.name, field.value]))
-        .collect();
-    let chain: Vec<serde_json::Value> = explanation
-        .chain
-        .iter()
-        .map(|step| serde_json::json!({"label": &*step.label, "input": step.input, "reason": step.reason, "redefined": step.redefined, "text": step.reason.as_ref().map(ToString::to_string)}))
-        .collect();
-    serde_json::json!({
-        "label": &*explanation.label,
-        "state": if explanation.leaf { serde_json::json!("source") } else { serde_json::json!(explanation.standing) },
-        "result_from": result_from(explanation),
-        "found": origin.found.as_ref().map(|found| serde_json::json!({"build": found.build, "at": found.at})),
-        "file": origin.change.as_ref().map(|change| serde_json::json!({"path": change.path, "diff": super::builds::lines(change).concat()})),
-        "output": explanation.output,
-        "key": explanation.key.map(|key| key.to_string()),
-        "made": made,
-        "fields": fields,
-        "inputs": explanation.inputs,
-        "inputs_known": explanation.inputs_known,
-        "moved": explanation.moves,
-        "chain": chain,
-        "only_if": explanation.gates,
-        "versions": explanation.versions,
-        "last_moved": explanation.last_moves,
-        "last_chain": explanation.last_chain,
-        "last_redefined": explanation.last_redefined,
-        "before_collected": explanation.before_collected,
-        "producer_before": explanation.producer_before,
-        "failure": explanation.failure.as_ref().map(super::diagnostic::json),
-    })
 }

@@ -1,43 +1,55 @@
-//! Answers to queries as labels, Graphviz, Mermaid and JSON. Labels are data: each form escapes them in its own way.
+//! Answers to queries as labels, Graphviz and Mermaid. Labels are data: each form escapes them in its own way.
 
 use super::printable;
-use crate::cli::GraphForm;
-use workbench::query::Answer;
+use crate::methods::query::Found;
+use std::collections::HashMap;
 
-/// The answer as text, ending with a line break unless it is empty.
-pub fn text(answer: &Answer, form: GraphForm) -> String {
-    match form {
-        GraphForm::Label => answer.nodes.iter().map(|node| format!("{}\n", printable(&node.label))).collect(),
-        GraphForm::Dot => dot(answer),
-        GraphForm::Mermaid => mermaid(answer),
-        GraphForm::Json => format!("{}\n", json(answer)),
+/// How to draw a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawing {
+    /// Graphviz.
+    Dot,
+    /// A Mermaid flowchart.
+    Mermaid,
+}
+
+/// Labels, one a line.
+pub fn labels(found: &Found) -> String {
+    found.nodes.iter().map(|node| format!("{}\n", printable(&node.label))).collect()
+}
+
+/// The nodes with what reads what.
+pub fn drawn(found: &Found, drawing: Drawing) -> String {
+    match drawing {
+        Drawing::Dot => dot(found),
+        Drawing::Mermaid => mermaid(found),
     }
 }
 
-fn dot(answer: &Answer) -> String {
+fn dot(found: &Found) -> String {
     let quoted = |text: &str| format!("\"{}\"", printable(text).replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = String::from("digraph cortex {\n  rankdir = LR;\n  node [shape = box];\n");
-    for node in &answer.nodes {
+    for node in &found.nodes {
         text.push_str(&format!("  {};\n", quoted(&node.label)));
     }
-    for &(from, to) in &answer.edges {
-        text.push_str(&format!(
-            "  {} -> {};\n",
-            quoted(&answer.nodes[from].label),
-            quoted(&answer.nodes[to].label)
-        ));
+    for (reader, read) in &found.edges {
+        text.push_str(&format!("  {} -> {};\n", quoted(reader), quoted(read)));
     }
     text.push_str("}\n");
     text
 }
 
-fn mermaid(answer: &Answer) -> String {
+fn mermaid(found: &Found) -> String {
     let mut text = String::from("flowchart LR\n");
-    for (at, node) in answer.nodes.iter().enumerate() {
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for (at, node) in found.nodes.iter().enumerate() {
+        numbers.insert(&node.label, at);
         text.push_str(&format!("  n{at}[\"{}\"]\n", entities(&node.label)));
     }
-    for (from, to) in &answer.edges {
-        text.push_str(&format!("  n{from} --> n{to}\n"));
+    for (reader, read) in &found.edges {
+        if let (Some(from), Some(to)) = (numbers.get(&**reader), numbers.get(&**read)) {
+            text.push_str(&format!("  n{from} --> n{to}\n"));
+        }
     }
     text
 }
@@ -54,42 +66,25 @@ fn entities(label: &str) -> String {
     text
 }
 
-/// The answer as one JSON document; edges run from the reader to what it reads.
-pub fn json(answer: &Answer) -> serde_json::Value {
-    let label = |at: usize| &*answer.nodes[at].label;
-    let nodes: Vec<serde_json::Value> = answer
-        .nodes
-        .iter()
-        .map(|node| serde_json::json!({"label": &*node.label, "kind": node.kind}))
-        .collect();
-    let edges: Vec<serde_json::Value> = answer
-        .edges
-        .iter()
-        .map(|&(from, to)| serde_json::json!([label(from), label(to)]))
-        .collect();
-    let unknown: Vec<serde_json::Value> = answer.unknown.iter().map(super::diagnostic::json).collect();
-    serde_json::json!({"nodes": nodes, "edges": edges, "unknown": unknown, "unsure": answer.unsure})
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::graph::NodeId;
-    use workbench::query::Node;
+    use crate::methods::query::Node;
 
     #[test]
     fn labels_are_escaped() {
         let node = |label: &str| Node {
-            id: NodeId(0),
             label: label.into(),
             kind: "command".into(),
         };
-        let answer = Answer {
-            nodes: vec![node("//a/q\"\\x:t"), node("//a/<b>#c`1:t")],
-            edges: vec![(0, 1)],
-            ..Answer::default()
+        let (one, other) = ("//a/q\"\\x:t", "//a/<b>#c`1:t");
+        let found = Found {
+            nodes: vec![node(one), node(other)],
+            edges: vec![(one.to_owned(), other.to_owned())],
+            unknown: Vec::new(),
+            unsure: 0,
         };
-        insta::assert_snapshot!(text(&answer, GraphForm::Dot), @r#"
+        insta::assert_snapshot!(drawn(&found, Drawing::Dot), @r#"
         digraph cortex {
           rankdir = LR;
           node [shape = box];
@@ -98,7 +93,7 @@ mod tests {
           "//a/q\"\\x:t" -> "//a/<b>#c`1:t";
         }
         "#);
-        insta::assert_snapshot!(text(&answer, GraphForm::Mermaid), @r##"
+        insta::assert_snapshot!(drawn(&found, Drawing::Mermaid), @r##"
         flowchart LR
           n0["//a/q#34;#92;x:t"]
           n1["//a/#60;b#62;#35;c#96;1:t"]

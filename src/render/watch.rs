@@ -2,11 +2,11 @@
 
 use super::{count, duration, printable};
 use crate::context::Context;
+use crate::service::build_ahead::Ahead;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::Trouble;
 use serde_json::{Value, json};
-use std::time::Duration;
 use workbench::watch::{Became, Edited, Moved, Reached};
 
 /// More files, or members, are counted.
@@ -110,7 +110,8 @@ pub fn busy(context: &Context) {
 }
 
 /// What was built ahead.
-pub fn ahead(context: &Context, ran: usize, requests: usize, took: Duration) -> String {
+pub fn ahead(context: &Context, ahead: &Ahead) -> String {
+    let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     if context.json() {
         return line(&json!({"ran": ran, "requests": requests, "took": took}), "ahead");

@@ -1,5 +1,6 @@
 //! What answers requests, and what of it outlives them: the right to build, answers that are known, figures.
 
+use super::build_ahead::build_ahead;
 use super::figures::{Service, memory_mb};
 use super::meter::Meter;
 use super::turn::{Held, Turn};
@@ -17,7 +18,7 @@ use engine::build::watched::Moment;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::event::{Event, Observer};
+use engine::values::event::{Event, Observer, Silent};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -92,6 +93,8 @@ pub struct Host {
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
+    /// Ends what is being built ahead.
+    ahead: Mutex<Cancel>,
     requests: AtomicUsize,
     traces: AtomicU64,
     began: Instant,
@@ -168,6 +171,7 @@ impl Host {
             index: Mutex::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
+            ahead: Mutex::default(),
             requests: AtomicUsize::new(0),
             traces: AtomicU64::new(0),
             began: Instant::now(),
@@ -279,6 +283,29 @@ impl Host {
         let _ = std::thread::Builder::new().name("gc".to_owned()).spawn(collect);
     }
 
+    /// Builds ahead until a request, or another process, wants the checkout. Whether it got to the end.
+    pub fn build_ahead(&self) -> bool {
+        let cancel = Cancel::default();
+        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        // Requests are counted before they end what is built ahead: one that came too early for that is seen here.
+        if self.requests.load(Relaxed) > 0 {
+            return false;
+        }
+        let Ok(_turn) = self.turn.take("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
+            return false;
+        };
+        let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent));
+        // What goes wrong is told to those who ask for it.
+        let _ = build_ahead(&context, &cancel, |_| {});
+        context.close();
+        !cancel.is_cancelled()
+    }
+
+    /// Others want the checkout: what is built ahead ends.
+    pub fn end_build_ahead(&self) {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
     /// How long a command waits for others.
     fn as_command(&self) -> Duration {
         Duration::from_secs(self.global.lock_timeout)
@@ -376,10 +403,12 @@ impl Seat<'_> {
 
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<Held<'_>, Failed> {
+        self.host.end_build_ahead();
         self.wait_in(&self.host.turn)
     }
 
     fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed> {
+        self.host.end_build_ahead();
         match self.host.turn.take(self.method, TO_READ, TO_READ, self.cancel) {
             Ok(held) => Ok((held, true)),
             Err(_) => Ok((self.wait_in(&self.host.beside)?, false)),

@@ -3,6 +3,7 @@
 //! [`frame`] reads and writes messages, [`message`] says what they are, [`peer`] serves one client, [`server`] listens, [`host`] answers:
 //! it holds what outlives a request. [`client`] is how the command line asks.
 
+pub mod build_ahead;
 pub mod client;
 pub mod figures;
 mod follow;

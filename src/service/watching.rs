@@ -1,5 +1,7 @@
 //! The watch of a service: the sources are followed while it runs, so that nobody has to look at them for each request.
 
+use super::Host;
+use super::build_ahead::IDLE;
 use super::server::Stop;
 use crate::context::{Context, Failed};
 use crate::exit::Code;
@@ -9,9 +11,9 @@ use engine::watch::{Socket, SocketError, Trouble, Watch, WatchError, Watcher};
 use std::sync::Arc;
 
 /// Begins to watch the sources, so that nobody has to look at them for each request. Where `cortex watch` runs it serves as well; where
-/// nothing can be heard each request looks.
-pub fn begin(context: &Context, stop: &Stop) -> Option<std::thread::JoinHandle<()>> {
-    let started = start(context);
+/// nothing can be heard each request looks. `ahead`: builds ahead when nothing moves.
+pub fn begin(context: &Context, stop: &Stop, host: &Arc<Host>, ahead: bool) -> Option<std::thread::JoinHandle<()>> {
+    let started = start(context, host);
     context.close();
     let watch = match started {
         Ok(watch) => watch?,
@@ -22,8 +24,23 @@ pub fn begin(context: &Context, stop: &Stop) -> Option<std::thread::JoinHandle<(
     };
     let stop = stop.clone();
     let global = context.global.clone();
+    let host = host.clone();
     let follow = move || {
-        while let Ok(batch) = watch.batches().recv() {
+        let mut is_due = ahead;
+        loop {
+            let batch = match is_due {
+                true => watch.batches().recv_timeout(IDLE).map_err(|error| error.is_timeout()),
+                false => watch.batches().recv().map_err(|_| false),
+            };
+            let batch = match batch {
+                Ok(batch) => batch,
+                Err(true) => {
+                    is_due = !host.build_ahead();
+                    continue;
+                }
+                Err(false) => return,
+            };
+            is_due = ahead;
             if batch.trouble == Some(Trouble::Gone) {
                 stop.stop();
                 return;
@@ -43,7 +60,7 @@ pub fn begin(context: &Context, stop: &Stop) -> Option<std::thread::JoinHandle<(
     std::thread::Builder::new().name("follow".to_owned()).spawn(follow).ok()
 }
 
-fn start(context: &Context) -> Result<Option<Watch>, Failed> {
+fn start(context: &Context, host: &Arc<Host>) -> Result<Option<Watch>, Failed> {
     let workspace = context.workspace("serve")?;
     let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
     let Some(store) = &workspace.store_folder else { return Ok(None) };
@@ -53,7 +70,9 @@ fn start(context: &Context) -> Result<Option<Watch>, Failed> {
         Err(error) => return Err(WatchError::from(error).into()),
     };
     let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
-    let watch = Watch::start(watcher, Some(socket), Box::new(|| {})).map_err(|error| {
+    let host = host.clone();
+    let make_way = move || host.end_build_ahead();
+    let watch = Watch::start(watcher, Some(socket), Box::new(make_way)).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_WATCH, format!("the watch cannot begin: {error}"));
         Failed::new(Code::Io, why)
     })?;

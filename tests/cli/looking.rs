@@ -64,13 +64,13 @@ fn query_forms() {
     //files/docs/b.md:bytes
     //globs/docs|%2A.md:files
     ");
-    insta::assert_snapshot!(bench.run(&["query", "--format", "mermaid", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    insta::assert_snapshot!(bench.run(&["query", "--output", "mermaid", "deps(//docs/docs/a.md:words)"]).out, @r#"
     flowchart LR
       n0["//docs/docs/a.md:words"]
       n1["//files/docs/a.md:bytes"]
       n0 --> n1
     "#);
-    insta::assert_snapshot!(bench.run(&["query", "--format", "dot", "deps(//docs/docs/a.md:words)"]).out, @r#"
+    insta::assert_snapshot!(bench.run(&["query", "--output", "dot", "deps(//docs/docs/a.md:words)"]).out, @r#"
     digraph cortex {
       rankdir = LR;
       node [shape = box];
@@ -297,23 +297,24 @@ fn pages() {
       rename           Rename a type or a member everywhere: declarations, overrides, implementations,
                        uses, using directives and references in documentation
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
-      node             Ask for any target of the graph: its output, why it is stale, its versions, what
-                       it costs
+      node             Give the output of any target of the graph
+      explain          Say why a target is in its state, or what two builds differ in. Makes nothing
+      query            Ask the graph. Runs nothing
+      history          List the versions of a target: when each came to be, of what, and what it cost
+      diff             Show what two versions of a target, and their inputs, differ in
+      cost             Sum up what models cost this checkout, and what filed answers saved
+      invalidate       Mark targets for making again, although their results are filed under their
+                       present keys. Says what that costs; makes nothing
       status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
                        nothing
       doctor           Say what may be wrong with the workspace, and what mends it: projects and their
                        references, what was not evaluated, loose files, duplicates, names that lead
                        nowhere, watch limits, store, trust, remote cache. Mends nothing
       work             Answer as the language model: take prompts, hand in summaries
-      query            Ask the graph. Runs nothing
-      explain          Say why a target stands as it does, or what two builds differ in. Makes nothing
       log              List the builds of this checkout: what each did, took and cost
-      history          List the versions of a target: when each came to be, of what, and what it cost
-      diff             Show what two versions of a target, and their inputs, differ in
       prompt           Print what a model would be asked for a target. Nothing is sent
       regenerate       Ask for a new answer although one is filed
       edit-output      Correct an output of a model by hand
-      cost             Sum up what models cost this checkout, and what filed answers saved
       watch            Say what moves in the sources as it happens, and build after each batch
       serve            Answer methods by JSON-RPC 2.0, and keep what was answered at hand
       mcp              Serve the methods to language models by the Model Context Protocol

@@ -1,10 +1,11 @@
 //! Any target of the graph, asked by methods: its output, why it stands as it does, what it was, and making it again.
 
 use crate::bench::Bench;
+use crate::serve::Service;
 use serde_json::Value;
 
 fn ask(bench: &Bench, args: &[&str]) -> Value {
-    let ran = bench.run(&[&["node"], args, &["--json"]].concat());
+    let ran = bench.run(&[args, &["--json"]].concat());
     assert_eq!(ran.code, 0, "{ran:?}");
     ran.json()
 }
@@ -15,39 +16,43 @@ const CODEC: &str = "src/MemoTree.Core/Storage/NodeCodec.cs";
 #[test]
 fn a_target_is_got_explained_and_looked_back_on() {
     let bench = Bench::memotree();
-    let first = ask(&bench, &["get", OUTLINE]);
+    let first = ask(&bench, &["node", "get", OUTLINE]);
     assert_eq!(first["nodeState"], "current");
     assert!(first["output"].as_str().expect("a text").contains("NodeCodec"), "{first}");
     bench.change(CODEC, "public static ", "internal static ");
-    let before = ask(&bench, &["get", OUTLINE, "--freshness", "any"]);
+    let before = ask(&bench, &["node", "get", OUTLINE, "--freshness", "any"]);
     assert_eq!((&before["output"], &before["nodeState"]), (&first["output"], &"maybe_stale".into()));
-    let why = ask(&bench, &["why", OUTLINE]);
-    assert!(why["text"].as_str().expect("a text").contains(CODEC), "{why}");
-    assert_eq!(why["document"]["state"], "maybe_stale", "{why}");
-    let now = ask(&bench, &["get", OUTLINE, "--freshness", "strong"]);
-    assert_ne!(now["output"], first["output"]);
+    let why = ask(&bench, &["explain", OUTLINE]);
     assert_eq!(
-        ask(&bench, &["history", OUTLINE])["document"]["versions"]
+        why["chain"].as_array().expect("a list").last().expect("a step")["reason"]["path"],
+        CODEC
+    );
+    assert_eq!(why["state"], "maybe_stale", "{why}");
+    let now = ask(&bench, &["node", "get", OUTLINE, "--freshness", "strong"]);
+    assert_ne!(now["output"], first["output"]);
+    assert_eq!(ask(&bench, &["history", OUTLINE])["versions"].as_array().expect("a list").len(), 2);
+    let diff = ask(&bench, &["diff", OUTLINE]);
+    assert!(diff["diff"].as_str().expect("a text").contains("internal static"), "{diff}");
+    let query = ask(&bench, &["query", &format!("deps({OUTLINE})")]);
+    let reads = |label: &Value| label.as_str().expect("a label").ends_with(":complete");
+    assert!(
+        query["edges"]
             .as_array()
             .expect("a list")
-            .len(),
-        2
+            .iter()
+            .any(|edge| edge[0] == OUTLINE && reads(&edge[1]))
     );
-    let diff = ask(&bench, &["diff", OUTLINE]);
-    assert!(diff["text"].as_str().expect("a text").contains("internal static"), "{diff}");
-    let query = ask(&bench, &["query", &format!("deps({OUTLINE})")]);
-    assert!(query["text"].as_str().expect("a text").contains(":complete\n"), "{query}");
-    assert!(ask(&bench, &["cost"])["text"].as_str().expect("a text").starts_with("No model"));
+    assert_eq!(ask(&bench, &["cost"])["spent"]["times"], 0);
 }
 
 #[test]
 fn parameters_of_a_request_are_part_of_the_key_and_of_nothing_else() {
     let bench = Bench::memotree();
     let label = "//types/MemoTree.Core.Storage.NodeCodec:semantic";
-    let usual = ask(&bench, &["get", label]);
-    let other = ask(&bench, &["get", label, "--param", "docs=false"]);
+    let usual = ask(&bench, &["node", "get", label]);
+    let other = ask(&bench, &["node", "get", label, "--param", "docs=false"]);
     assert_ne!(usual["output"], other["output"]);
-    assert_eq!(ask(&bench, &["get", label])["output"], usual["output"]);
+    assert_eq!(ask(&bench, &["node", "get", label])["output"], usual["output"]);
     let again = bench.run(&["build", "--output", "json", label]);
     assert_eq!(again.json()["tally"]["ran"], 0, "{again:?}");
     for (param, code) in [("nonsense=1", 2), ("docs=maybe", 2), ("=1", 2)] {
@@ -69,14 +74,11 @@ fn what_was_invalidated_is_made_again_once() {
         (&marked["paid"], &marked["price"]),
         (&0.into(), &"nothing: no model makes any of them".into())
     );
-    let why = ask(&bench, &["why", OUTLINE]);
-    assert_eq!(why["document"]["state"], "stale", "{why}");
+    assert_eq!(ask(&bench, &["explain", OUTLINE])["state"], "stale");
+    let why = bench.run(&["explain", OUTLINE]).out;
+    assert!(why.contains("it was invalidated by hand"), "{why}");
     assert!(
-        why["text"].as_str().expect("a text").contains("it was invalidated by hand"),
-        "{why}"
-    );
-    assert!(
-        bench.run(&["log"]).out.contains(&format!("node invalidate {OUTLINE}")),
+        bench.run(&["log"]).out.contains(&format!("invalidate {OUTLINE}")),
         "{}",
         bench.run(&["log"]).out
     );
@@ -98,6 +100,48 @@ fn what_was_invalidated_is_made_again_once() {
             .iter()
             .all(|label| label.as_str().expect("a label").contains(CODEC))
     );
-    let unknown = bench.run(&["node", "invalidate", "src/None.cs"]);
+    let unknown = bench.run(&["invalidate", "src/None.cs"]);
     assert_eq!(unknown.code, 2, "{unknown:?}");
+}
+
+/// One way to ask: the command prints the text of the answer that a program gets.
+#[test]
+fn questions_about_targets_look_the_same_with_a_service_and_without() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", OUTLINE]).code, 0);
+    bench.change(CODEC, "public static ", "internal static ");
+    assert_eq!(bench.run(&["build", OUTLINE]).code, 0);
+    bench.change(CODEC, "internal static ", "private static ");
+    let deps = format!("deps({OUTLINE})");
+    let questions: [&[&str]; 9] = [
+        &["explain", OUTLINE],
+        &["explain", OUTLINE, "--json"],
+        &["explain", "--diff", "1", "2"],
+        &["history", OUTLINE],
+        &["diff", OUTLINE, "1", "2"],
+        &["query", &deps],
+        &["query", &deps, "--output", "mermaid"],
+        &["cost"],
+        &["explain", "//types/None:outline"],
+    ];
+    let run = || questions.map(|args| bench.run(args));
+    let without = run();
+    let service = Service::start(&bench);
+    let with = run();
+    for ((args, without), with) in questions.iter().zip(&without).zip(&with) {
+        assert_eq!(
+            (without.code, &without.out),
+            (with.code, &with.out),
+            "{args:?}: {} {}",
+            without.err,
+            with.err
+        );
+    }
+    let methods = service.client().result("cortex.about", serde_json::json!({}))["methods"].clone();
+    assert_eq!(methods["explain"]["calls"], 4, "{methods}");
+    let mut client = service.client();
+    let why = client.result("node.why", serde_json::json!({"label": OUTLINE}));
+    assert_eq!(why["label"], OUTLINE, "{why}");
+    let both = client.ask("explain", serde_json::json!({"label": OUTLINE, "diff": [1, 2]}));
+    assert!(both["error"].is_object(), "{both}");
 }

@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -348,6 +348,31 @@ fn builds_beside_a_service_take_the_store_and_look_nowhere() {
         "T_p8e5mq6b"
     );
     assert_eq!(bench.run(&["store", "verify"]).code, 0);
+}
+
+#[test]
+fn a_service_builds_ahead_what_was_asked_for_lately_and_the_window() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//types/MemoTree.Core.Storage.NodeCodec:outline"]).code, 0);
+    assert_eq!(bench.run(&["outline", "NodeId"]).code, 0);
+    assert_eq!(bench.run(&["window", "pin", "NodeId"]).code, 0);
+    let _service = Service::run(bench.command(&["serve", "--json", "--ahead"]));
+    bench.change("src/MemoTree.Core/Storage/NodeCodec.cs", "public static ", "internal static ");
+    bench.change("src/MemoTree.Core/NodeId.cs", "public ", "/** <summary>An id.</summary> */ public ");
+    let until = Instant::now() + LONG;
+    for label in [
+        "//types/MemoTree.Core.Storage.NodeCodec:outline",
+        "//types/MemoTree.Core.NodeId:outline",
+    ] {
+        // Asked of what only looks: that makes nothing, and ends nothing.
+        while bench.run(&["explain", "--json", label]).json()["state"] != "current" {
+            assert!(Instant::now() < until, "{label} was not built ahead");
+        }
+        assert_eq!(
+            bench.run(&["history", "--json", label]).json()["versions"].as_array().map(Vec::len),
+            Some(2)
+        );
+    }
 }
 
 pub fn request(id: &str, path: &str, token: Option<&str>) -> String {

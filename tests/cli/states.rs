@@ -115,6 +115,26 @@ fn states_in_the_index_are_those_at_the_end_of_every_build() {
     assert!(bench.run(&["build", "//index:json"]).err.contains("up to date"));
 }
 
+#[test]
+fn the_index_says_when_it_was_made_if_asked() {
+    let bench = Bench::memotree();
+    let time = || {
+        let text = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("laid out");
+        serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["generatedAt"].clone()
+    };
+    assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
+    assert_eq!(time(), serde_json::Value::Null);
+    let dated = ["build", "--with-times", "//index:json"];
+    assert_eq!(bench.run(&dated).code, 0);
+    let first = time();
+    assert!(first.as_str().expect("a time").ends_with('Z'), "{first}");
+    assert!(bench.run(&dated).err.contains("all up to date"));
+    assert_eq!(time(), first);
+    bench.change("src/MemoTree.Core/NodeId.cs", "public ", "internal ");
+    assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
+    assert_eq!(time(), serde_json::Value::Null);
+}
+
 /// The state of an answer: its freshness, whether it is complete, its notes.
 fn state(bench: &Bench, args: &[&str]) -> (String, bool, String) {
     let ran = bench.run(&[args, &["--json"]].concat());
@@ -303,16 +323,19 @@ fn a_summary_that_a_model_is_asked_for_is_generating() {
         ),
     );
     bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
+    assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
     std::thread::scope(|scope| {
         let build = scope.spawn(|| bench.run(&["build", "//types/...:semantic"]));
         // The model was called.
         std::fs::read(&begun).expect("the model says so");
         let status = bench.run(&["--output", "json", "status"]).json();
         let said = bench.run(&["semantic", "A", "--json"]).json();
+        let why = bench.run(&["explain", "A:semantic", "--json"]).json();
         std::fs::write(&go_on, "\n").expect("the model reads");
         assert_eq!(build.join().expect("no panic").code, 0);
         assert_eq!(status["semantic"]["generating"], 1, "{status}");
         assert_eq!(said["semanticState"], "generating", "{said}");
+        assert_eq!(why["state"], "generating", "{why}");
     });
     let status = bench.run(&["--output", "json", "status"]).json();
     assert_eq!(

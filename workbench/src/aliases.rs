@@ -340,7 +340,7 @@ fn identities(
 }
 
 /// A target that a type had under a former name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Former {
     /// Its label.
     pub label: String,
@@ -351,7 +351,7 @@ pub struct Former {
 }
 
 /// A version of a target that had another name then.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Past {
     /// When it became the output, in seconds since 1970.
     pub at: u64,

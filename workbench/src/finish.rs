@@ -2,11 +2,16 @@
 //! (DECISIONS: semanticState is derived; seed 000 §3.2).
 
 use crate::status::semantic_state;
-use engine::build::layout::Finish;
+use engine::build::layout::{Finish, OutputToFinish};
 use engine::build::query::NodeStatus;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Writes `semanticState`, and `lastError` where it is pending, into the exported `index.json`.
-pub struct States;
+#[derive(Default)]
+pub struct States {
+    /// Whether `generatedAt` says when the output was made.
+    pub with_times: bool,
+}
 
 const INDEX: &str = "//index:json";
 
@@ -20,8 +25,21 @@ impl Finish for States {
         &["//index:types"]
     }
 
-    fn finish(&self, _: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
-        by_line(blob, states).or_else(|| by_value(blob, states))
+    fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
+        let file = by_line(output.blob, states).or_else(|| by_value(output.blob, states))?;
+        Some(match output.made_at.filter(|_| self.with_times) {
+            Some(made_at) => dated(file, made_at),
+            None => file,
+        })
+    }
+}
+
+/// The file with the time at which its output was made as its first field.
+fn dated(file: Vec<u8>, made_at: u64) -> Vec<u8> {
+    let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_secs(made_at));
+    match file.strip_prefix(b"{\n") {
+        Some(rest) => [format!("{{\n  \"generatedAt\": \"{time}\",\n").as_bytes(), rest].concat(),
+        None => file,
     }
 }
 
@@ -123,7 +141,19 @@ mod tests {
                 order[..labels.len()].to_vec()
             };
             let expected = by_value(&blob, &mut states);
-            assert_eq!(States.finish(INDEX, &blob, &mut states), expected);
+            let mut finish = |with_times| {
+                let output = OutputToFinish {
+                    label: INDEX,
+                    blob: &blob,
+                    made_at: Some(0),
+                };
+                States { with_times }.finish(&output, &mut states)
+            };
+            assert_eq!(finish(false), expected);
+            let dated: serde_json::Value = serde_json::from_slice(&finish(true).unwrap()).unwrap();
+            let mut plain: serde_json::Value = serde_json::from_slice(&expected.unwrap()).unwrap();
+            plain["generatedAt"] = "1970-01-01T00:00:00Z".into();
+            assert_eq!(dated, plain);
             assert_eq!(
                 by_line(&blob, &mut states).is_some(),
                 !names.is_empty(),

@@ -5,6 +5,7 @@
 
 use crate::location::{StoreChoice, find_root};
 use crate::query::{answer, parse};
+use crate::status::target_state;
 use crate::trust::Trusting;
 use crate::workspace::{Access, Opening, WorkbenchError, Workspace};
 use engine::build::Options;
@@ -141,9 +142,9 @@ impl Library {
     /// When the label means none or several.
     pub fn state(&self, label: &str) -> Result<NodeState> {
         let patterns = patterns(label)?;
-        let (_workspace, mut session) = self.session(Access::Look)?;
+        let (workspace, mut session) = self.session(Access::Look)?;
         let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
-        Ok(session.standing(&label)?.unwrap_or(NodeState::None))
+        Ok(target_state(&workspace.root, &mut session, &label)?)
     }
 
     /// Why the one target that a label means is in its state. Makes nothing.

@@ -4,11 +4,11 @@ use engine::build::session::Session;
 use engine::seams::paid::Spent;
 use engine::store::ledger::{LedgerEntry, Outcome};
 use engine::store::{Part, StoreError};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Sums over the ledger.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spending {
     /// Seconds since 1970 of the first line counted.
     pub first: Option<u64>,
@@ -23,7 +23,7 @@ pub struct Spending {
 }
 
 /// How often, and what it came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Lines.
     pub times: u64,

@@ -3,6 +3,7 @@
 use crate::generating;
 use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
+use engine::build::engine::EngineError;
 use engine::build::outlook::Outlook;
 use engine::build::query::NodeState;
 use engine::build::session::Session;
@@ -15,6 +16,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::pages;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
 /// Nodes of one target name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +56,18 @@ pub fn semantic_state(state: NodeState) -> &'static str {
         NodeState::MaybeStale => "maybeStale",
         state => state.word(),
     }
+}
+
+/// The state of a target: the engine's, or `generating` while a build of this checkout asks a model for it. Every answer about one target has
+/// its state from here.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn target_state(root: &Path, session: &mut Session, label: &str) -> Result<NodeState, EngineError> {
+    if generating::labels(root).contains(label) {
+        return Ok(NodeState::Generating);
+    }
+    Ok(session.standing(label)?.unwrap_or(NodeState::None))
 }
 
 /// How a workspace stands.

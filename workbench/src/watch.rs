@@ -1,16 +1,17 @@
 //! What a watch says of a workspace: which files moved, which members of theirs, how much may be out of date, and what to build ahead.
 
+use crate::window::state::Window;
 use engine::build::engine::EngineError;
 use engine::build::query::NodeState;
 use engine::build::session::Session;
 use engine::build::state::{Known, decode};
 use engine::build::{file_label, file_path};
-use engine::graph::NodeId;
 use engine::graph::stale::taint;
+use engine::graph::{Graph, NodeId};
 use engine::store::{Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
-use engine::values::label::unescape;
+use engine::values::label::{escape, unescape};
 use engine::values::pattern::PatternSet;
 use engine::values::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,9 @@ use std::sync::Arc;
 
 /// So many requests are built ahead.
 const HOT: usize = 3;
+
+/// So many types of the window that were looked at last are built ahead.
+const RECENT: usize = 16;
 
 /// A checkout of more files that moved is not gone through member by member.
 const MOST_FILES: usize = 50;
@@ -343,6 +347,16 @@ impl Members {
 /// Another target of the type that a table of members is of.
 fn of_type(members: &str, target: &str) -> String {
     format!("{}{target}", members.trim_end_matches("members"))
+}
+
+/// The outlines of the types in the window that the graph knows: those that are pinned, and those that were looked at last.
+pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
+    // A window that cannot be read is told to those who look at it.
+    let window = Window::read(root).unwrap_or_default();
+    let recent = window.recent.iter().take(RECENT).map(|recent| &recent.path);
+    let types = window.pinned.iter().map(|pin| &pin.path).chain(recent);
+    let outlines: BTreeSet<String> = types.map(|path| format!("//types/{}:outline", escape(path))).collect();
+    outlines.into_iter().filter(|label| graph.find(label).is_some()).collect()
 }
 
 /// The requests that were found current last, newest first: their patterns.

@@ -267,7 +267,7 @@ impl Workspace {
             store,
             registry: Arc::new(registry(asking.clone(), trust.clone())),
             view,
-            finish: Arc::new(States),
+            finish: Arc::new(States::default()),
             priority: Arc::new(References),
             lineage: Arc::new(FormerTypes { root: root.clone() }),
             annotate: Arc::new(Notes {

@@ -23,6 +23,16 @@ const FILES: usize = 64;
 /// So many files are looked at before a stop is heeded.
 const LOOKS: usize = 8_192;
 
+/// An output whose file shows more than its blob.
+pub struct OutputToFinish<'a> {
+    /// The node's label.
+    pub label: &'a str,
+    /// The blob.
+    pub blob: &'a [u8],
+    /// Seconds since 1970 when it was made, if that is known.
+    pub made_at: Option<u64>,
+}
+
 /// What files get on top of their blobs: states that are derived from the engine and so must not be in a blob.
 pub trait Finish: Send + Sync {
     /// The labels of the nodes whose files show more than their blobs.
@@ -34,7 +44,7 @@ pub trait Finish: Send + Sync {
     }
 
     /// The bytes to lay out for one of these, if they are not those of the blob. `states` gives the states of nodes by their labels.
-    fn finish(&self, label: &str, blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>>;
+    fn finish(&self, output: &OutputToFinish<'_>, states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>>;
 }
 
 /// Files are their blobs.
@@ -45,7 +55,7 @@ impl Finish for Plain {
         &[]
     }
 
-    fn finish(&self, _: &str, _: &[u8], _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
+    fn finish(&self, _: &OutputToFinish<'_>, _: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -> Option<Vec<u8>> {
         None
     }
 }

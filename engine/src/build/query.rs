@@ -47,7 +47,7 @@ pub struct Survey {
 }
 
 /// The state of a node. The same words stand in `status`, `explain`, `semantic`, the report and `index.json`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeState {
     /// Its output is filed under its present key.

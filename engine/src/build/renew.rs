@@ -4,7 +4,7 @@
 //! that look learns is forgotten again.
 
 use super::engine::EngineError;
-use super::layout::not_written;
+use super::layout::{OutputToFinish, not_written};
 use super::query::{NodeState, NodeStatus};
 use super::session::{Session, stored_graph};
 use super::unfinished::Unfinished;
@@ -33,19 +33,22 @@ impl Session {
     ) -> Result<(usize, Vec<Diagnostic>), EngineError> {
         let finish = self.engine.finish.clone();
         let (mut written, mut failures) = (0, Vec::new());
+        // Mostly nothing is stale. The build may have given nodes other inputs than they had when the graph was loaded.
         let is_any_stale = self.graph.stale().next().is_some();
+        let tainted = is_any_stale.then(|| taint(&self.graph, &Links::of(&self.graph)));
         for &label in finish.labels() {
             let Some(id) = self.graph.find(label) else { continue };
             let (Some(path), Some(filed)) = (exports.path(id.0), self.graph.node(id).result) else {
                 continue;
             };
             // A file is of one moment: states of now beside an output of before would be of none.
-            if is_any_stale && taint(&self.graph, &self.links).contains(id) {
+            if tainted.as_ref().is_some_and(|tainted| tainted.contains(id)) {
                 continue;
             }
             let Some(blob) = self.engine.store.output(&filed.output)? else {
                 continue;
             };
+            let made_at = self.engine.store.action(&filed.key)?.map(|record| record.made_at);
             let mut trouble = None;
             let mut states = |labels: &[String]| {
                 self.states(labels, cancel).unwrap_or_else(|error| {
@@ -53,7 +56,12 @@ impl Session {
                     vec![NodeStatus::NONE; labels.len()]
                 })
             };
-            let shown = finish.finish(label, &blob, &mut states);
+            let output = OutputToFinish {
+                label,
+                blob: &blob,
+                made_at,
+            };
+            let shown = finish.finish(&output, &mut states);
             if let Some(trouble) = trouble {
                 return Err(trouble);
             }

@@ -7,7 +7,7 @@ use super::{Part, Row, RowChange, ledger};
 use crate::seams::paid::Spent;
 use crate::values::diagnostic::Diagnostic;
 use minicbor::{Decode, Encode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How many builds of a view the log keeps.
 pub const KEEP_BUILDS: u64 = 1_000;
@@ -22,7 +22,7 @@ pub const FAILED: usize = 64;
 const WHY: usize = 200;
 
 /// How a build ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(index_only)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -39,7 +39,7 @@ pub enum Outcome {
 }
 
 /// What a build did, in numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Counts {
     /// Targets asked for.
@@ -63,7 +63,7 @@ pub struct Counts {
 }
 
 /// What became of the answers that a build was given: results that models made, and tries of no use. What was found filed is not among them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Answers {
     /// Made whole.
@@ -106,7 +106,7 @@ impl Answers {
 }
 
 /// A node that took long.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Slow {
     /// The node.
@@ -121,7 +121,7 @@ pub struct Slow {
 }
 
 /// What one producer's targets came to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct OfProducer {
     /// The implementation, as in `csharp/outline`.
@@ -142,7 +142,7 @@ pub struct OfProducer {
 }
 
 /// Targets that no rule, set or source gives any more.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct Gone {
     /// How many went.
@@ -164,7 +164,7 @@ impl Gone {
 }
 
 /// A target that failed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct FailedTarget {
     /// Its label.
@@ -194,7 +194,7 @@ impl FailedTarget {
 }
 
 /// One build.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Encode, Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 #[cbor(map)]
 pub struct BuildRecord {
     /// Its number in this view, from 1.

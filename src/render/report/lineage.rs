@@ -85,7 +85,7 @@ fn heading(html: &mut Html, version: &Version) {
     if let Some(record) = &version.record {
         facts.push(record.producer.clone());
         facts.extend(notes(&record.notes));
-        facts.extend(confined(&record.notes));
+        facts.extend(confined(record.notes.get("sandbox").map(String::as_str)));
         facts.extend(record.spent.as_ref().map(spent));
         facts.push(duration(record.took_us));
     }

@@ -7,22 +7,25 @@ use super::leaves::{Leaves, Side};
 use engine::build::file_path;
 use engine::store::records::{ActionRecord, InputRecord};
 use engine::values::digest::Digest;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A cause and what it moved.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Cause {
     /// The cause.
     #[serde(flatten)]
     pub why: Why,
     /// What it moved, by label.
     pub moved: Vec<Changed>,
+    /// The lines that a file differs in, where both its sides were looked for and are still to be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 /// Why outputs differ.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum Why {
     /// A source file was read with other content, or by only one of them.
@@ -66,7 +69,7 @@ pub enum Why {
 }
 
 /// A node with another output.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Changed {
     /// The node.
     pub label: Arc<str>,
@@ -160,7 +163,7 @@ pub(super) fn causes(moved: &BTreeMap<Arc<str>, Between>, leaves: &Leaves, is_ma
             by_cause.entry(why).or_default().push(changed.clone());
         }
     }
-    let mut causes: Vec<Cause> = by_cause.into_iter().map(|(why, moved)| Cause { why, moved }).collect();
+    let mut causes: Vec<Cause> = by_cause.into_iter().map(|(why, moved)| Cause { why, moved, diff: None }).collect();
     causes.sort_by(|a, b| b.moved.len().cmp(&a.moved.len()).then_with(|| a.why.cmp(&b.why)));
     causes
 }

@@ -15,12 +15,12 @@ use engine::store::StoreError;
 use engine::store::builds::BuildRecord;
 use engine::store::records::{ActionRecord, HistoryRecord};
 use engine::values::digest::ActionKey;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What two builds differ in.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Difference {
     /// The one.
     pub from: BuildRecord,

@@ -1,37 +1,75 @@
-//! `cortex cost`: what models cost this checkout.
+//! `cost`: what models cost this checkout.
 
-use super::show;
-use crate::cli::{CostArgs, Since};
-use crate::context::{Context, Failed, Outcome};
+use super::{AsTool, Effect, Method};
+use crate::cli::Since;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
 use crate::render::money::{amount, spent};
 use crate::render::{Style, count, duration, moment, printable};
-use engine::build::session::Session;
 use engine::store::ledger::Outcome as Became;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io::Write;
 use workbench::spending::{Spending, Sum, spending};
 
 /// Targets listed by what they cost; --json has all.
 const DEAREST: usize = 10;
 
-/// Runs it.
-pub fn run(context: &Context, args: &CostArgs) -> Outcome {
-    let workspace = context.workspace("cost")?;
-    let session = workspace.session()?;
-    context.say(workspace.warnings());
-    let (text, document) = pages(&session, args.since, context.out)?;
-    let text = if context.json() { format!("{document:#}\n") } else { text };
-    show::written(write!(context.stdout(), "{text}"))
+/// Sum up what models cost this checkout, and what filed answers saved.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CostOf {
+    /// Only from then on: a day (year-month-day) or a span (12h, 7d, 4w).
+    #[arg(long, value_name = "WHEN")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub since: Option<String>,
 }
 
-/// What models cost since a time, for people and for programs.
-pub fn pages(session: &Session, since: Option<Since>, style: Style) -> Result<(String, Value), Failed> {
-    let since = since.map_or(0, |since| since.at(session.engine.world.now_secs()));
-    let found = spending(session, since)?;
-    let mut document = serde_json::json!(found);
-    document["since"] = since.into();
-    document["currency"] = serde_json::json!(workbench::paid::currency(session));
-    Ok((text(&found, style), document))
+/// What was spent and saved.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Cost {
+    /// Seconds since 1970 from which on lines were counted.
+    pub since: u64,
+    /// The currency of what has no other.
+    pub currency: Option<String>,
+    /// `first`, `spent`, `by_outcome`, `by_model`, `targets`.
+    #[serde(flatten)]
+    #[schemars(with = "Value")]
+    pub spending: Spending,
+}
+
+impl Method for CostOf {
+    const NAME: &'static str = "cost";
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Under("node");
+    type Answer = Cost;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Cost, Failed> {
+        let since = self.since.as_deref().map(Since::parse).transpose();
+        let since = since.map_err(|hint| {
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "'since' is no day and no span of time");
+            Failed::new(Code::Usage, why.found(self.since.clone().unwrap_or_default()).hint(hint))
+        })?;
+        let (_, session) = desk.look()?;
+        let since = since.map_or(0, |since| since.at(session.engine.world.now_secs()));
+        Ok(Cost {
+            since,
+            currency: workbench::paid::currency(session),
+            spending: spending(session, since)?,
+        })
+    }
+
+    fn text(answer: &Cost) -> String {
+        text(&answer.spending, Style::plain())
+    }
+
+    fn styled(answer: &Cost, style: Style) -> String {
+        text(&answer.spending, style)
+    }
 }
 
 /// `0.0213 EUR and 1.50 USD and 3 without a price`; `nothing` where nobody was asked. Currencies are not added.

@@ -1,0 +1,386 @@
+//! `explain`: why a target is in its state, and what two builds differ in.
+
+use super::{AsTool, Effect, Method};
+use crate::commands::{build, last_good, names};
+use crate::context::{Context, Failed};
+use crate::desk::Desk;
+use crate::exit::Code;
+use crate::render::{Style, builds as build_pages, diagnostic, explanation};
+use engine::build::chain::Step;
+use engine::build::explain::{Explanation, Input};
+use engine::build::file_path;
+use engine::build::moves::{Move, Moved};
+use engine::build::outlook::Gate;
+use engine::build::query::NodeState;
+use engine::build::redefinition::Redefinition;
+use engine::build::session::Session;
+use engine::store::records::ActionRecord;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use engine::values::event::Reason;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use workbench::aliases::{self, Former};
+use workbench::builds::{self, Difference, FileChange, Past, Why};
+use workbench::generating;
+use workbench::versions::{Version, versions};
+use workbench::workspace::Workspace;
+
+/// Lines are shown of the files among so many causes.
+const FILES: usize = 50;
+
+/// Say why a target is in its state, or what two builds differ in. Makes nothing.
+///
+/// Whether it is current, which input moved and who moved that; why it ran last, or which build found its result under its key.
+/// The way is followed down to the source file; where its earlier bytes are still to be had (in the store, or in git's commits by
+/// `git cat-file`), the lines that changed are shown.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Explain {
+    /// A label, or the name of a type or member: NodeStore is its outline, NodeStore:semantic its summary.
+    #[arg(required_unless_present = "diff")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Say which outputs differ between two builds, by their numbers in `cortex log`, and which files caused that.
+    #[arg(long, num_args = 2, value_names = ["BUILD_A", "BUILD_B"], conflicts_with = "label")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-tool" = false))]
+    pub diff: Vec<u64>,
+}
+
+/// What is known.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Explained {
+    /// Of one target.
+    Target(Box<Target>),
+    /// Of two builds.
+    Builds(#[schemars(with = "Value")] Box<Difference>),
+}
+
+/// A target and why it is in its state.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// Its label.
+    pub label: String,
+    /// `current`, `stale`, `maybe_stale`, `pending`, `generating`, `none` or `source`.
+    #[schemars(with = "String")]
+    pub state: TargetState,
+    /// Where the result of a current target comes from: `last_run`, or `same_key`: another run had the same key.
+    pub result_from: Option<String>,
+    /// When a build found it under its key.
+    pub found: Option<FoundAt>,
+    /// The file where the way ends.
+    pub file: Option<FileDiff>,
+    /// Digest of its output.
+    #[schemars(with = "Option<String>")]
+    pub output: Option<Digest>,
+    /// What that is filed under.
+    #[schemars(with = "Option<String>")]
+    pub key: Option<Digest>,
+    /// The run that made it.
+    pub made: Option<Made>,
+    /// The fields of the present key, names and values.
+    pub fields: Vec<(String, String)>,
+    /// Its inputs: `role`, `label`, `digest`, `missing`.
+    #[schemars(with = "Vec<Value>")]
+    pub inputs: Vec<Input>,
+    /// Whether those are of now.
+    pub inputs_known: bool,
+    /// What moved since it was last made.
+    #[schemars(with = "Vec<Value>")]
+    pub moved: Vec<Move>,
+    /// The way to what made it stale, down to a file.
+    pub chain: Vec<ChainStep>,
+    /// Gates: it runs only if one of each comes to another output.
+    #[schemars(with = "Vec<Value>")]
+    pub only_if: Vec<Gate>,
+    /// Versions in its history.
+    pub versions: usize,
+    /// What had moved when it last ran.
+    #[schemars(with = "Vec<Value>")]
+    pub last_moved: Vec<Move>,
+    /// The way from the first of these down to a file.
+    #[schemars(with = "Vec<Value>")]
+    pub last_chain: Vec<Move>,
+    /// What had changed about its definition when it last ran with the same inputs.
+    #[schemars(with = "Vec<Value>")]
+    pub last_redefined: Vec<Redefinition>,
+    /// Whether the result before was collected.
+    pub before_collected: bool,
+    /// The producer of the version before, when it is another.
+    pub producer_before: Option<String>,
+    /// Why it has no output at its present inputs, or why the last try failed.
+    pub failure: Option<Value>,
+    /// Labels and versions it had under former names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub former: Vec<Former>,
+}
+
+/// The state of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetState {
+    /// A source file or set, which no producer makes.
+    Source,
+    /// A target of a rule.
+    #[serde(untagged)]
+    Made(NodeState),
+}
+
+/// When a build found a result under its key.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FoundAt {
+    /// The build's number in the log.
+    pub build: Option<u64>,
+    /// Seconds since 1970.
+    pub at: u64,
+}
+
+/// What changed in a file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct FileDiff {
+    /// Its path.
+    pub path: String,
+    /// The lines that differ.
+    pub diff: String,
+}
+
+/// How an output was made.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Made {
+    /// The target it was first made for.
+    pub label: String,
+    /// Producer and version.
+    pub producer: String,
+    /// Seconds since 1970.
+    pub at: u64,
+    /// Microseconds that it took.
+    pub took_us: u64,
+    /// Length of the output.
+    pub bytes: u64,
+    /// How far its program was confined.
+    pub sandbox: Option<String>,
+    /// What the producer said.
+    pub diagnostics: Vec<Value>,
+}
+
+/// One step of the way.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ChainStep {
+    /// `label`, `input`, `reason`, `redefined`.
+    #[serde(flatten)]
+    #[schemars(with = "Value")]
+    pub step: Step,
+    /// The reason in words.
+    pub text: Option<String>,
+}
+
+impl Method for Explain {
+    const NAME: &'static str = "explain";
+    const ALSO: &'static [&'static str] = &["node.why"];
+    const EFFECT: Effect = Effect::Reads;
+    const TOOL: AsTool = AsTool::Under("node");
+    const WITHIN: bool = true;
+    type Answer = Explained;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<Explained, Failed> {
+        let context = desk.context;
+        let (workspace, session) = desk.look()?;
+        match (&self.label, &*self.diff) {
+            (Some(label), []) => explain_target(context, workspace, session, label).map(|target| Explained::Target(Box::new(target))),
+            (None, &[from, to]) => compare_builds(workspace, session, from, to).map(|found| Explained::Builds(Box::new(found))),
+            _ => {
+                let why = Diagnostic::error(ErrorCode::E_PARAM, "'label' or two builds as 'diff' are to be given");
+                Err(Failed::new(Code::Usage, why.hint("give one of the two")))
+            }
+        }
+    }
+
+    fn text(answer: &Explained) -> String {
+        Self::styled(answer, Style::plain())
+    }
+
+    fn styled(answer: &Explained, style: Style) -> String {
+        match answer {
+            Explained::Target(target) => explanation::text(target, style),
+            Explained::Builds(found) => build_pages::difference(found, style),
+        }
+    }
+}
+
+/// Explains the one target that a label means.
+fn explain_target(context: &Context, workspace: &Workspace, session: &mut Session, label: &str) -> Result<Target, Failed> {
+    let label = &*names::label(session, label)?;
+    let patterns = build::patterns(&[label.to_owned()])?;
+    let mut explanation = match session.explain(&patterns)? {
+        Ok(explained) => explained,
+        Err(diagnostics) => {
+            last_good::remark_missing(context, workspace, session, None, label)?;
+            let code = Code::Usage;
+            return Err(Failed { code, diagnostics });
+        }
+    };
+    if !explanation.leaf && generating::labels(&workspace.root).contains(&*explanation.label) {
+        explanation.standing = NodeState::Generating;
+    }
+    let failure = explanation.failure.take();
+    explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
+    let found = found(session, &explanation)?;
+    let change = change(workspace, session, &explanation)?;
+    Ok(Target {
+        found: found.map(|version| FoundAt {
+            build: version.build,
+            at: version.at,
+        }),
+        file: change.map(|change| FileDiff {
+            diff: build_pages::lines(&change).concat(),
+            path: change.path,
+        }),
+        former: aliases::former(&workspace.root, session, &explanation.label)?,
+        ..Target::of(explanation)
+    })
+}
+
+impl Target {
+    /// Whether it is a source file or set.
+    pub fn is_source(&self) -> bool {
+        self.state == TargetState::Source
+    }
+
+    /// Whether its result was made by another run, under the key that it has now.
+    pub fn is_filed(&self) -> bool {
+        self.result_from.as_deref() == Some("same_key")
+    }
+
+    /// What the engine says of it.
+    fn of(explanation: Explanation) -> Self {
+        let is_current = explanation.standing == NodeState::Current && !explanation.leaf;
+        let result_from = if explanation.filed { "same_key" } else { "last_run" };
+        Self {
+            label: explanation.label.to_string(),
+            state: match explanation.leaf {
+                true => TargetState::Source,
+                false => TargetState::Made(explanation.standing),
+            },
+            result_from: is_current.then(|| result_from.to_owned()),
+            found: None,
+            file: None,
+            output: explanation.output,
+            key: explanation.key.map(|key| key.0),
+            made: explanation.record.map(Made::of),
+            fields: explanation
+                .fields
+                .into_iter()
+                .map(|field| (field.name.to_owned(), field.value))
+                .collect(),
+            inputs: explanation.inputs,
+            inputs_known: explanation.inputs_known,
+            moved: explanation.moves,
+            chain: explanation
+                .chain
+                .into_iter()
+                .map(|step| ChainStep {
+                    text: step.reason.as_ref().map(ToString::to_string),
+                    step,
+                })
+                .collect(),
+            only_if: explanation.gates,
+            versions: explanation.versions,
+            last_moved: explanation.last_moves,
+            last_chain: explanation.last_chain,
+            last_redefined: explanation.last_redefined,
+            before_collected: explanation.before_collected,
+            producer_before: explanation.producer_before,
+            failure: explanation.failure.as_ref().map(diagnostic::json),
+            former: Vec::new(),
+        }
+    }
+}
+
+impl Made {
+    fn of(record: ActionRecord) -> Self {
+        Self {
+            label: record.label,
+            producer: record.producer,
+            at: record.made_at,
+            took_us: record.took_us,
+            bytes: record.len,
+            sandbox: record.notes.get("sandbox").cloned(),
+            diagnostics: record.diagnostics.iter().map(diagnostic::json).collect(),
+        }
+    }
+}
+
+/// The present version, when it was found under its key and not made for this target at that time.
+fn found(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
+    let mut versions = versions(session, &explained.label)?;
+    let Some(at) = versions.iter().rposition(|version| version.present) else {
+        return Ok(None);
+    };
+    let present = versions.swap_remove(at);
+    let Some(record) = &present.record else { return Ok(None) };
+    let same = versions[..at].iter().filter(|earlier| earlier.record.as_ref() == Some(record));
+    let found = *record.label != *explained.label || was_there(record.made_at, present.at, same.map(|earlier| earlier.at));
+    Ok(found.then_some(present))
+}
+
+/// Whether a result that was made at one time was there already when a version of it came to be. One that was made within the same second is told
+/// by the versions `before` of the same key: a version older than the result had another, which was collected.
+fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> bool {
+    made < version || before.any(|earlier| earlier >= made)
+}
+
+/// The change of the file that the way ends at.
+fn change(workspace: &Workspace, session: &Session, explained: &Explanation) -> Result<Option<FileChange>, Failed> {
+    let reason = explained.chain.last().and_then(|step| step.reason.as_ref());
+    let last = explained.last_chain.last().or(explained.last_moves.first());
+    let (path, from, to): (String, Digest, Digest) = match (reason, last.map(|last| (file_path(&last.label), &last.how))) {
+        (Some(Reason::FileChanged { path, from, to }), _) => (path.clone(), *from, *to),
+        (None, Some((Some(path), Moved::Changed { from, to }))) => (path, *from, *to),
+        _ => return Ok(None),
+    };
+    Ok(Past::new(&workspace.root, session, &[])?.change(&path, &from, &to)?)
+}
+
+/// What two builds differ in, with the lines of the files that caused it.
+fn compare_builds(workspace: &Workspace, session: &Session, from: u64, to: u64) -> Result<Difference, Failed> {
+    let mut difference = builds::difference(session, from, to)?.map_err(|unknown| {
+        let numbers: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+        let message = format!("the log has no build {}", numbers.join(" and no build "));
+        let why = Diagnostic::error(ErrorCode::E_NO_BUILD, message);
+        Failed::new(Code::Usage, why.hint("`cortex log` lists what there is"))
+    })?;
+    let past = Past::new(&workspace.root, session, &[&difference.from, &difference.to])?;
+    for cause in difference.causes.iter_mut().take(FILES) {
+        if let Why::File {
+            path,
+            from: Some(from),
+            to: Some(to),
+        } = &cause.why
+        {
+            let change = past.change(path, from, to)?;
+            cause.diff = change.map(|change| build_pages::lines(&change).concat());
+        }
+    }
+    Ok(difference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::was_there;
+
+    #[test]
+    fn what_was_collected_and_made_again_was_not_there() {
+        assert!(was_there(5, 9, [].into_iter()), "an older result");
+        assert!(was_there(5, 5, [5].into_iter()), "made and found within one second");
+        assert!(!was_there(5, 5, [].into_iter()), "made for it");
+        assert!(
+            !was_there(5, 5, [3].into_iter()),
+            "made again: that of the version before was collected"
+        );
+    }
+}

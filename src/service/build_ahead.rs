@@ -1,0 +1,102 @@
+//! Building ahead: while nothing changes, what was asked for lately and the outlines of the window's types are made, as far as that costs nothing.
+
+use crate::cli::AskingArgs;
+use crate::commands::build::{default_jobs, patterns};
+use crate::context::{Context, Failed};
+use engine::build::Options;
+use engine::build::request::{Report, Request};
+use engine::build::session::Session;
+use engine::seams::producer::Cancel;
+use engine::values::digest::Digest;
+use engine::values::event::Silent;
+use engine::values::pattern::PatternSet;
+use std::time::{Duration, Instant};
+use workbench::watch::{hot, window_outlines};
+use workbench::workspace::Workspace;
+
+/// Nothing moved for so long: there is time to build ahead.
+pub const IDLE: Duration = Duration::from_secs(1);
+
+/// What was built ahead.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    /// Producers that ran.
+    pub ran: usize,
+    /// Requests that were built.
+    pub requests: usize,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Builds ahead until `cancel`; `built` is given each session that was built. `None` where others have the checkout.
+pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Session)) -> Result<Option<Ahead>, Failed> {
+    let (workspace, builds) = context.watching("build ahead", &free())?;
+    if !builds {
+        return Ok(None);
+    }
+    let start = Instant::now();
+    let mut ahead = Ahead::default();
+    let lately = hot(&*workspace.engine.store, workspace.engine.view)?.into_iter().map(Some);
+    for texts in lately.chain([None]) {
+        let mut session = open(&workspace)?;
+        let texts = texts.unwrap_or_else(|| window_outlines(&workspace.root, &session.graph));
+        if texts.is_empty() {
+            continue;
+        }
+        let Some(report) = build_gently(&mut session, &texts, cancel)? else {
+            break;
+        };
+        (ahead.ran, ahead.requests) = (ahead.ran + report.tally.ran, ahead.requests + 1);
+        if report.cancelled {
+            break;
+        }
+        built(&session);
+    }
+    if ahead.ran > 0 {
+        context.built();
+    }
+    ahead.took = start.elapsed();
+    Ok(Some(ahead))
+}
+
+fn open(workspace: &Workspace) -> Result<Session, Failed> {
+    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, look)?)
+}
+
+/// Builds with little claim to the processors; `None` after a panic, which was told.
+fn build_gently(session: &mut Session, texts: &[String], cancel: &Cancel) -> Result<Option<Report>, Failed> {
+    // The workers inherit the priority of the thread that makes them; this process keeps its own.
+    let report = std::thread::scope(|scope| {
+        let build = || -> Result<Report, Failed> {
+            // A system that does not know of priorities builds as it does.
+            let _ = rustix::process::nice(10);
+            session.build(&request(patterns(texts)?), &Silent, cancel).map_err(Failed::from)
+        };
+        scope.spawn(build).join()
+    });
+    report.ok().transpose()
+}
+
+/// No model is asked that nobody wanted to be asked.
+pub fn free() -> AskingArgs {
+    AskingArgs {
+        max_calls: Some(0),
+        ..AskingArgs::default()
+    }
+}
+
+/// A build of patterns that nobody reads the report of.
+pub fn request(patterns: PatternSet) -> Request {
+    let texts: Vec<String> = patterns.patterns().iter().map(ToString::to_string).collect();
+    Request {
+        digest: Digest::of(texts.join("\0").as_bytes()),
+        patterns,
+        options: Options {
+            jobs: default_jobs(),
+            ..Options::default()
+        },
+        list: false,
+        outputs: false,
+    }
+}
