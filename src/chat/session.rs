@@ -95,7 +95,7 @@ pub fn run(context: &Context, talk: Talk) -> Outcome {
     })?;
     let ends = news.clone();
     exit::on_signal(move || drop(ends.send(News::Gone)), terminal::restore);
-    follow_sources(context);
+    follow_sources(context, talk.host.clone());
     let jobs = answer_jobs(talk, news.clone());
     let completes = complete_jobs(host, news.clone());
     read_keys(news);
@@ -136,11 +136,11 @@ fn title(talk: &Talk) -> String {
 
 /// Follows the sources while the conversation lasts, so that no request has to look at all of them. Beside it nothing is printed: without it each
 /// request looks.
-fn follow_sources(context: &Context) {
+fn follow_sources(context: &Context, host: Arc<Host>) {
     let global = context.global.clone();
     let follow = move || {
         let context = Context::of_request(global, Cancel::default(), Arc::new(Silent));
-        drop(watching::begin(&context, &Stop::default()));
+        drop(watching::begin(&context, &Stop::default(), &host, false, |_| {}));
     };
     let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
 }
