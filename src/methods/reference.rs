@@ -95,7 +95,7 @@ Made from the program's table of methods (`cortex dev methods`); a test keeps it
 
 An answer about the code has a `state`: how fresh it is (`current`, `stale`, `last good`), whether it is `complete`, and `notes`, which say what is
 missing and why an empty answer is empty. Answers that only tell what was done or how things go (`context live`, `edit`, `rename`, `overlay …`, `pack remove`,
-`window set`, `operation`, `status`, `doctor`, `work submit`), and those about targets (`node get`, `explain`, `query`, `history`, `diff`, `cost`,
+`window set`, `operation`, `status`, `doctor`, `work submit`), and those about targets (`node …`, `explain`, `query`, `history`, `diff`, `cost`,
 `invalidate`), have none.
 
 An error has a `code`, a `message`, and where they apply `hint`, `found`, `label`, `file`, `line`, `column`. Codes of their own have more:

@@ -285,6 +285,17 @@ fn damage_is_found_told_by_label_and_dropped() {
     assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
 }
 
+/// Flips a bit of every record of a result: they are compressed with a dictionary, behind their codec and a length of two bytes or less.
+fn flip_records(bench: &Bench) {
+    let path = bench.store().join("store.redb");
+    let mut file = fs::read(&path).expect("store");
+    let is_record = |window: &[u8]| window[..3] == [2, 0, 0] && window[5..] == [0x28, 0xb5, 0x2f, 0xfd];
+    let places: Vec<usize> = (0..file.len() - 20).filter(|at| is_record(&file[*at..at + 9])).collect();
+    assert!(!places.is_empty(), "it is not in the store");
+    places.into_iter().for_each(|at| file[at + 16] ^= 4);
+    fs::write(&path, file).expect("store");
+}
+
 /// What is damaged is a row of some table; what people know are labels.
 #[test]
 fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
@@ -298,17 +309,18 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
         assert_eq!(bench.run(&["build", pattern]).code, 0);
         bench
     };
-    // A result: by the node that has it, or by the version that it was. In a record the producer follows its label.
+    // A result: by the node that has it, or by the version that it was.
     let words = "//docs/docs/a.md:words";
     let bench = fresh("//index:total");
-    flip(&bench, b"//docs/docs/a.md:words\x03");
+    flip_records(&bench);
     let found = told(&bench);
     assert!(
         found.contains("\n  //docs/docs/a.md:words: the packed ActionRecord in actions.1 "),
         "{found}"
     );
     let json = bench.run(&["store", "verify", "--json"]).json();
-    assert_eq!(json["damaged"][0]["labels"], serde_json::json!([words]), "{json}");
+    let mut harm = json["damaged"].as_array().expect("a list").iter();
+    assert!(harm.any(|harm| harm["labels"] == serde_json::json!([words])), "{json}");
     bench.write("docs/a.md", "other words\n");
     assert_eq!(bench.run(&["build", "//index:total"]).code, 0);
     let found = told(&bench);

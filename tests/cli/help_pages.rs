@@ -46,29 +46,32 @@ fn pages_made_from_the_flags() {
       rename           Rename a type or a member everywhere: declarations, overrides, implementations,
                        uses, using directives and references in documentation
       overlay          Try edits beside the workspace: build with them, compare, merge or drop them
-      node             Ask for any target of the graph: its output, why it is stale, its versions, what
-                       it costs
+      node             Give the output of any target of the graph
+      explain          Say why a target is in its state, or what two builds differ in. Makes nothing
+      query            Ask the graph. Runs nothing
+      history          List the versions of a target: when each came to be, of what, and what it cost
+      diff             Show what two versions of a target, and their inputs, differ in
+      cost             Sum up what models cost this checkout, and what filed answers saved
+      invalidate       Mark targets for making again, although their results are filed under their
+                       present keys. Says what that costs; makes nothing
       status           Show how the workspace stands: sources, targets, summaries, store, service. Runs
                        nothing
       doctor           Say what may be wrong with the workspace, and what mends it: projects and their
                        references, what was not evaluated, loose files, duplicates, names that lead
                        nowhere, watch limits, store, trust, remote cache. Mends nothing
       work             Answer as the language model: take prompts, hand in summaries
-      query            Ask the graph. Runs nothing
-      explain          Say why a target stands as it does, or what two builds differ in. Makes nothing
       log              List the builds of this checkout: what each did, took and cost
-      history          List the versions of a target: when each came to be, of what, and what it cost
-      diff             Show what two versions of a target, and their inputs, differ in
       prompt           Print what a model would be asked for a target. Nothing is sent
       regenerate       Ask for a new answer although one is filed
       edit-output      Correct an output of a model by hand
-      cost             Sum up what models cost this checkout, and what filed answers saved
       watch            Say what moves in the sources as it happens, and build after each batch
       serve            Answer methods by JSON-RPC 2.0, and keep what was answered at hand
       mcp              Serve the methods to language models by the Model Context Protocol
+      chat             Talk about the code of the workspace with a model, in the terminal
       gc               Collect what no checkout of the store needs any more, and make its file shorter
       report           Write one page of HTML about this checkout: builds, graph, versions, targets.
                        Runs nothing
+      export           Write what is known of the code as an index that other programs read
       store            Verify, count, hand on and migrate the store
       warm             Build targets and fill the remote cache with them, for other machines
       remote           Ask the remote cache that cortex.toml names

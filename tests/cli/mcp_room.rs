@@ -38,11 +38,14 @@ fn a_context_is_composed_for_the_room_of_its_answer() {
         let data = data(&result);
         let items = data["items"].as_array().expect("a list");
         let context = data["contextText"].as_str().expect("a text");
-        for item in items {
+        let (lines, shown_types): (Vec<&Value>, Vec<&Value>) = items.iter().partition(|item| item["form"] == "line");
+        for item in &shown_types {
             let head = format!("## {}\n", item["path"].as_str().expect("a path"));
             assert!(context.contains(&head), "{budget}: {head}");
         }
-        assert_eq!(context.matches("## ").count(), items.len(), "{budget}");
+        let heads = shown_types.len() + usize::from(!lines.is_empty());
+        assert_eq!(context.matches("## ").count(), heads, "{budget}");
+        assert_eq!(context.matches("\n- ").count(), lines.len(), "{budget}");
         assert!(
             !context.contains("[… ") && data["leftOut"][0].is_object(),
             "{budget}: {}",
@@ -53,11 +56,15 @@ fn a_context_is_composed_for_the_room_of_its_answer() {
         assert_eq!(result.to_string().contains(&cut), data["budget"] != budget, "{}", text(&result));
         // All that is sent is within the budget; hardly a token is shorter than two bytes.
         assert!(data.to_string().len() < 6 * budget, "{budget}: {} bytes", data.to_string().len());
-        // What is filed as shown is what was told.
+        // What is filed as shown is what was told of, and not only named.
         let kept = std::fs::read(bench.root().join(".cortex/conversations.json")).expect("a file");
         let kept: Value = serde_json::from_slice(&kept).expect("JSON");
         let last = kept["open"].as_array().and_then(|open| open.last()).expect("a conversation");
-        assert_eq!(last["rounds"][0]["new"].as_array().map(Vec::len), Some(items.len()), "{budget}");
+        assert_eq!(
+            last["rounds"][0]["new"].as_array().map(Vec::len),
+            Some(shown_types.len()),
+            "{budget}"
+        );
         shown.push(data["tokens"].as_u64().expect("tokens"));
     }
     assert!(shown.is_sorted() && shown[3] > 3_500, "a larger budget shows no less: {shown:?}");

@@ -319,7 +319,7 @@ fn a_store_from_the_future_is_refused_and_stays_as_it_is() {
     assert_eq!(bench.run(&["store", "export", "//index:total", "-o", parcel]).code, 0);
     let path = bench.store().join("store.redb");
     let mut bytes = fs::read(&path).expect("store");
-    let (ours, future) = (format_row(2, 2), format_row(4, 3));
+    let (ours, future) = (format_row(3, 3), format_row(5, 4));
     let places: Vec<usize> = bytes
         .windows(ours.len())
         .enumerate()

@@ -3,6 +3,7 @@
 pub mod aliases;
 pub mod api;
 pub mod api_sections;
+mod attribute_places;
 #[cfg(test)]
 mod bounded_tests;
 mod brackets;

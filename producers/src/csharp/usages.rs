@@ -5,6 +5,7 @@
 //! for which types of the workspace may answer. References of documentation are uses of the kind `cref`. Places are JSON arrays of objects, in the order of the text. The binder
 //! works on canonical text; its tokens are laid over those of the type's lines to find the places.
 
+use super::attribute_places;
 use super::code;
 use super::code::ast::{Argument, Statement, TypeRef};
 use super::code::facts::{Facts, MemberCode, attribute, facts};
@@ -349,33 +350,15 @@ struct Code<'c, 'w> {
 }
 
 impl Code<'_, '_> {
-    /// Notes what the arguments of attributes use that stand in a range of the file's tokens.
+    /// Notes what the arguments of attributes use that stand in a range of the file's tokens: each where it is spelled, or else anywhere in it.
     fn attributes(&mut self, texts: &[String], range: &Range<usize>) {
-        for text in texts {
+        for (text, places) in attribute_places::find(texts, &self.file.tokens, self.file.source(), range) {
             let Some(attribute) = attribute(text, true) else { continue };
             let attribute = [attribute];
-            for range in self.stretches(text, range) {
-                self.uses(text, range, Piece::Attributes(&attribute));
+            let places = if places.is_empty() { vec![range.clone()] } else { places };
+            for place in places {
+                self.uses(text, place, Piece::Attributes(&attribute));
             }
-        }
-    }
-
-    /// Where in a range of the file's tokens a text stands as written, or else all of the range.
-    fn stretches(&self, text: &str, range: &Range<usize>) -> Vec<Range<usize>> {
-        let tokens = lex(text).tokens;
-        let source = self.file.source();
-        let is_there = |at: &usize| {
-            let there = self.file.tokens.get(*at..*at + tokens.len()).unwrap_or_default();
-            !there.is_empty()
-                && there
-                    .iter()
-                    .zip(&tokens)
-                    .all(|(there, token)| there.text(source) == token.text(text))
-        };
-        let found: Vec<Range<usize>> = range.clone().filter(is_there).map(|at| at..at + tokens.len()).collect();
-        match found.is_empty() {
-            true => vec![range.clone()],
-            false => found,
         }
     }
 
