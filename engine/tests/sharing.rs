@@ -325,7 +325,8 @@ fn a_bundle_whose_volumes_are_gone_costs_time_only() {
         let other = machine(Some(&board), &pen);
         let built = other.build(&["//...", "-//all:summary"]);
         assert_eq!((built.outputs(), built.failures()), (clean.outputs(), vec![]));
-        assert!(left > 0 || built.ran() == clean.ran());
+        // Of two targets with one key either may run.
+        assert!(left > 0 || (built.report.brought.results == 0 && built.ran().len() == clean.ran().len()));
     }
 }
 

@@ -178,6 +178,9 @@ pub struct Answered {
     pub code: Code,
 }
 
+/// Draws an answer: its JSON, the form; the text.
+type DrawAnswer = fn(&Value, Drawing) -> Result<String, serde_json::Error>;
+
 /// A line of the table.
 pub struct Entry {
     /// Words of the command.
@@ -209,7 +212,7 @@ pub struct Entry {
     /// Answers.
     pub call: fn(&mut Desk<'_>, Value) -> Result<Answered, Failed>,
     /// An answer as a drawing, if there is one of it.
-    pub drawn: Option<fn(&Value, Drawing) -> Result<String, serde_json::Error>>,
+    pub drawn: Option<DrawAnswer>,
     /// An answer as text.
     pub text: fn(&Value, Style) -> Result<String, serde_json::Error>,
 }

@@ -366,7 +366,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     let bench = fresh("//docs/...");
     fs::remove_file(bench.root().join("docs/b.md")).expect("there");
     assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
-    flip(&bench, b"//docs/docs/b.md:words\x03");
+    flip_records(&bench);
     let found = told(&bench);
     assert!(
         found.contains("\n  of no label any more: the packed ActionRecord in actions.1 "),

@@ -44,10 +44,10 @@ fn a_context_is_composed_for_the_room_of_its_answer() {
             assert!(context.contains(&head), "{budget}: {head}");
         }
         let heads = shown_types.len() + usize::from(!lines.is_empty());
-        assert_eq!(context.matches("## ").count(), heads, "{budget}");
+        assert_eq!(context.matches("\n## ").count(), heads, "{budget}: {context}");
         assert_eq!(context.matches("\n- ").count(), lines.len(), "{budget}");
         assert!(
-            !context.contains("[… ") && data["leftOut"][0].is_object(),
+            !context.contains("[… ") && data["leftOut"][0].is_object() == (data["leftOutTotal"] != 0),
             "{budget}: {}",
             text(&result)
         );

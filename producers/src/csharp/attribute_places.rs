@@ -8,6 +8,9 @@ use std::ops::Range;
 /// For each of the texts the stretches of tokens within `range` that spell it, in the order of the file. A text that is nowhere spelled so has none.
 /// Takes time by the length of the range and the number of different lengths of texts.
 pub fn find<'t>(texts: &'t [String], tokens: &[Token], source: &str, range: &Range<usize>) -> BTreeMap<&'t str, Vec<Range<usize>>> {
+    if texts.is_empty() {
+        return BTreeMap::new();
+    }
     let mut by_length: BTreeMap<usize, FxHashMap<Vec<&str>, &'t str>> = BTreeMap::new();
     for text in texts.iter().collect::<BTreeSet<_>>() {
         let spelled: Vec<&str> = lex(text).tokens.iter().map(|token| token.text(text)).collect();

@@ -207,12 +207,8 @@ impl Scope<'_, '_> {
         }
         let of_types = self.types(path, &mut found);
         match of_types.last() {
-            Some((used, key)) if *used == path.len() => {
-                // Parameters behind the name of a type are those of its constructor.
-                if reference.has_parameters {
-                    found.push(constructor(key, last.at));
-                }
-            }
+            // Parameters behind the name of a type are those of its constructor.
+            Some((used, key)) if *used == path.len() && reference.has_parameters => found.push(constructor(key, last.at)),
             Some((used, key)) if used + 1 == path.len() => {
                 let is_constructor = simple_name(key) == last.word && self.declaring(key, &last.word).is_empty();
                 match is_constructor {

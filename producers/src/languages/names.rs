@@ -19,11 +19,14 @@ pub type Definitions = BTreeMap<String, Vec<Named>>;
 /// A row of `tags/uses`: by file, how often it uses the name.
 pub type Uses = BTreeMap<String, usize>;
 
+/// A row in which what one file gives is replaced: the row, the file, what it gives now; the row as it is then.
+type ReplaceInRow = fn(Option<&[u8]>, &str, Option<&[u8]>) -> Option<Vec<u8>>;
+
 /// What a file gives to rows.
 pub struct NameTable {
     id: &'static str,
     rows: fn(&FileSymbols) -> BTreeMap<String, Vec<u8>>,
-    replace: fn(Option<&[u8]>, &str, Option<&[u8]>) -> Option<Vec<u8>>,
+    replace: ReplaceInRow,
 }
 
 /// The producer `tags/names`.

@@ -56,8 +56,11 @@ impl<'b> Parts<'b> {
     }
 }
 
-/// The number of the first field, its content where it has a length, and what follows it.
-fn field_of(bytes: &[u8]) -> Option<(u64, Option<&[u8]>, &[u8])> {
+/// The number of a field, its content where it has a length, and what follows it.
+type Field<'b> = (u64, Option<&'b [u8]>, &'b [u8]);
+
+/// The first field.
+fn field_of(bytes: &[u8]) -> Option<Field<'_>> {
     let (key, rest) = varint(bytes)?;
     let field = key >> 3;
     match key & 7 {

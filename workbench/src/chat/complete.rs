@@ -73,7 +73,7 @@ fn best(found: impl Iterator<Item = (usize, String)>) -> Vec<String> {
 }
 
 /// What all candidates begin with, letters in their case.
-pub fn common<'c>(candidates: &'c [String]) -> &'c str {
+pub fn common(candidates: &[String]) -> &str {
     let Some((first, rest)) = candidates.split_first() else { return "" };
     let mut end = first.len();
     for other in rest {

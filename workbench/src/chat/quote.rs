@@ -23,7 +23,7 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
             .filter(|line| !is_frame(line))
             .take(LINES)
             .collect();
-        (!found.is_empty()).then(|| (head, place, found))
+        (!found.is_empty()).then_some((head, place, found))
     });
     for (head, place, found) in parts.take(PARTS) {
         quoted.push_str(&format!("**{head}** ({place})\n"));

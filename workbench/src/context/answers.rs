@@ -116,8 +116,7 @@ pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &
 fn fits(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
     let mut counted: BTreeMap<&str, f32> = BTreeMap::new();
     let mut length = 0.0;
-    let name = member.member().split('(').next().unwrap_or_default();
-    for (text, counts) in [(name, IN_NAME), (member.text.as_str(), 1.0)] {
+    for (text, counts) in [(member.name(), IN_NAME), (member.text.as_str(), 1.0)] {
         words(text, |word| {
             length += counts;
             if let Some((word, _)) = rarity.get_key_value(word) {

@@ -72,7 +72,8 @@ pub fn section(text: &Texts, form: Form, members: &[&Stretch], asked: Option<&BT
         Form::Line if text.language.is_some() => Some(format!("- {places}\n")),
         Form::Line => Some(format!("- {} {places}\n", simple_name(&text.key))),
         Form::Brief => {
-            let lines = asked.map(|asked| brief(&text.key, &text.outline, asked));
+            let shown: Vec<&str> = members.iter().map(|member| member.name()).collect();
+            let lines = asked.map(|asked| brief(&text.key, &text.outline, asked, &shown));
             Some(format!("{head}{}\n", lines.unwrap_or_default()))
         }
     }
@@ -108,8 +109,8 @@ fn outline_body(outline: &str) -> Option<String> {
     (!body.trim().is_empty()).then_some(body)
 }
 
-/// What a type is for and its members that say most words of the query, beside those that its own name says.
-fn brief(key: &str, outline: &str, asked: &BTreeSet<String>) -> String {
+/// What a type is for and its members that say most words of the query, beside those that its own name says and those whose code is shown.
+fn brief(key: &str, outline: &str, asked: &BTreeSet<String>, shown: &[&str]) -> String {
     let own: BTreeSet<String> = super::words::list(key).into_iter().collect();
     let said = |line: &str| {
         let mut said = BTreeSet::new();
@@ -120,7 +121,14 @@ fn brief(key: &str, outline: &str, asked: &BTreeSet<String>) -> String {
         });
         said.len()
     };
-    let members = outline.lines().enumerate().filter(|(_, line)| line.starts_with("  + "));
+    let is_shown = |line: &str| {
+        line.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| shown.contains(&word))
+    };
+    let members = outline
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("  + ") && !is_shown(line));
     let mut members: Vec<(usize, usize, &str)> = members
         .map(|(at, line)| (said(line), at, line))
         .filter(|(said, ..)| *said > 0)

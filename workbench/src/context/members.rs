@@ -147,6 +147,11 @@ impl Stretch {
         }
     }
 
+    /// Its simple name.
+    pub fn name(&self) -> &str {
+        self.member().split(['(', '<', '`']).next().unwrap_or_default()
+    }
+
     /// Its key inside its type.
     pub fn member(&self) -> &str {
         halves(&self.path).map_or(&self.path, |(_, member)| member)

@@ -110,12 +110,11 @@ pub(super) fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut 
     Ok(names)
 }
 
+/// The label of an output, the key of its type, its bytes.
+pub(super) type OutputOfType = (String, String, Arc<[u8]>);
+
 /// The outputs of one target of all types: label, key, bytes.
-pub(super) fn outputs_of_types<O: Outputs>(
-    outputs: &mut O,
-    target: &str,
-    unread: &mut Vec<String>,
-) -> Result<Vec<(String, String, Arc<[u8]>)>, O::Error> {
+pub(super) fn outputs_of_types<O: Outputs>(outputs: &mut O, target: &str, unread: &mut Vec<String>) -> Result<Vec<OutputOfType>, O::Error> {
     let mut found = Vec::new();
     for output in outputs.read(&[format!("//types/...:{target}")])? {
         let key = output.label.strip_prefix("//types/").and_then(|rest| rest.rsplit_once(':'));
