@@ -1,8 +1,7 @@
 //! `converse`: the next turn of a conversation about the workspace, as a model says it (seed 003 §2).
 //!
 //! Roles: `turns`, one blob, the conversation so far as [`encode`] writes it. Parameters: `model`, `max_tokens`. The output is the answer as it
-//! came. What looks like a key is redacted in every turn, whoever wrote it. The last turn is a person's, so without a language model there is
-//! nothing to make: those who call quote instead.
+//! came. `converse` redacts what looks like a key in every turn. Without a language model it makes nothing: its callers quote the context instead.
 
 use crate::llm::model;
 use crate::llm::{About, Ask, Part, Question, Role, Turn};

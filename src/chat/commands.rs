@@ -231,7 +231,7 @@ fn model(talk: &mut Talk, name: Option<&str>) -> Result<String, Failed> {
 
 /// Why something failed, as Markdown.
 pub fn failed(failed: &Failed) -> String {
-    tools::told(failed)
+    tools::describe_failure(failed)
 }
 
 #[cfg(test)]

@@ -227,7 +227,7 @@ impl Talk {
                 last.state = State::Answered;
                 break;
             }
-            let found = self.look(&read.calls, cancel, tell);
+            let found = self.call_tools(&read.calls, cancel, tell);
             let last = self.transcript.last_mut().expect("invariant: a question was begun");
             last.steps.push(Step { said: turned.text, found });
             self.keep()?;
@@ -270,7 +270,7 @@ impl Talk {
     }
 
     /// Runs the calls of a turn.
-    fn look(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<producers::converse::Shown> {
+    fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<producers::converse::Shown> {
         let mut tools = Tools {
             host: &self.host,
             cancel,
@@ -294,7 +294,7 @@ impl Talk {
                 Some(diff) => diff.trim_end().to_owned(),
                 None => answer["summary"].as_str().unwrap_or_default().to_owned(),
             },
-            Err(failed) => tools::told(&failed),
+            Err(failed) => tools::describe_failure(&failed),
         })
     }
 

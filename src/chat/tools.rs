@@ -105,7 +105,7 @@ impl Tools<'_> {
             return Err(format!("there is no tool '{}' in a conversation", call.tool));
         }
         let tool = tools::find(&call.tool).ok_or_else(|| format!("there is no tool '{}'", call.tool))?;
-        let (entry, mut arguments) = tool.method_of(call.arguments.clone()).map_err(|failed| told(&failed))?;
+        let (entry, mut arguments) = tool.method_of(call.arguments.clone()).map_err(|failed| describe_failure(&failed))?;
         let fields = arguments.as_object_mut().ok_or("the arguments are no object")?;
         match entry.name {
             "edit" => return self.propose(entry, fields),
@@ -175,7 +175,7 @@ impl Tools<'_> {
             ..Asker::of(Patience::Long)
         };
         let Outcome { result, .. } = self.host.call_with(entry, arguments, self.cancel, asker);
-        let answered = result.map_err(|failed| told(&failed))?;
+        let answered = result.map_err(|failed| describe_failure(&failed))?;
         self.refuse_secrets(&answered.answer)?;
         Ok(answered)
     }
@@ -202,7 +202,7 @@ impl Tools<'_> {
 }
 
 /// Why a request failed, as text.
-pub fn told(failed: &Failed) -> String {
+pub fn describe_failure(failed: &Failed) -> String {
     let texts = failed.diagnostics.iter().take(5).map(|one| diagnostic::text(one, Style::plain()));
     texts.collect::<Vec<_>>().join("\n")
 }

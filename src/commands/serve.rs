@@ -32,8 +32,8 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
     let news = News::new();
-    let moved = news.clone();
-    let _watch = watching::begin(context, &stop, &host, args.ahead, move |batch| moved.moved(batch));
+    let edits = news.clone();
+    let _watch = watching::begin(context, &stop, &host, args.ahead, move |batch| edits.note_edits(batch));
     let _lookout = session_watch::begin(context);
     if args.stdio {
         return ended(server::converse(host, &stop));

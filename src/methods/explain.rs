@@ -229,7 +229,7 @@ fn explain_target(context: &Context, workspace: &Workspace, session: &mut Sessio
     }
     let failure = explanation.failure.take();
     explanation.failure = failure.and_then(|why| context.placed(&[why]).pop());
-    let found = found(session, &explanation)?;
+    let found = find_result(session, &explanation)?;
     let change = change(workspace, session, &explanation)?;
     Ok(Target {
         found: found.map(|version| FoundAt {
@@ -316,7 +316,7 @@ impl Made {
 }
 
 /// The present version, when it was found under its key and not made for this target at that time.
-fn found(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
+fn find_result(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
     let mut versions = versions(session, &explained.label)?;
     let Some(at) = versions.iter().rposition(|version| version.present) else {
         return Ok(None);

@@ -31,9 +31,9 @@ pub struct Meant {
 }
 
 /// The definition of another language that a text means, where it means nothing of C#.
-pub fn meant(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, Failed> {
+pub fn resolve_other(desk: &mut Desk<'_>, text: &str) -> Result<Option<Meant>, Failed> {
     let names = desk.other_names()?;
-    let mut found: Vec<OtherSymbol> = names.meant(text).into_iter().cloned().collect();
+    let mut found: Vec<OtherSymbol> = names.resolve(text).into_iter().cloned().collect();
     // A declaration and its overloads have one path.
     found.dedup_by(|one, other| one.path() == other.path());
     if found.is_empty() || text.starts_with("//") || !text.contains('#') && is_of_csharp(desk, text)? {
@@ -108,7 +108,7 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
         let shown = outlined(file, &symbols, None) + &notes(&state);
         return Ok(Some((Resolved::gone(file), shown, state)));
     }
-    let Some(one) = meant(desk, text)? else { return Ok(None) };
+    let Some(one) = resolve_other(desk, text)? else { return Ok(None) };
     let symbols = one.file(desk)?;
     let state = one.state(&symbols);
     let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);

@@ -56,7 +56,7 @@ impl Method for Resolve {
     type Answer = Meaning;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Meaning, Failed> {
-        if let Some(other) = other_languages::meant(desk, &self.symbol)? {
+        if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
             let symbols = other.file(desk)?;
             let found = Resolution {
                 symbol: self.symbol.clone(),

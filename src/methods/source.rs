@@ -229,7 +229,7 @@ impl SourceOf {
 impl SourceOf {
     /// The lines of a definition in a file of another language, if a text means one.
     fn of_other_language(&self, desk: &mut Desk<'_>, world: &dyn World, root: &Path, text: &str) -> Result<Option<Source>, Failed> {
-        let Some(one) = other_languages::meant(desk, text)? else {
+        let Some(one) = other_languages::resolve_other(desk, text)? else {
             return Ok(None);
         };
         let symbols = one.file(desk)?;

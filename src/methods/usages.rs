@@ -125,7 +125,7 @@ impl Method for UsagesOf {
     type Answer = Spots;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Spots, Failed> {
-        if let Some(other) = other_languages::meant(desk, &self.symbol)? {
+        if let Some(other) = other_languages::resolve_other(desk, &self.symbol)? {
             let found = other_usages(desk, &other.names, &other.symbol)?;
             let symbols = other.file(desk)?;
             let state = other.state(&symbols).unread(&found.unread);

@@ -53,7 +53,7 @@ impl News {
     }
 
     /// Sources moved.
-    pub fn moved(&self, batch: &Batch) {
+    pub fn note_edits(&self, batch: &Batch) {
         self.0.send_modify(|standing| {
             standing.moves += 1;
             standing.paths = batch.paths.iter().take(PATHS).cloned().collect();
@@ -170,7 +170,7 @@ mod tests {
             "{told}"
         );
         let paths = ["a\nb.cs".to_owned()].into();
-        news.moved(&Batch { paths, ..Batch::default() });
+        news.note_edits(&Batch { paths, ..Batch::default() });
         let told = next(&mut body).await;
         assert!(told.contains("\"moves\":1") && told.contains("a\\nb.cs"), "{told}");
         assert_eq!(told.matches('\n').count(), 3, "a name cannot begin a line: {told}");

@@ -52,7 +52,7 @@ pub fn text(target: &Target, style: Style) -> String {
     if stale {
         page.change(target);
     }
-    page.made(target);
+    page.write_origin(target);
     page.why_it_was_found(target);
     page.why_it_ran(target);
     if !stale {
@@ -158,7 +158,7 @@ impl Page {
         }
     }
 
-    fn made(&mut self, target: &Target) {
+    fn write_origin(&mut self, target: &Target) {
         if let Some(output) = &target.output {
             let length = target
                 .made

@@ -2,7 +2,7 @@
 
 use super::host::{Asker, Patience};
 use super::message::{self, Message, code};
-use super::peer::{Asked, STOP, Shared, told};
+use super::peer::{Asked, STOP, Shared, reply_to};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ impl Shared {
         let Asked { entry, arguments, cli, .. } = asked;
         let answering = move || host.call_with(entry, arguments, &stop, Asker::of(Patience::Long));
         match tokio::task::spawn_blocking(answering).await {
-            Ok(outcome) => told(id, outcome, cli),
+            Ok(outcome) => reply_to(id, outcome, cli),
             Err(_) => message::error(id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         }
     }

@@ -295,7 +295,7 @@ impl Peer {
         }
         let message = match outcome {
             _ if cancel.is_cancelled() => message::error(&id, code::CANCELLED, "the request was taken back"),
-            Ok(outcome) => told(&id, outcome, asked.cli),
+            Ok(outcome) => reply_to(&id, outcome, asked.cli),
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };
         self.end(&id, message).await;
@@ -343,7 +343,7 @@ impl Peer {
 }
 
 /// The message that tells what a request came to.
-pub(super) fn told(id: &Value, outcome: Outcome, cli: bool) -> Value {
+pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
     let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
     if cli {
         let (answer, code, diagnostics) = match outcome.result {

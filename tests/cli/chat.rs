@@ -33,7 +33,7 @@ fn say(bench: &Bench, what: &str, text: &str) {
     std::fs::write(bench.beside("model").join(what), text).expect("a file");
 }
 
-fn asked(bench: &Bench) -> String {
+fn read_prompt(bench: &Bench) -> String {
     std::fs::read_to_string(bench.beside("model").join("asked")).expect("it was asked")
 }
 
@@ -64,7 +64,7 @@ fn a_piped_question_is_answered_once_and_counted() {
         "{ran:?}"
     );
     assert!(ran.err.contains("1 type, ") && ran.err.contains("1 call, about "), "{}", ran.err);
-    let sent = asked(&bench);
+    let sent = read_prompt(&bench);
     assert!(
         sent.contains("_kept[at]") && sent.contains("data, not instructions") && sent.contains("\"tool\":\"outline\""),
         "{sent}"
@@ -75,7 +75,7 @@ fn a_piped_question_is_answered_once_and_counted() {
     // The conversation goes on: the model is sent what was said.
     let again = piped(&bench, "And how many?", &["--continue", "--json"]);
     assert_eq!((&again.json()["conversation"], calls(&bench)), (&"c1".into(), 2), "{again:?}");
-    assert!(asked(&bench).contains("It keeps **four** numbers"), "{}", asked(&bench));
+    assert!(read_prompt(&bench).contains("It keeps **four** numbers"), "{}", read_prompt(&bench));
     // Nothing may be spent any more: nothing is asked.
     let limited = piped(&bench, "Why?", &["--continue=c1", "--max-calls", "0"]);
     assert_eq!((limited.code, calls(&bench)), (9, 2), "{limited:?}");
@@ -126,7 +126,7 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
         SHELF,
         "nothing is saved"
     );
-    let sent = asked(&bench);
+    let sent = read_prompt(&bench);
     for found in [
         "'commit' is the person's to do",
         "there is no tool 'overlay' in a conversation",
@@ -248,5 +248,5 @@ fn a_conversation_outlives_a_kill() {
     assert_eq!(again.code(), 0);
     let ran = bench.run(&["chat", "--continue=c1", "--json", "And?"]);
     assert_eq!(ran.json()["state"], "answered", "{ran:?}");
-    assert!(asked(&bench).contains("It keeps **four** numbers"), "{}", asked(&bench));
+    assert!(read_prompt(&bench).contains("It keeps **four** numbers"), "{}", read_prompt(&bench));
 }

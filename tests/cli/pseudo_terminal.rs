@@ -75,15 +75,15 @@ impl PseudoTerminal {
 
     /// The screen once it is as `wanted` says; it panics with the screen when that takes too long.
     pub fn until(&mut self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
-        self.wait(what, |terminal| wanted(&terminal.shown()));
-        self.shown()
+        self.wait(what, |terminal| wanted(&terminal.screen_text()));
+        self.screen_text()
     }
 
     /// Waits until the cursor stands in a row that holds a text, in this column.
     pub fn until_cursor(&mut self, text: &str, column: u16) {
         self.wait(&format!("the cursor at {column} of '{text}'"), |terminal| {
             let at = terminal.screen.screen().cursor_position();
-            let shown = terminal.shown();
+            let shown = terminal.screen_text();
             let row = shown.lines().nth(at.0.into()).unwrap_or_default();
             row.contains(text) && at.1 == column
         });
@@ -95,7 +95,7 @@ impl PseudoTerminal {
             let left = end.saturating_duration_since(Instant::now());
             match self.bytes.recv_timeout(left) {
                 Ok(bytes) => self.screen.process(&bytes),
-                Err(_) => panic!("{what} was not seen:\n{}", self.shown()),
+                Err(_) => panic!("{what} was not seen:\n{}", self.screen_text()),
             }
         }
     }
@@ -106,7 +106,7 @@ impl PseudoTerminal {
     }
 
     /// The rows of the screen, without what is empty at their ends.
-    pub fn shown(&self) -> String {
+    pub fn screen_text(&self) -> String {
         let (_, columns) = self.screen.screen().size();
         let rows: Vec<String> = self.screen.screen().rows(0, columns).map(|row| row.trim_end().to_owned()).collect();
         rows.join("\n").trim_end().to_owned()

@@ -51,7 +51,7 @@ impl Job {
 /// The rows of a fold that follow from what moved.
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
-    for MovedInput { item, before, now } in &last.moved(fold.role())? {
+    for MovedInput { item, before, now } in &last.changed_inputs(fold.role())? {
         let before = before.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest))?;
         let now = now.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest))?;
         for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {

@@ -59,7 +59,7 @@ impl<'a> LastTable<'a> {
         roles.extend(self.inputs.iter().map(|input| &*input.role));
         roles.sort_unstable();
         roles.dedup();
-        let moved: Option<Vec<usize>> = roles.into_iter().map(|role| Some(self.moved(role)?.len())).collect();
+        let moved: Option<Vec<usize>> = roles.into_iter().map(|role| Some(self.changed_inputs(role)?.len())).collect();
         Some((moved?.into_iter().sum(), self.inputs.len()))
     }
 
@@ -94,7 +94,7 @@ impl Moves for LastTable<'_> {
         &self.record.diagnostics
     }
 
-    fn moved(&self, role: &str) -> Option<Vec<MovedInput>> {
+    fn changed_inputs(&self, role: &str) -> Option<Vec<MovedInput>> {
         let of_role = self.record.inputs.iter().filter(|input| *input.role == *role);
         let mut then: FxHashMap<&str, Digest> = of_role.clone().map(|input| (&*input.label, input.digest)).collect();
         if then.len() != of_role.count() {

@@ -45,7 +45,7 @@ pub trait Moves {
     fn diagnostics(&self) -> &[Diagnostic];
 
     /// The inputs of a role that moved.
-    fn moved(&self, role: &str) -> Option<Vec<MovedInput>>;
+    fn changed_inputs(&self, role: &str) -> Option<Vec<MovedInput>>;
 
     /// The present inputs of a role by item.
     fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)>;
@@ -63,7 +63,7 @@ pub trait Moves {
     fn changed_rows(&self, before: &Digest, now: &Digest) -> Option<BTreeSet<String>>;
 }
 
-/// A table of which rows are read one by one. All methods give `None` when a page is not at hand.
+/// Reads a table row by row. Every method returns `None` when a page is missing.
 pub trait TableView {
     /// The row under a key, if there is one.
     fn row(&self, key: &str) -> Option<Option<Arc<[u8]>>>;

@@ -223,13 +223,13 @@ impl TableUpdate for Joined {
     fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
         let mut keys: BTreeSet<String> = BTreeSet::new();
         let mut given: BTreeMap<Arc<str>, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
-        for MovedInput { item, before, now } in moves.moved("all")? {
+        for MovedInput { item, before, now } in moves.changed_inputs("all")? {
             let rows = |digest: Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| Some(Counted.rows(&moves.bytes(&digest)?)));
             keys.extend(rows(before)?.into_keys());
             keys.extend(rows(now)?.into_keys());
             given.insert(item, rows(now)?);
         }
-        for table in moves.moved("main")? {
+        for table in moves.changed_inputs("main")? {
             let changed = moves.changed_rows(&table.before?, &table.now?)?;
             // Most of its rows are none of this table.
             for key in changed {

@@ -19,7 +19,7 @@ pub struct ChangedFiles<'m> {
 impl<'m> ChangedFiles<'m> {
     /// Finds them; `None` when a project moved, which may reach all files, or bytes are not at hand.
     pub fn find(moves: &'m dyn Moves) -> Option<Self> {
-        if !moves.moved("projects")?.is_empty() {
+        if !moves.changed_inputs("projects")?.is_empty() {
             return None;
         }
         let mut changed = Self {
@@ -27,7 +27,7 @@ impl<'m> ChangedFiles<'m> {
             before: BTreeMap::new(),
             now: BTreeMap::new(),
         };
-        for moved in moves.moved("names")? {
+        for moved in moves.changed_inputs("names")? {
             if let Some(digest) = moved.before {
                 changed.before.insert(moved.item.to_string(), read(moves, &digest)?);
             }
@@ -35,7 +35,7 @@ impl<'m> ChangedFiles<'m> {
                 changed.now.insert(moved.item.to_string(), read(moves, &digest)?);
             }
         }
-        for table in moves.moved("files")? {
+        for table in moves.changed_inputs("files")? {
             for file in moves.changed_rows(&table.before?, &table.now?)? {
                 if changed.before.contains_key(&file) || changed.now.contains_key(&file) {
                     continue;
@@ -123,7 +123,7 @@ fn read(moves: &dyn Moves, digest: &engine::values::digest::Digest) -> Option<Na
     names::decode(&moves.bytes(digest)?).ok()
 }
 
-/// Whether a table has a row whose key begins with `start` and of which `wanted` holds.
+/// Whether a table has a row whose key begins with `start` and that `wanted` accepts.
 pub fn has_row(table: &dyn TableView, start: &str, mut wanted: impl FnMut(&str, &[u8]) -> bool) -> Option<bool> {
     let mut found = false;
     table.rows_from(start, &mut |key, value| {

@@ -1,4 +1,4 @@
-//! How `//index:graph` follows from its last version when what moved is named by no other type: a new type, one that nobody uses, or bodies.
+//! Updates `//index:graph` from its last version when no other type names what changed: a new type, an unused type, or method bodies.
 //!
 //! Groups and depths follow from all structures together. A type that no other names is in no group and no depth follows from its own, so that
 //! its row and the counts of the types that it names are all that changes. Where another is touched, the whole is measured again.
@@ -85,7 +85,7 @@ struct Versions<'m> {
 impl<'m> Versions<'m> {
     fn of(moves: &'m dyn Moves, role: &str) -> Option<Self> {
         let now = moves.digest(role, "")?;
-        let before = match &*moves.moved(role)? {
+        let before = match &*moves.changed_inputs(role)? {
             [] => now,
             [moved] => moved.before?,
             _ => return None,

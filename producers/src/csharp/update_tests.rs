@@ -118,7 +118,7 @@ impl Moves for Since<'_> {
         &self.before.table.diagnostics
     }
 
-    fn moved(&self, role: &str) -> Option<Vec<MovedInput>> {
+    fn changed_inputs(&self, role: &str) -> Option<Vec<MovedInput>> {
         let (before, now) = (self.before.digests(role), self.now.digests(role));
         let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
         let moved = items.into_iter().filter(|item| before.get(*item) != now.get(*item));

@@ -194,7 +194,7 @@ mod tests {
         index.bytes()
     }
 
-    fn made(row: &str, paths: &[&str]) -> Output {
+    fn build_table(row: &str, paths: &[&str]) -> Output {
         let row = write_table(&BTreeMap::from([("web", row)]));
         let roles = vec![
             ("row", vec![blob("", row)]),
@@ -220,17 +220,17 @@ mod tests {
             "gone.ts",
             "",
         ];
-        let output = made(r#"{"index":"web/index.scip"}"#, &all);
+        let output = build_table(r#"{"index":"web/index.scip"}"#, &all);
         assert_eq!(paths(&output), ["lib/c.ts", "web/a.ts", "web/src/b.ts"]);
         assert_eq!(output.diagnostics.len(), 1);
         assert!(output.diagnostics[0].message.starts_with("5 documents"), "{:?}", output.diagnostics);
-        let elsewhere = made(r#"{"index":"out/web.scip","root":"web"}"#, &["a.ts"]);
+        let elsewhere = build_table(r#"{"index":"out/web.scip","root":"web"}"#, &["a.ts"]);
         assert_eq!((paths(&elsewhere), elsewhere.diagnostics.len()), (vec!["web/a.ts".to_owned()], 0));
     }
 
     #[test]
     fn a_document_keeps_what_others_can_know_of_it() {
-        let output = made(r#"{"index":"web/index.scip"}"#, &["a.ts", "a.ts"]);
+        let output = build_table(r#"{"index":"web/index.scip"}"#, &["a.ts", "a.ts"]);
         let table = Table::open(&output.bytes).expect("a table");
         let parts = Parts::read(table.get("web/a.ts").expect("a row")).expect("an index");
         let document = parts.documents().next().expect("one").expect("a document");

@@ -146,7 +146,7 @@ mod tests {
         input
     }
 
-    fn shown(view: &View<'_>, columns: usize, rows: usize) -> Vec<String> {
+    fn screen_rows(view: &View<'_>, columns: usize, rows: usize) -> Vec<String> {
         view.frame(columns, rows).lines.into_iter().map(|line| line.drawn).collect()
     }
 
@@ -154,7 +154,7 @@ mod tests {
     fn what_is_out_of_sight_is_marked() {
         let long = input("1\n2\n3\n4\n5\n6\n7\n8\n9\n10");
         assert_eq!(
-            shown(&view(&long), 20, 8),
+            screen_rows(&view(&long), 20, 8),
             ["── ↑ 6 more · c1 ──", "  7", "  8", "  9", "  10", "hints"]
         );
         let mut up = long.clone();
@@ -162,7 +162,7 @@ mod tests {
             up.apply(&Action::Up, 18);
         }
         assert_eq!(
-            shown(&view(&up), 20, 8),
+            screen_rows(&view(&up), 20, 8),
             ["── ↑ 2 more · c1 ──", "  3", "  4", "  5", "  6", "↓ 4 more  hints"]
         );
         assert_eq!(view(&up).frame(20, 8).cursor, (3, 3));

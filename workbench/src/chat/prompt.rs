@@ -40,7 +40,7 @@ pub fn turns(transcript: &Transcript, tools: &str, more: bool, room: Room<'_>) -
     };
     turns.extend(history(earlier, room));
     turns.push(Said {
-        data: shown("what was found for the question", &last.context),
+        data: show_text("what was found for the question", &last.context),
         ..Said::new(Speaker::User, last.question.as_str())
     });
     for (at, step) in last.steps.iter().enumerate() {
@@ -80,7 +80,7 @@ fn history(earlier: &[Exchange], room: Room<'_>) -> Vec<Said> {
     turns
 }
 
-fn shown(label: &str, text: &str) -> Vec<Shown> {
+fn show_text(label: &str, text: &str) -> Vec<Shown> {
     match text.is_empty() {
         true => Vec::new(),
         false => vec![Shown {
@@ -109,7 +109,7 @@ mod tests {
         text.split_whitespace().count()
     }
 
-    fn made(exchanges: Vec<Exchange>, history: usize, more: bool) -> Vec<Said> {
+    fn compose_turns(exchanges: Vec<Exchange>, history: usize, more: bool) -> Vec<Said> {
         let transcript = Transcript {
             exchanges,
             ..Transcript::default()
@@ -124,9 +124,9 @@ mod tests {
         last.context = "code".to_owned();
         last.steps = vec![Step {
             said: "calls".to_owned(),
-            found: shown("outline", "public"),
+            found: show_text("outline", "public"),
         }];
-        let turns = made(vec![exchange("How?", "So."), last], 100, false);
+        let turns = compose_turns(vec![exchange("How?", "So."), last], 100, false);
         let told: Vec<(Speaker, &str, usize)> = turns
             .iter()
             .skip(1)
@@ -148,7 +148,7 @@ mod tests {
         #[test]
         fn turns_alternate_and_history_keeps_to_its_room(sizes in prop::collection::vec((0_usize..9, 0_usize..9), 1..12), history in 0_usize..40) {
             let exchanges: Vec<Exchange> = sizes.iter().map(|(asked, said)| exchange(&"q ".repeat(*asked), &"a ".repeat(*said))).collect();
-            let turns = made(exchanges, history, true);
+            let turns = compose_turns(exchanges, history, true);
             prop_assert_eq!(turns[0].by, Speaker::System);
             for (at, turn) in turns.iter().enumerate().skip(1) {
                 let expected = if at % 2 == 1 { Speaker::User } else { Speaker::Assistant };

@@ -133,24 +133,13 @@ fn fits(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::choose::samples::chosen;
     use super::super::compose::{Composed, Material, compose};
     use super::super::forms::Texts;
     use super::super::index::samples::document;
     use super::super::relevance::Factors;
     use super::super::words::distinct;
     use super::*;
-
-    fn chosen(at: usize, score: f32) -> Chosen {
-        Chosen {
-            at,
-            factors: Factors::default(),
-            score,
-            mention: None,
-            inherited: None,
-            package: None,
-            beside: Vec::new(),
-        }
-    }
 
     fn member(path: &str, text: &str) -> Stretch {
         Stretch {

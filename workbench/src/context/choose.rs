@@ -275,6 +275,26 @@ fn take(question: &Question<'_>, candidate: Candidate, open: &mut BTreeMap<usize
 }
 
 #[cfg(test)]
+pub mod samples {
+    //! Choices to compose texts of.
+
+    use super::*;
+
+    /// A type that was chosen for nothing but its score.
+    pub fn chosen(at: usize, score: f32) -> Chosen {
+        Chosen {
+            at,
+            factors: Factors::default(),
+            score,
+            mention: None,
+            inherited: None,
+            package: None,
+            beside: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::index::samples::document;
     use super::super::mentioned::mentions;

@@ -318,21 +318,9 @@ fn rest<'r>(mut keys: impl Iterator<Item = &'r str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::relevance::Factors;
+    use super::super::choose::samples::chosen;
     use super::*;
     use proptest::prelude::*;
-
-    fn chosen(at: usize, score: f32) -> Chosen {
-        Chosen {
-            at,
-            factors: Factors::default(),
-            score,
-            mention: None,
-            inherited: None,
-            package: None,
-            beside: Vec::new(),
-        }
-    }
 
     fn texts(key: &str, lines: usize) -> Texts {
         let code = (0..lines).map(|line| format!("    line {line};\n")).collect::<String>();

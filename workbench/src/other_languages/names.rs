@@ -101,7 +101,7 @@ impl OtherNames {
 
     /// The definitions that a text means: `FILE#PATH`, the end of a path (`Client.get`, `get`), before which the end of a file's path may stand
     /// (`api.ts#Client`). Letters in any case count where none are in the same.
-    pub fn meant(&self, text: &str) -> Vec<&OtherSymbol> {
+    pub fn resolve(&self, text: &str) -> Vec<&OtherSymbol> {
         let (file, path) = match text.split_once('#') {
             Some((file, path)) => (Some(file), path),
             None => (None, text),

@@ -49,7 +49,7 @@ fn document() -> Document {
     }
 }
 
-fn shown(symbols: &FileSymbols) -> Vec<String> {
+fn describe_symbols(symbols: &FileSymbols) -> Vec<String> {
     let definitions = symbols.definitions.iter();
     let shown = definitions.map(|one| {
         format!(
@@ -64,7 +64,7 @@ fn shown(symbols: &FileSymbols) -> Vec<String> {
 fn a_document_is_read_as_its_file_stands() {
     let symbols = read(&document(), "api.ts", "scip-typescript 0.4.0", TEXT);
     assert_eq!(
-        shown(&symbols),
+        describe_symbols(&symbols),
         [
             "1:14 1-4 class Client | class Client | ",
             "2:3 2-2 property Client.größe | größe: number | How many.",
@@ -138,7 +138,7 @@ fn other_indexers_say_more_of_a_symbol() {
         ..Document::default()
     };
     assert_eq!(
-        shown(&read(&document, "", "", "    fn fmt(&self) {}\n")),
+        describe_symbols(&read(&document, "", "", "    fn fmt(&self) {}\n")),
         ["1:8 1-1 method Client.fmt | fn fmt(&self) | Shows it."]
     );
 }
