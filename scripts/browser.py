@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 # What a page has to come to is awaited so long, in seconds.
-PATIENCE = 30
+PATIENCE = 120
 
 
 class Browser:

@@ -17,7 +17,7 @@ start_server() {
     : >"$scratch/url"
     "$scratch/python/bin/python" scripts/llm-server.py --key "$LLM_KEY" "$@" >"$scratch/url" 2>"$scratch/log" &
     server=$!
-    for _ in $(seq 100); do
+    for _ in $(seq 1500); do
         [ -s "$scratch/url" ] && break
         kill -0 "$server" 2>/dev/null || failed "the server did not start"
         sleep 0.2
@@ -27,7 +27,7 @@ start_server() {
 
 stop_server() {
     kill "$server"
-    for _ in $(seq 50); do
+    for _ in $(seq 1200); do
         kill -0 "$server" 2>/dev/null || { server=; return; }
         sleep 0.1
     done

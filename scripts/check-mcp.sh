@@ -40,7 +40,7 @@ if command -v npm >/dev/null; then
         cat >"$scratch/$era.json" <<JSON
 {"mcpServers": {"cortex": {"type": "stdio", "command": "$CORTEX", "args": ["-C", "$work", "mcp"]}}}
 JSON
-        inspect() { timeout 60 mcp-inspector --cli --protocol-era $era --config "$scratch/$era.json" --server cortex "$@" >"$scratch/told" 2>"$scratch/err" || { cat "$scratch/told" "$scratch/err" >&2; failed "$era: inspector $*"; }; }
+        inspect() { timeout 300 mcp-inspector --cli --protocol-era $era --config "$scratch/$era.json" --server cortex "$@" >"$scratch/told" 2>"$scratch/err" || { cat "$scratch/told" "$scratch/err" >&2; failed "$era: inspector $*"; }; }
         inspect --strict --method tools/list
         grep -q '"outline"' "$scratch/told" || failed "$era: no tools"
         ! grep -qiE 'warning|portab' "$scratch/err" || { cat "$scratch/err" >&2; failed "$era: the inspector objects to a schema"; }
@@ -55,7 +55,7 @@ JSON
 
     "$CORTEX" -C "$work" mcp --http 0 2>"$scratch/begun" &
     server=$!
-    for _ in $(seq 600); do
+    for _ in $(seq 6000); do
         grep -q '^serving at' "$scratch/begun" && break
         kill -0 "$server" || { cat "$scratch/begun" >&2; failed "the server ended"; }
         sleep 0.05
@@ -79,10 +79,10 @@ http.createServer((from, to) => {
 JS
     node "$scratch/proxy.js" "$port" "$token" >"$scratch/proxy.port" &
     proxy=$!
-    for _ in $(seq 600); do [ -s "$scratch/proxy.port" ] && break; sleep 0.05; done
+    for _ in $(seq 6000); do [ -s "$scratch/proxy.port" ] && break; sleep 0.05; done
     url=http://localhost:$(cat "$scratch/proxy.port")/mcp
     for scenario in server-initialize ping tools-list resources-list prompts-list dns-rebinding-protection; do
-        timeout 60 conformance server --url "$url" --scenario "$scenario" --spec-version 2025-11-25 >"$scratch/told" 2>&1 \
+        timeout 300 conformance server --url "$url" --scenario "$scenario" --spec-version 2025-11-25 >"$scratch/told" 2>&1 \
             || { cat "$scratch/told" >&2; failed "conformance: $scenario"; }
     done
     echo "check-mcp.sh: conformance: initialize, ping, lists of tools, resources and prompts, DNS rebinding"

@@ -17,7 +17,7 @@ free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1
 
 # Waits until somebody listens at a port.
 await() {
-    for _ in $(seq 300); do
+    for _ in $(seq 1500); do
         if (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; then return; fi
         sleep 0.2
     done

@@ -24,7 +24,7 @@ rm -rf "$scratch/work/.cortex"
 
 "$CORTEX" -C "$scratch/work" --output json serve >"$scratch/begun" &
 service=$!
-for _ in $(seq 600); do
+for _ in $(seq 6000); do
     [ -s "$scratch/begun" ] && break
     kill -0 "$service" || { echo "check-serve.sh: the service ended" >&2; exit 1; }
     sleep 0.05

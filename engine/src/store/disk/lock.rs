@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_secs(300);
 
     #[test]
     fn the_second_is_told_who_holds_it_and_gets_it_afterwards() {

