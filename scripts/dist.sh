@@ -33,7 +33,7 @@ cp "$program" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE cortex.toml.exam
 describe=$program
 [ "$target" = "$host" ] || describe=${CORTEX:-$(command -v cortex || true)}
 if [ -n "$describe" ]; then
-    for shell in bash zsh fish elvish powershell; do
+    for shell in bash zsh fish nushell elvish powershell; do
         "$describe" completions "$shell" >"$stage/$name/completions/cortex.$shell"
     done
     "$describe" man >"$stage/$name/man/cortex.1"

@@ -11,6 +11,7 @@ macro_rules! note_line {
 mod chat;
 mod cli;
 mod commands;
+mod completion;
 mod context;
 mod desk;
 mod exit;
@@ -35,6 +36,9 @@ fn main() -> ExitCode {
     }
     exit::quiet_expected_panics();
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if completion::answer(&arguments) {
+        return ExitCode::SUCCESS;
+    }
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
         // The panic has been told; what is left is an exit code that says so.
         Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run(cli))).unwrap_or_else(|_| {

@@ -12,7 +12,7 @@ use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
-pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand};
+pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
 use crate::render::graph::Drawing;

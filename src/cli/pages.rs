@@ -1,7 +1,7 @@
 //! Flags of commands that list or print what the program knows of itself.
 
 use super::{default_jobs, unguarded};
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// List or print the built-in rulesets.
@@ -39,11 +39,22 @@ pub struct HelpArgs {
     pub topic: Vec<String>,
 }
 
-/// Print the completions for a shell.
+/// Print the script that completes commands, flags, labels, targets and names in a shell.
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
-    /// Which shell.
-    pub shell: clap_complete::Shell,
+    /// The shell.
+    pub shell: Shell,
+}
+
+/// A shell that can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Nushell,
+    Powershell,
+    Zsh,
 }
 
 /// Print the manual page (roff), of cortex or of one of its commands.

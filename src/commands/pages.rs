@@ -2,6 +2,7 @@
 
 use super::show;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::completion;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use clap::CommandFactory;
@@ -22,9 +23,8 @@ pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
 /// Prints completions.
 pub fn completions(context: &Context, args: &CompletionsArgs) -> Outcome {
     text_only(context, "completions are a script for a shell")?;
-    let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "cortex", &mut text);
-    show::written(context.stdout().write_all(&text))
+    let text = completion::registration(args.shell);
+    show::written(text.and_then(|text| context.stdout().write_all(&text)))
 }
 
 /// Prints a manual page.

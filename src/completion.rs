@@ -1,0 +1,190 @@
+//! What shells ask while a command line is typed: labels, targets, and names of types and members, known from the workspace at hand.
+//!
+//! A shell runs this program with `COMPLETE=SHELL`, by the protocol of `clap_complete`. Commands, flags and their values come from the flags
+//! themselves; labels and names from `cortex ls` and `cortex search`, run beside and only for [`PATIENCE`].
+
+mod bash;
+
+use crate::cli::{Cli, Shell};
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// The variable by which a shell asks.
+const VARIABLE: &str = "COMPLETE";
+/// How long a shell waits for labels and names, at most.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Nushell has no protocol of its own here: it asks by that of fish, whose answer is lines of a value and maybe a tab and its description.
+const NUSHELL: &str = r#"def "nu-complete cortex" [line: string, position: int] {
+    let words = ($line | str substring 0..<$position | split row " ")
+    with-env { COMPLETE: fish } { ^cortex -- ...$words }
+    | lines
+    | each {|row| let parts = ($row | split row "\t"); { value: $parts.0, description: ($parts.1? | default "") } }
+}
+export extern cortex [...words: string@"nu-complete cortex"]
+"#;
+/// Candidates of one kind, at most: a shell asks before it lists more.
+const MOST: usize = 200;
+/// Answers a shell that asks. Whether one did.
+pub fn answer(arguments: &[OsString]) -> bool {
+    let directory = std::env::current_dir().ok();
+    CompleteEnv::with_factory(command)
+        .var(VARIABLE)
+        .shells(Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]))
+        .try_complete(arguments.iter().cloned(), directory.as_deref())
+        .unwrap_or_else(|error| error.exit())
+}
+
+/// The script that has a shell ask.
+pub fn registration(shell: Shell) -> std::io::Result<Vec<u8>> {
+    let of: &dyn EnvCompleter = match shell {
+        Shell::Bash => &bash::Bash,
+        Shell::Elvish => &Elvish,
+        Shell::Fish => &Fish,
+        Shell::Nushell => return Ok(NUSHELL.as_bytes().to_vec()),
+        Shell::Powershell => &Powershell,
+        Shell::Zsh => &Zsh,
+    };
+    let mut text = Vec::new();
+    of.write_registration(VARIABLE, "cortex", "cortex", "cortex", &mut text)?;
+    Ok(text)
+}
+
+/// The commands, whose arguments know their candidates.
+fn command() -> Command {
+    with_candidates(Cli::command())
+}
+
+fn with_candidates(command: Command) -> Command {
+    let candidates = |arg: Arg| match arg.get_id().as_str() {
+        "pattern" | "patterns" | "label" | "labels" | "target" => arg.add(ArgValueCompleter::new(targets)),
+        "symbol" | "symbols" | "name" | "names" | "path" => arg.add(ArgValueCompleter::new(names)),
+        _ => arg,
+    };
+    command.mut_args(candidates).mut_subcommands(with_candidates)
+}
+
+/// Labels that begin so, name by name; of a name alone the types and their targets.
+fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else { return Vec::new() };
+    if current.starts_with('/') {
+        return candidates(labels(current));
+    }
+    match current.rsplit_once(':') {
+        None => names(OsStr::new(current)),
+        Some((name, target)) => candidates(
+            ls(&[name])
+                .iter()
+                .filter_map(|label| label.rsplit_once(':'))
+                .filter(|(_, kind)| kind.starts_with(target))
+                .map(|(_, kind)| format!("{name}:{kind}")),
+        ),
+    }
+}
+
+/// Labels as far as the next name: `//ty` is `//types/`, `//types/A` all packages that begin so, and those of one package its targets.
+fn labels(current: &str) -> BTreeSet<String> {
+    let current = if current.len() < 2 { "//" } else { current };
+    if current.contains(':') {
+        return ls(&[&format!("{current}*")]).into_iter().collect();
+    }
+    let below = ls(&[&format!("{current}*:*"), &format!("{current}*/...")]);
+    let steps: BTreeSet<String> = below
+        .iter()
+        .filter_map(|label| {
+            let rest = label.strip_prefix(current)?;
+            let end = rest.find(['/', ':'])?;
+            Some(label[..current.len() + end + 1].to_owned())
+        })
+        .collect();
+    match steps.iter().next() {
+        Some(package) if steps.len() == 1 && package.ends_with(':') => {
+            below.into_iter().filter(|label| label.starts_with(package)).collect()
+        }
+        _ => steps,
+    }
+}
+
+/// Types and members whose names match.
+fn names(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str().filter(|current| !current.is_empty()) else {
+        return Vec::new();
+    };
+    let found = run(&["search", current, "--limit", &MOST.to_string(), "--json"]);
+    let answer: serde_json::Value = serde_json::from_str(&found).unwrap_or_default();
+    let paths = answer["hits"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|hit| hit["path"].as_str());
+    // A shell keeps what begins with the word: the short name stands for the full one.
+    candidates(paths.filter_map(|path| {
+        let starts = path.starts_with(current);
+        let short = || {
+            path.match_indices(['.', '+', '#'])
+                .map(|(at, _)| &path[at + 1..])
+                .find(|end| end.starts_with(current))
+        };
+        if starts { Some(path) } else { short() }.map(str::to_owned)
+    }))
+}
+
+fn candidates(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandidate> {
+    let values: BTreeSet<String> = values.into_iter().collect();
+    values.into_iter().take(MOST).map(CompletionCandidate::new).collect()
+}
+
+/// Labels of patterns.
+fn ls(patterns: &[&str]) -> Vec<String> {
+    patterns
+        .iter()
+        .flat_map(|pattern| run(&["ls", pattern]).lines().map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+/// What this program answers in the folder that the line typed so far names; nothing when it fails or takes too long.
+fn run(arguments: &[&str]) -> String {
+    let Ok(program) = std::env::current_exe() else {
+        return String::new();
+    };
+    let mut command = std::process::Command::new(program);
+    command
+        .env_remove(VARIABLE)
+        .args(folder())
+        .args(["--no-wait", "--offline"])
+        .args(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().map(text_within_patience).unwrap_or_default()
+}
+
+fn text_within_patience(mut child: Child) -> String {
+    let mut text = String::new();
+    let Some(mut out) = child.stdout.take() else { return text };
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = out.read_to_string(&mut text);
+        let _ = send.send(text);
+    });
+    let start = Instant::now();
+    if let Ok(answer) = receive.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+        text = answer;
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    text
+}
+
+/// `-C DIR`, as the line typed so far has it.
+fn folder() -> Vec<OsString> {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let at = words.iter().rposition(|word| word == "-C");
+    at.and_then(|at| words.get(at..at + 2))
+        .map(<[OsString]>::to_vec)
+        .unwrap_or_default()
+}

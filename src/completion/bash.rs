@@ -1,0 +1,97 @@
+//! Bash, which takes a colon for the end of a word: labels are put together again, and it is told only what follows their colon.
+
+use clap::Command;
+use clap_complete::engine::complete;
+use clap_complete::env::EnvCompleter;
+use std::ffi::{OsStr, OsString};
+use std::io::{Error, Write};
+use std::path::Path;
+
+/// Completes in bash.
+pub struct Bash;
+
+/// The place of the word that is typed.
+const INDEX: &str = "_CORTEX_INDEX";
+
+impl EnvCompleter for Bash {
+    fn name(&self) -> &'static str {
+        "bash"
+    }
+
+    fn is(&self, name: &str) -> bool {
+        name == "bash"
+    }
+
+    fn write_registration(&self, variable: &str, name: &str, program: &str, completer: &str, to: &mut dyn Write) -> Result<(), Error> {
+        write!(
+            to,
+            r#"_{name}_complete() {{
+    local IFS=$'\n'
+    local words=("${{COMP_WORDS[@]}}")
+    words[COMP_CWORD]="$2"
+    COMPREPLY=( $({INDEX}="$COMP_CWORD" {variable}=bash {completer} -- "${{words[@]}}") )
+    [[ "${{COMPREPLY-}}" =~ [=/:]$ ]] && compopt -o nospace
+}}
+complete -o bashdefault -o nosort -F _{name}_complete {program}
+"#
+        )
+    }
+
+    fn write_complete(
+        &self,
+        command: &mut Command,
+        words: Vec<OsString>,
+        directory: Option<&Path>,
+        to: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let index = std::env::var(INDEX).ok().and_then(|index| index.parse().ok()).unwrap_or_default();
+        let (words, index) = joined(words, index);
+        let word = words.get(index).cloned().unwrap_or_default();
+        // Bash replaces what it takes for the word: what follows the last colon.
+        let kept = word.to_str().and_then(|word| word.rfind(':')).map_or(0, |colon| colon + 1);
+        for candidate in complete(command, words, index, directory)? {
+            let value = candidate.get_value().to_string_lossy();
+            writeln!(to, "{}", value.get(kept..).unwrap_or(&value))?;
+        }
+        Ok(())
+    }
+}
+
+/// The words with those around a colon joined, and the new place of the one at `index`.
+fn joined(words: Vec<OsString>, index: usize) -> (Vec<OsString>, usize) {
+    let mut whole: Vec<OsString> = Vec::with_capacity(words.len());
+    let (mut at, mut is_open) = (index, false);
+    for (place, word) in words.into_iter().enumerate() {
+        let is_colon = word == OsStr::new(":");
+        match whole.last_mut().filter(|_| is_colon || is_open) {
+            Some(last) if place > 1 => last.push(&word),
+            _ => whole.push(word),
+        }
+        is_open = is_colon;
+        if place == index {
+            at = whole.len() - 1;
+        }
+    }
+    (whole, at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn words_around_a_colon_are_one() {
+        let label = words(&["cortex", "show", "//types/A", ":", "se"]);
+        assert_eq!(joined(label, 4), (words(&["cortex", "show", "//types/A:se"]), 2));
+        let colon_last = words(&["cortex", "show", "A", ":"]);
+        assert_eq!(joined(colon_last, 3), (words(&["cortex", "show", "A:"]), 2));
+        let none = words(&["cortex", "show", "A", "B"]);
+        assert_eq!(joined(none.clone(), 3), (none, 3));
+        let before = words(&["cortex", "build", "A", ":", "x", "B"]);
+        assert_eq!(joined(before, 5), (words(&["cortex", "build", "A:x", "B"]), 3));
+    }
+}
