@@ -12,7 +12,7 @@ use engine::values::codes::ErrorCode;
 pub use http::HttpArgs;
 pub use mcp::{InstallArgs, McpArgs, McpCommand};
 pub use models::{AskingArgs, EditOutputArgs, PromptArgs, RegenerateArgs, Since};
-pub use pages::{CompletionsArgs, DevArgs, DevCommand, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell};
+pub use pages::{CheckArgs, CompletionsArgs, DevArgs, DevCommand, FmtArgs, HelpArgs, LsArgs, ManArgs, RulesArgs, RulesCommand, Shell};
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
 use crate::render::graph::Drawing;
@@ -142,6 +142,8 @@ pub enum Command {
     UnpinVersion(UnpinVersionArgs),
     Rules(RulesArgs),
     Ls(LsArgs),
+    Check(CheckArgs),
+    Fmt(FmtArgs),
     /// Delete the files below `.cortex/out`. Their results stay in the store: the next build writes the files again.
     Clean,
     Completions(CompletionsArgs),

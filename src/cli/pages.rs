@@ -31,6 +31,22 @@ pub struct LsArgs {
     pub pattern: Option<String>,
 }
 
+/// Check `cortex.toml`: say whether it can be used, and all that is wrong with it. Builds nothing.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Print the JSON Schema of `cortex.toml` instead, for an editor.
+    #[arg(long)]
+    pub schema: bool,
+}
+
+/// Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay.
+#[derive(Debug, Args)]
+pub struct FmtArgs {
+    /// Write nothing; exit with 1 when the form is another.
+    #[arg(long)]
+    pub check: bool,
+}
+
 /// Print the help of a command, or a page of the book.
 #[derive(Debug, Args)]
 pub struct HelpArgs {

@@ -1,12 +1,14 @@
 //! The commands, one file each.
 
 pub mod build;
+mod check;
 mod clean;
 mod dev;
 mod edit_output;
 mod entrance;
 mod export;
 mod facts;
+mod fmt;
 pub mod gc;
 pub mod help;
 mod init;
@@ -80,6 +82,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::UnpinVersion(args) => pin::unpin(&context, args),
         Command::Rules(args) => rules::run(&context, args),
         Command::Ls(args) => ls::run(&context, args),
+        Command::Check(args) => check::run(&context, args),
+        Command::Fmt(args) => fmt::run(&context, args),
         Command::Clean => clean::run(&context),
         Command::Help(args) => help::run(&context, args),
         Command::Completions(args) => pages::completions(&context, args),

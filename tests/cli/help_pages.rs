@@ -80,6 +80,9 @@ fn pages_made_from_the_flags() {
       unpin-version    Keep a version no longer
       rules            List or print the built-in rulesets
       ls               List targets: those of a pattern or a type, or what kinds there are. Runs nothing
+      check            Check `cortex.toml`: say whether it can be used, and all that is wrong with it.
+                       Builds nothing
+      fmt              Format `cortex.toml`: spaces and blank lines. Comments and the order of keys stay
       clean            Delete the files below `.cortex/out`. Their results stay in the store: the next
                        build writes the files again
       completions      Print the script that completes commands, flags, labels, targets and names in a

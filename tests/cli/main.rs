@@ -23,6 +23,7 @@ mod languages;
 mod live;
 mod live_sessions;
 mod looking;
+mod manifest;
 mod mcp;
 mod mcp_edits;
 mod mcp_http;

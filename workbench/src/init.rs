@@ -61,12 +61,24 @@ pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
         .and_then(|name| fitting(&name))
         .unwrap_or_else(|| "workspace".to_owned());
     let code = survey(&root);
-    let mut file = tempfile::NamedTempFile::new_in(&root).map_err(io("written"))?;
-    file.write_all(text(&name, &code).as_bytes()).map_err(io("written"))?;
-    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-    file.as_file().set_permissions(permissions).map_err(io("written"))?;
-    file.persist(&path).map_err(|error| io("written")(error.error))?;
+    write_manifest(&root.join(MANIFEST), &text(&name, &code)).map_err(io("written"))?;
     Ok(Found { name, basis, code })
+}
+
+/// Replaces a manifest whole or not at all; it keeps the permissions that it had.
+///
+/// # Errors
+/// When its folder cannot be written.
+pub fn write_manifest(path: &Path, text: &str) -> std::io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    let permissions = match path.metadata() {
+        Ok(before) => before.permissions(),
+        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
+    };
+    file.as_file().set_permissions(permissions)?;
+    file.persist(path).map_err(|error| error.error).map(drop)
 }
 
 /// The solution or project that names the workspace: the first by name, solutions before projects.

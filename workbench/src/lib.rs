@@ -31,6 +31,7 @@ pub mod library;
 pub mod live;
 pub mod location;
 pub mod locks;
+pub mod manifest_format;
 pub mod mcp_clients;
 mod naming;
 pub mod nearby;

@@ -359,6 +359,11 @@ impl Workspace {
         self.manifest = OnceCell::new();
     }
 
+    /// The text of the manifest.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Warnings about the manifest, if it was read.
     pub fn warnings(&self) -> &[Diagnostic] {
         self.manifest.get().map_or(&[], |read| &read.warnings)

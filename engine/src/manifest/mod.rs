@@ -5,3 +5,6 @@ pub mod model;
 pub mod read;
 pub mod remote;
 pub mod template;
+
+/// The JSON Schema of `cortex.toml`, for editors.
+pub const SCHEMA: &str = include_str!("cortex.schema.json");

@@ -5,6 +5,7 @@ mod model;
 mod models;
 mod remote;
 mod robust;
+mod schema;
 mod tables;
 
 use super::{Loaded, ManifestSource, load};

@@ -1,0 +1,33 @@
+//! `cortex check`: whether `cortex.toml` can be used. Builds nothing.
+
+use super::show;
+use crate::cli::CheckArgs;
+use crate::context::{Context, Outcome};
+use crate::render::count;
+use engine::manifest::SCHEMA;
+use std::io::Write as _;
+
+/// Runs it.
+pub fn run(context: &Context, args: &CheckArgs) -> Outcome {
+    if args.schema {
+        return show::written(write!(context.stdout(), "{SCHEMA}"));
+    }
+    let workspace = context.workspace("check")?;
+    let manifest = workspace.manifest()?;
+    let warnings = workspace.warnings();
+    context.say(warnings);
+    let counts = [
+        ("rules", manifest.rules.len()),
+        ("producers", manifest.producers.len()),
+        ("sourceSets", manifest.sources.len()),
+        ("warnings", warnings.len()),
+    ];
+    let text = match context.json() {
+        true => serde_json::json!(counts.into_iter().collect::<std::collections::BTreeMap<_, _>>()).to_string(),
+        false => {
+            let [rules, producers, sets, _] = counts.map(|(_, number)| count(number as u64));
+            format!("cortex.toml can be used: {rules} rules, {producers} producers, {sets} source sets, those of rulesets among them")
+        }
+    };
+    show::written(writeln!(context.stdout(), "{text}"))
+}

@@ -1,0 +1,39 @@
+//! `cortex fmt`: one form for `cortex.toml`.
+
+use super::show;
+use crate::cli::FmtArgs;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use std::io::Write as _;
+use workbench::init::write_manifest;
+use workbench::location::MANIFEST;
+use workbench::manifest_format::formatted;
+
+/// Runs it. With `--check` a manifest in another form is exit code 1, and nothing is written.
+pub fn run(context: &Context, args: &FmtArgs) -> Outcome {
+    let workspace = context.workspace("fmt")?;
+    // What is wrong with it is said in the words of a build; a manifest that cannot be used is not touched.
+    workspace.manifest()?;
+    let text = workspace.text();
+    let formatted = formatted(text).map_err(|error| {
+        let why = Diagnostic::error(ErrorCode::E_SYNTAX, error.message().to_owned());
+        Failed::new(Code::Usage, why.hint("run cortex check"))
+    })?;
+    let is_same = formatted == text;
+    if !is_same && !args.check {
+        write_manifest(&workspace.root.join(MANIFEST), &formatted).map_err(|error| {
+            let why = Diagnostic::error(ErrorCode::E_WRITE, format!("cortex.toml cannot be written: {error}"));
+            Failed::new(Code::Io, why.hint("check the permissions of the folder"))
+        })?;
+    }
+    let text = match (context.json(), is_same, args.check) {
+        (true, ..) => serde_json::json!({"changed": !is_same, "written": !is_same && !args.check}).to_string(),
+        (_, true, _) => "cortex.toml has its form".to_owned(),
+        (_, _, true) => "cortex.toml is not formatted: run cortex fmt".to_owned(),
+        (_, _, false) => "formatted cortex.toml".to_owned(),
+    };
+    show::written(writeln!(context.stdout(), "{text}"))?;
+    Ok(if args.check && !is_same { Code::TargetFailed } else { Code::Ok })
+}

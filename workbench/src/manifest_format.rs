@@ -1,0 +1,150 @@
+//! The form of `cortex.toml`: spaces and blank lines. Words, comments and their order stay as they are.
+
+use toml_edit::{Array, Decor, DocumentMut, InlineTable, Item, RawString, Table, Value};
+
+/// The text in one form: `key = value` with one space on each side, nothing before keys and table heads, one blank line at most between two
+/// lines and one before each table of the manifest itself (`[a]`, `[[b]]`), no spaces at ends of lines, one line end at the end of the file.
+///
+/// # Errors
+/// What the parser says of a text that is no TOML.
+pub fn formatted(text: &str) -> Result<String, toml_edit::TomlError> {
+    let mut document: DocumentMut = text.parse()?;
+    table(document.as_table_mut(), 0);
+    let trailing = lines(document.trailing().as_str().unwrap_or_default());
+    document.set_trailing(trailing.trim_end_matches('\n').to_owned());
+    let text = document.to_string();
+    let text = text.trim_start_matches('\n').trim_end();
+    Ok(if text.is_empty() { String::new() } else { format!("{text}\n") })
+}
+
+/// A table with all that stands in it. The root, at depth 0, has no head; those below depth 1 belong to the table before.
+fn table(table: &mut Table, depth: usize) {
+    if depth > 0 {
+        let before = lines(prefix(table.decor()));
+        let gap = if depth > 1 || before.starts_with('\n') { "" } else { "\n" };
+        let after = suffix(table.decor()).trim_end().to_owned();
+        *table.decor_mut() = Decor::new(format!("{gap}{before}"), after);
+    }
+    for (mut key, item) in table.iter_mut() {
+        if item.is_value() {
+            let before = lines(prefix(key.leaf_decor()));
+            *key.leaf_decor_mut() = Decor::new(before, " ");
+        }
+        match item {
+            Item::Value(of) => value(of, " "),
+            Item::Table(inner) => self::table(inner, depth + 1),
+            Item::ArrayOfTables(all) => all.iter_mut().for_each(|inner| self::table(inner, depth + 1)),
+            Item::None => {}
+        }
+    }
+}
+
+/// A value, with `before` in front of it; what follows it on its line stays.
+fn value(value: &mut Value, before: &str) {
+    let after = suffix(value.decor()).trim_end().to_owned();
+    *value.decor_mut() = Decor::new(before, after);
+    match value {
+        Value::Array(array) => elements(array),
+        Value::InlineTable(table) => inline(table),
+        _ => {}
+    }
+}
+
+/// An array on one line; one on several lines, and one with comments, is left as it is.
+fn elements(array: &mut Array) {
+    let is_broken = |text: &str| text.contains(['\n', '#']);
+    let decorated = |decor: &Decor| is_broken(prefix(decor)) || is_broken(suffix(decor));
+    if is_broken(array.trailing().as_str().unwrap_or_default()) || array.iter().any(|one| decorated(one.decor())) {
+        return;
+    }
+    for (at, one) in array.iter_mut().enumerate() {
+        value(one, if at == 0 { "" } else { " " });
+        one.decor_mut().set_suffix("");
+    }
+    array.set_trailing_comma(false);
+    array.set_trailing("");
+}
+
+fn inline(table: &mut InlineTable) {
+    let last = table.len().saturating_sub(1);
+    let texts = table.iter().map(|(_, one)| [prefix(one.decor()), suffix(one.decor())].concat());
+    if texts.collect::<String>().contains(['\n', '#']) {
+        return;
+    }
+    for (at, (mut key, one)) in table.iter_mut().enumerate() {
+        if prefix(key.leaf_decor()).contains(['\n', '#']) {
+            return;
+        }
+        *key.leaf_decor_mut() = Decor::new(" ", " ");
+        value(one, " ");
+        one.decor_mut().set_suffix(if at == last { " " } else { "" });
+    }
+}
+
+/// Comments before something: each line without spaces behind it, and no two blank lines in a row. The last piece, which a key or a head
+/// follows, has no spaces at all.
+fn lines(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut blank = 0;
+    let mut rest = text.split('\n').peekable();
+    while let Some(line) = rest.next() {
+        let line = line.trim_end();
+        blank = if line.is_empty() { blank + 1 } else { 0 };
+        kept.push_str(line);
+        // The last piece has no line end of its own.
+        if rest.peek().is_some() && blank < 2 {
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+fn prefix(decor: &Decor) -> &str {
+    decor.prefix().and_then(RawString::as_str).unwrap_or_default()
+}
+
+fn suffix(decor: &Decor) -> &str {
+    decor.suffix().and_then(RawString::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const EXAMPLE: &str = include_str!("../../cortex.toml.example");
+
+    #[test]
+    fn spaces_and_blank_lines_have_one_form() {
+        let text = "\n\n# head  \n[workspace]\n  name=\"a\"   # why\nrulesets = [ \"csharp\",\"scip\" , ]\n\n\n\n[sources.a]\ninclude=[\n  \"x\",  # one\n]\n[store]\nmax_size   =   \"2 GB\"\ntls={ca=\"a\",cert=\"b\"}\n\n# the end\n\n";
+        let expected = "# head\n[workspace]\nname = \"a\"   # why\nrulesets = [\"csharp\", \"scip\"]\n\n[sources.a]\ninclude = [\n  \"x\",  # one\n]\n\n[store]\nmax_size = \"2 GB\"\ntls = { ca = \"a\", cert = \"b\" }\n\n# the end\n";
+        assert_eq!(formatted(text).unwrap(), expected);
+        assert_eq!(formatted("").unwrap(), "");
+        assert!(formatted("x = ").is_err());
+    }
+
+    proptest! {
+        /// Spaces and blank lines strewn over the example change neither its meaning nor its comments, and the form is a fixed point.
+        #[test]
+        fn nothing_but_the_form_changes(places in prop::collection::vec((0..EXAMPLE.lines().count(), 0_u8..4), 0..40)) {
+            let mut all: Vec<String> = EXAMPLE.lines().map(str::to_owned).collect();
+            for (at, kind) in places {
+                let is_alone = all[at].contains(" = ") && !all[at].starts_with(' ') && !all[at].starts_with('#');
+                match kind {
+                    0 => all[at].push_str("  "),
+                    1 => all[at].push_str("\n\n"),
+                    2 if is_alone => all[at].insert_str(0, "  "),
+                    3 if is_alone => all[at] = all[at].replacen(" = ", "=", 1),
+                    _ => {}
+                }
+            }
+            let text = all.join("\n");
+            let once = formatted(&text).unwrap();
+            let value = |text: &str| text.parse::<toml::Table>().unwrap();
+            prop_assert_eq!(value(&once), value(EXAMPLE));
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<String>();
+            prop_assert_eq!(words(&once), words(EXAMPLE));
+            prop_assert_eq!(&formatted(&once).unwrap(), &once);
+        }
+    }
+}
