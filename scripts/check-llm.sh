@@ -80,6 +80,13 @@ done
 
 stop_server
 
+# Embeddings: the numbers of equal texts are equal, those of others are not.
+start_server --embeddings
+vector() { "$ask" "$(model openai whole)" vector <<<"$1" | python3 -c 'import json, sys; answer = json.load(sys.stdin); assert answer["spent"]["input_tokens"] > 0, answer; print(json.loads(answer["text"]))'; }
+one=$(vector "class A") || failed "no embedding"
+[ "$one" = "$(vector "class A")" ] && [ "$one" != "$(vector "a queue")" ] || failed "embeddings: not as they must be: $one"
+stop_server
+
 # The whole way: summaries of the fixture, their form kept by the server.
 start_server --context 32768 --grammar 'root ::= "ROLE:\n" item "LIFECYCLE:\n" item "EDGE_CASES:\n" item "LIMITATIONS:\n" item "RECOMMENDATIONS:\n" item
 item ::= "- " [a-z]{4,16} "\n"'

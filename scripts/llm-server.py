@@ -82,6 +82,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--key", help="a key that clients must send")
     arguments.add_argument("--grammar", help="the form (GBNF) of answers to requests that bring no grammar of their own")
+    arguments.add_argument("--embeddings", action="store_true", help="answer /v1/embeddings, and nothing else")
     arguments.add_argument("--context", type=int, default=CONTEXT, help="tokens of question and answer together")
     options = arguments.parse_args()
     stop = threading.Event()
@@ -100,6 +101,10 @@ def main():
         params.cpuparams.n_threads = 1
         params.warmup = False
         params.verbosity = -1
+        if options.embeddings:
+            params.embedding = True
+            params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+            params.n_ubatch = params.n_batch = options.context
         if options.grammar:
             kind = xllamacpp.common_grammar_type.COMMON_GRAMMAR_TYPE_USER
             params.sampling.grammar = xllamacpp.CommonGrammar(kind, options.grammar)

@@ -1,10 +1,10 @@
-//! Asks a model one question, as producers do: `ask '{"api": "openai", "base_url": …, "name": …}' [MAX_TOKENS] < question`. Prints the
+//! Asks a model one question, as producers do: `ask '{"api": "openai", "base_url": …, "name": …}' [MAX_TOKENS | vector] < question`. Prints the
 //! answer as JSON, or why there is none, and then ends with 1.
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::digest::{ActionKey, Digest};
-use producers::llm::{About, Ask, Limits, Part, Question, Role, Runtime, Turn, model};
+use producers::llm::{About, Ask, Limits, Part, Question, Role, Runtime, Turn, Wants, model};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::process::ExitCode;
@@ -12,10 +12,13 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let table = arguments.next().and_then(|table| serde_json::from_str::<Params>(&table).ok());
-    let max_tokens = arguments.next().map_or(Some(200), |number| number.parse().ok());
+    let (wants, max_tokens) = match arguments.next() {
+        Some(word) if word == "vector" => (Wants::Vector, Some(0)),
+        number => (Wants::Text, number.map_or(Some(200), |number| number.parse().ok())),
+    };
     let mut text = String::new();
     let (Some(table), Some(max_tokens), Ok(_)) = (table, max_tokens, std::io::stdin().read_to_string(&mut text)) else {
-        println!("usage: ask '{{\"api\": \"openai\", \"base_url\": \"http://…/v1\", \"name\": \"…\"}}' [MAX_TOKENS] < question");
+        println!("usage: ask '{{\"api\": \"openai\", \"base_url\": \"http://…/v1\", \"name\": \"…\"}}' [MAX_TOKENS | vector] < question");
         return ExitCode::from(2);
     };
     let mut params = Params::new();
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
             parts: vec![Part { text, stable: false }],
         }],
         max_tokens,
+        wants,
         about: About::default(),
     };
     match Runtime::new(Limits::default(), ".").ask(&question, &Cancel::default()) {

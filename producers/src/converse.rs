@@ -4,7 +4,7 @@
 //! came. `converse` redacts what looks like a key in every turn. Without a language model it makes nothing: its callers quote the context instead.
 
 use crate::llm::model;
-use crate::llm::{About, Ask, Part, Question, Role, Turn};
+use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Rejected};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
@@ -158,6 +158,7 @@ impl Producer for Converse {
             attempt: 0,
             turns: &turns,
             max_tokens,
+            wants: Wants::Text,
             about: About::default(),
         };
         let answer = self.ask.ask(&question, inputs.cancel)?;

@@ -4,6 +4,7 @@
 pub mod command;
 pub mod converse;
 pub mod csharp;
+pub mod embedding;
 pub mod investigate;
 pub mod languages;
 pub mod llm;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn command::Trust>) {
     registry.add(investigate::Investigate { ask: ask.clone() });
     registry.add(converse::Converse { ask: ask.clone() });
+    embedding::register(registry, ask.clone());
     registry.add(table::Rows);
     registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Names of all built-in rulesets: those with a file of their own, and the [languages](LANGUAGES), of which a template makes one each.
-pub const NAMES: &[&str] = &["csharp", "python", "scip", "typescript"];
+pub const NAMES: &[&str] = &["csharp", "embeddings", "python", "scip", "typescript"];
 
 /// The text of a built-in ruleset.
 pub fn text(name: &str) -> Option<&'static str> {
@@ -14,6 +14,7 @@ pub fn text(name: &str) -> Option<&'static str> {
         LazyLock::new(|| LANGUAGES.iter().map(|language| (language.name, ruleset(language))).collect());
     match name {
         "csharp" => Some(include_str!("../rulesets/csharp.toml")),
+        "embeddings" => Some(include_str!("../rulesets/embeddings.toml")),
         "scip" => Some(include_str!("../rulesets/scip.toml")),
         _ => MADE.get(name).map(String::as_str),
     }

@@ -28,6 +28,7 @@ book![
     "contexts",
     "csharp",
     "editing",
+    "embeddings",
     "errors",
     "glossary",
     "growth",
@@ -58,13 +59,17 @@ book![
 
 /// What commands are for, with those that belong there.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Begin", &["init", "build", "show", "ls", "status", "doctor", "trust"]),
+    (
+        "Begin",
+        &["init", "build", "show", "ls", "status", "doctor", "check", "fmt", "trust"],
+    ),
     (
         "Ask about code",
         &[
             "resolve",
             "search",
             "grep",
+            "duplicates",
             "outline",
             "source",
             "usages",

@@ -213,7 +213,7 @@ impl Investigate {
                 if let Failure::Rejected(rejected) = &failure {
                     operation.rejected = Some(String::from_utf8_lossy(&rejected.raw).into_owned()).filter(|raw| !raw.is_empty());
                 }
-                let (code, why) = told(failure, &label);
+                let (code, why) = as_failed(failure, &label);
                 operation.error = Some(diagnostic::json(&why));
                 step(operation, State::Failed, why.message.clone());
                 return Err(Failed::new(code, why));
@@ -373,7 +373,7 @@ pub fn never_send_of(manifest: &Manifest) -> Vec<String> {
     globs.flatten().filter_map(|glob| glob.as_str().map(str::to_owned)).collect()
 }
 
-fn told(failure: Failure, label: &str) -> (Code, Diagnostic) {
+pub(super) fn as_failed(failure: Failure, label: &str) -> (Code, Diagnostic) {
     let (code, why) = match failure {
         Failure::Permanent(why) | Failure::Transient(why) => (Code::TargetFailed, *why),
         Failure::Rejected(rejected) => match ErrorCode::parse(&rejected.why.code) {

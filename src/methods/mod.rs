@@ -15,6 +15,7 @@ mod context_live_look;
 mod cost;
 pub mod diff;
 mod doctor;
+mod duplicates;
 mod edit;
 mod edit_line;
 pub mod explain;
@@ -49,6 +50,7 @@ pub mod status;
 pub mod symbols;
 pub mod touch;
 mod usages;
+mod vectors;
 mod window;
 mod within;
 mod work;
@@ -222,6 +224,7 @@ pub static METHODS: &[Entry] = &[
     entry::<resolve::Resolve>(),
     entry::<search::Search>(),
     entry::<grep::Grep>(),
+    entry::<duplicates::Duplicates>(),
     entry::<outline::Outline>(),
     entry::<source::SourceOf>(),
     entry::<usages::UsagesOf>(),

@@ -1,14 +1,20 @@
 //! `search`: names that match.
 
 use super::symbols::{learns, notes};
+use super::vectors::{vector_of, vectors};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
+use crate::exit::Code;
 use crate::render::printable;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
+use workbench::neighbours::Vectors;
 use workbench::symbols::search::{Matched, Page, Query, USUAL, describe, search};
+use workbench::symbols::search_by_meaning::chosen_types;
 use workbench::symbols::state::{Empty, State};
 
 /// Find types and members by a part of their names: whole, beginning, humps (NS for NodeStore), middle, pattern; what is spelled alike if nothing else.
@@ -41,6 +47,12 @@ pub struct Search {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     pub generated: bool,
+    /// The query says what code is about, in your words: types by how near what they declare, document and do is to it. Needs the ruleset
+    /// embeddings.
+    #[arg(long, conflicts_with = "cursor")]
+    #[serde(default)]
+    #[schemars(extend("x-tool" = "Search by meaning"))]
+    pub semantic: bool,
     /// The next page: what the page before said.
     #[arg(long, value_name = "CURSOR")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,6 +82,9 @@ impl Method for Search {
     type Answer = Hits;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {
+        if self.semantic {
+            return self.by_meaning(desk);
+        }
         let names = desk.names()?;
         let mut page = loop {
             let aliases = workbench::aliases::read(&desk.context.root().unwrap_or_default());
@@ -122,6 +137,42 @@ impl Method for Search {
 }
 
 impl Search {
+    fn by_meaning(&self, desk: &mut Desk<'_>) -> Result<Hits, Failed> {
+        if self.query.trim().is_empty() {
+            let why = Diagnostic::error(ErrorCode::E_PARAM, "there is no text to look for");
+            return Err(Failed::new(
+                Code::Usage,
+                why.hint("cortex search --semantic \"where is a path resolved\""),
+            ));
+        }
+        let table = vectors(desk)?;
+        let wanted = vector_of(desk, &self.query)?;
+        let names = desk.names()?;
+        let near = Vectors::open(&table)
+            .unwrap_or_else(Vectors::none)
+            .nearest(&wanted)
+            .ok_or_else(|| {
+                let why = Diagnostic::error(
+                    ErrorCode::E_ANSWER,
+                    "the vectors of the types were made by another model than that of the text",
+                );
+                Failed::new(Code::Usage, why.hint("build //index:vectors anew"))
+            })?;
+        let keys: Vec<&str> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).map(|(_, key)| key).collect();
+        let page = chosen_types(&names.symbols, &self.query(None), &keys)?;
+        let mut state = State::default().of_workspace(&names.flaws);
+        if page.total == 0 {
+            let why = if page.filtered > 0 {
+                Empty::Filtered(page.filtered)
+            } else {
+                Empty::Unknown
+            };
+            state = state.empty(why);
+        }
+        let state = state.page(0, page.hits.len(), page.total, "raise the limit");
+        Ok(Hits { page, state })
+    }
+
     fn query<'q>(&'q self, aliases: Option<&'q Aliases>) -> Query<'q> {
         Query {
             text: &self.query,

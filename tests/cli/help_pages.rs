@@ -24,6 +24,8 @@ fn pages_made_from_the_flags() {
                        NodeStore), middle, pattern; what is spelled alike if nothing else
       grep             Find lines of sources that match a regular expression, each with the type or
                        member that it stands in
+      duplicates       List pairs of types that declare, document and do nearly the same, likest first.
+                       Needs the ruleset embeddings
       outline          Outline types, members, files, folders, namespaces or projects: what they offer,
                        or what is in them
       source           Print the source of types, members and files, exactly, with line numbers
@@ -155,7 +157,7 @@ fn pages_made_from_the_flags() {
         let ran = bench.run(args);
         assert!(ran.code == 0 && ran.out.len() > 1_000, "{args:?} {}", ran.code);
     }
-    assert_eq!(bench.run(&["rules"]).out, "csharp\npython\nscip\ntypescript\n");
+    assert_eq!(bench.run(&["rules"]).out, "csharp\nembeddings\npython\nscip\ntypescript\n");
     insta::assert_snapshot!(bench.run(&["rules", "show", "csharb"]).all(), @"
     exit 2
     error[E_NO_RULESET]: there is no such built-in ruleset

@@ -28,6 +28,7 @@ mod mcp;
 mod mcp_edits;
 mod mcp_http;
 mod mcp_room;
+mod meaning;
 mod members;
 mod misbehaving;
 mod models;

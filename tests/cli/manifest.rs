@@ -26,7 +26,11 @@ fn a_manifest_is_checked_and_formatted() {
         let ran = bench.run(&[command]);
         assert!(ran.code == 2 && ran.err.contains("did you mean 'max_size'?"), "{command}: {ran:?}");
     }
-    assert_eq!(fs::read_to_string(&path).expect("a manifest"), broken, "what cannot be used is not touched");
+    assert_eq!(
+        fs::read_to_string(&path).expect("a manifest"),
+        broken,
+        "what cannot be used is not touched"
+    );
     let schema = bench.run(&["check", "--schema"]).json();
     assert!(schema["properties"]["rule"].is_object());
 }

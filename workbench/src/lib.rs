@@ -35,6 +35,7 @@ pub mod manifest_format;
 pub mod mcp_clients;
 mod naming;
 pub mod nearby;
+pub mod neighbours;
 pub mod other_languages;
 pub mod overlay;
 pub mod packs;

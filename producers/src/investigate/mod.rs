@@ -12,7 +12,7 @@ pub use answer::{Evidence, Findings};
 use engine::values::codes::ErrorCode;
 
 use crate::llm::model::{self, EXTRACTIVE};
-use crate::llm::{About, Ask, Part, Question, Role, Turn};
+use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants};
 use crate::semantic::{fence, redact};
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
@@ -139,6 +139,7 @@ impl Producer for Investigate {
                 attempt,
                 turns: &turns,
                 max_tokens: max_tokens(inputs.params),
+                wants: Wants::Text,
                 about: About::default(),
             };
             let answer = self

@@ -7,7 +7,7 @@ use super::settings::{Api, Model, Reach};
 use super::sse::Events;
 use super::trouble::{Called, Trouble};
 use super::world::World;
-use super::{Question, anthropic, openai};
+use super::{Question, Wants, anthropic, openai};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
 
@@ -33,15 +33,17 @@ impl Line<'_> {
         cancel: &Cancel,
         go_on: &mut dyn FnMut(&Reply) -> bool,
     ) -> (Reply, Result<(), Trouble>) {
-        let mut reply = Reply::new(question.max_tokens);
+        let mut reply = Reply::to(question);
         let stream = self.reach.stream;
         let (path, body) = match self.api {
+            _ if question.wants == Wants::Vector => (openai::EMBEDDINGS, openai::embeddings_body(model, question)),
             Api::Anthropic => (anthropic::PATH, anthropic::body(model, question, stream)),
             _ => (openai::PATH, openai::body(model, question, self.reach.base_url, stream)),
         };
-        let asked = self
-            .json(path, &body, cancel)
-            .and_then(|mut response| self.read(&mut response, &mut reply, cancel, go_on));
+        let asked = self.json(path, &body, cancel).and_then(|mut response| match question.wants {
+            Wants::Vector => self.read_vector(response, &mut reply, cancel),
+            Wants::Text => self.read(&mut response, &mut reply, cancel, go_on),
+        });
         reply.text = self.access.secrets.scrub(&reply.text);
         (reply, asked)
     }
@@ -75,6 +77,11 @@ impl Line<'_> {
         Reply::default()
             .json(&bytes)
             .map_err(|complaint| self.called.complaint(&complaint, None))
+    }
+
+    fn read_vector(&self, response: Response, reply: &mut Reply, cancel: &Cancel) -> Result<(), Trouble> {
+        let value = self.value(response, cancel)?;
+        openai::vector(&value, reply).map_err(|complaint| self.called.complaint(&complaint, None))
     }
 
     fn read(

@@ -105,10 +105,22 @@ pub struct Question<'a> {
     pub attempt: u32,
     /// The conversation so far; the last turn is the user's.
     pub turns: &'a [Turn],
-    /// Most tokens that the answer may have.
+    /// Most tokens that the answer may have; of a vector 0.
     pub max_tokens: u64,
+    /// The kind of answer.
+    pub wants: Wants,
     /// What it is about, for those who look at it before it is answered.
     pub about: About<'a>,
+}
+
+/// The kind of an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wants {
+    /// A text.
+    #[default]
+    Text,
+    /// The embedding of the last turn: the answer is a list of numbers as JSON.
+    Vector,
 }
 
 /// What a question is about.

@@ -8,6 +8,40 @@ use serde_json::{Map, Value, json};
 /// Where it is asked, below the base address.
 pub(super) const PATH: &str = "/chat/completions";
 
+/// Where embeddings are asked, below the base address.
+pub(super) const EMBEDDINGS: &str = "/embeddings";
+
+/// The body of a request for the embedding of the last turn.
+pub(super) fn embeddings_body(model: &Model<'_>, question: &Question<'_>) -> Value {
+    let parts = question.turns.last().into_iter().flat_map(|turn| &turn.parts);
+    let text: String = parts.map(|part| part.text.as_str()).collect();
+    let mut body = Map::from_iter([("model".to_owned(), model.name.into()), ("input".to_owned(), text.into())]);
+    for (name, value) in model.params.into_iter().flatten() {
+        body.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    body.into()
+}
+
+/// An embedding: `{"data": [{"embedding": [0.1, …]}], "usage": {"prompt_tokens": …}}`. The answer's text is the list.
+pub(super) fn vector(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
+    if value.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(Complaint::of_json(200, value));
+    }
+    let Some(numbers) = value.pointer("/data/0/embedding").filter(|numbers| numbers.is_array()) else {
+        return Err(Complaint {
+            kind: "no_embedding".to_owned(),
+            message: "the answer has no list 'data[0].embedding'".to_owned(),
+            ..Complaint::default()
+        });
+    };
+    reply.usage = value
+        .pointer("/usage/prompt_tokens")
+        .and_then(Value::as_u64)
+        .map(|input| Usage { input, ..Usage::default() });
+    reply.whole = reply.push(&numbers.to_string());
+    Ok(())
+}
+
 /// The body of a request.
 pub(super) fn body(model: &Model<'_>, question: &Question<'_>, base_url: &str, stream: bool) -> Value {
     let mut body = Map::new();

@@ -1,5 +1,6 @@
 //! What the wire formats make of an answer while it arrives: text up to a bound, whether it is whole, what was counted.
 
+use super::{Question, Wants};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -68,6 +69,19 @@ impl Reply {
             limit: longest_text(max_tokens),
             ..Self::default()
         }
+    }
+
+    /// For the answer to a question.
+    pub(super) fn to(question: &Question<'_>) -> Self {
+        match question.wants {
+            Wants::Text => Self::new(question.max_tokens),
+            Wants::Vector => Self::new(LONGEST),
+        }
+    }
+
+    /// Bytes that its text may have.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// Adds text; `false` when there is no room for more.

@@ -10,13 +10,13 @@ use super::price::Price;
 use super::program::{self, Program};
 use super::rate::{Gate, Gates, Rates};
 use super::replay::Recordings;
-use super::reply::{Reply, Usage, longest_text};
+use super::reply::{Reply, Usage};
 use super::secret::Secrets;
 use super::settings::{Api, Model, Reach};
 use super::tokens;
 use super::trouble::{Called, Trouble};
 use super::world::{Real, World};
-use super::{Answer, Ask, Count, Question, Role, Turn};
+use super::{Answer, Ask, Count, Question, Role, Turn, Wants};
 use crate::command::{self, Trust};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Cancel, Failure, Params};
@@ -195,6 +195,11 @@ impl Runtime {
 
     fn check(&self, asked: &Asked<'_>) -> Result<(), Failure> {
         let label = asked.reach.label;
+        if asked.question.wants == Wants::Vector && matches!(asked.model.api, Api::Anthropic | Api::Agent) {
+            let why = Diagnostic::error(ErrorCode::E_MODEL, format!("model '{label}' makes no embeddings"));
+            let hint = "name a model with api = \"openai\", whose server has /embeddings, or with api = \"command\"";
+            return Err(Failure::Permanent(Box::new(why.hint(hint))));
+        }
         let runs = (!asked.model.command.is_empty()).then(|| command::run(&asked.model.command));
         let mut waits = runs.iter().chain(&asked.reach.sent);
         if !waits.all(|asked| self.trust.trusts(&command::definition(asked, &Params::new()))) {
@@ -326,11 +331,11 @@ impl Runtime {
             root: &self.root,
             input: question.as_bytes(),
             timeout: asked.reach.timeout,
-            longest: longest_text(asked.question.max_tokens),
+            longest: Reply::to(asked.question).limit(),
         };
         let said = program::run(&program, cancel).map_err(|stop| program_failure(asked, &stop))?;
         let text = String::from_utf8_lossy(&said.bytes);
-        let mut reply = Reply::new(asked.question.max_tokens);
+        let mut reply = Reply::to(asked.question);
         reply.mended = matches!(text, std::borrow::Cow::Owned(_));
         reply.push(&text);
         reply.cut |= said.cut;
@@ -365,6 +370,7 @@ impl Ask for Runtime {
             Api::Agent => self.agents.ask(&asked),
             Api::Replay => self.ask_recording(&asked, cancel),
             Api::Command => self.ask_program(&asked, cancel),
+            Api::OpenAi | Api::Anthropic if question.wants == Wants::Vector => self.ask_server(&asked, cancel),
             Api::OpenAi | Api::Anthropic if self.limits.batch => self.batches.ask(self, &asked, cancel),
             Api::OpenAi | Api::Anthropic => match self.batches.sent_before(self, &asked, cancel) {
                 Some(found) => found,
@@ -426,6 +432,14 @@ impl Asked<'_> {
         let sent: u64 = parts.map(|part| part.text.len() as u64).sum();
         let received = reply.text.len() as u64;
         let most = self.question.max_tokens.saturating_mul(16).saturating_add(received);
+        if self.question.wants == Wants::Vector {
+            let counted = reply
+                .usage
+                .map(|usage| usage.input)
+                .filter(|input| *input > 0 && *input <= sent.saturating_add(16_384));
+            let input = counted.unwrap_or(self.input.tokens);
+            return (Usage { input, ..Usage::default() }, counted.is_none());
+        }
         let can_be = |usage: &Usage| usage.input <= sent.saturating_add(16_384) && usage.output <= most;
         match reply.usage.filter(can_be) {
             Some(usage) if usage.input > 0 && (usage.output > 0 || reply.text.is_empty()) => (usage, false),

@@ -8,6 +8,7 @@ mod limits;
 mod providers;
 mod recordings;
 mod server;
+mod vectors;
 mod waiting;
 
 use super::world::World;

@@ -14,7 +14,7 @@ use super::slots::Slot;
 use super::splice::{self, Spliced};
 use super::subject::type_key;
 use super::template::Template;
-use crate::llm::{About, Answer, Ask, Question, Turn};
+use crate::llm::{About, Answer, Ask, Question, Turn, Wants};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::codes::ErrorCode;
@@ -134,6 +134,7 @@ impl<'a> Talk<'a> {
             attempt: self.asked,
             turns,
             max_tokens: self.wishes.answer_tokens(types),
+            wants: Wants::Text,
             about: About {
                 label: self.inputs.label,
                 patch: self.patch,

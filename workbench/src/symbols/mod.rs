@@ -28,6 +28,7 @@ mod resolve_tests;
 #[cfg(test)]
 pub(crate) mod samples;
 pub mod search;
+pub mod search_by_meaning;
 #[cfg(test)]
 mod search_tests;
 pub mod source;

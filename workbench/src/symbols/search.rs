@@ -82,6 +82,8 @@ pub enum Matched {
     Former,
     /// It is at most two edits away.
     Fuzzy,
+    /// What the type declares, documents and does is near the text; the nearest stand first.
+    Semantic,
 }
 
 /// What is looked for.
@@ -163,7 +165,7 @@ pub struct Page {
 }
 
 /// A name that matches, not yet described.
-enum Entry<'s> {
+pub(super) enum Entry<'s> {
     Type(usize),
     /// A type that was called so.
     Former(usize, &'s str),
@@ -248,7 +250,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
     Ok(described)
 }
 
-fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
+pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {
     match entry {
         Entry::Type(at) | Entry::Former(at, _) => {
             let row = symbols.row(*at)?;
@@ -312,7 +314,7 @@ impl<'s> Finds<'s> {
 }
 
 /// A query, read.
-struct Asked<'q> {
+pub(super) struct Asked<'q> {
     /// What the name is compared with, folded.
     name: String,
     /// What has to stand before it, folded.
@@ -322,11 +324,11 @@ struct Asked<'q> {
     written: &'q str,
     kind: Option<&'q str>,
     namespace: Option<String>,
-    generated: bool,
+    pub(super) generated: bool,
 }
 
 impl<'q> Asked<'q> {
-    fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
+    pub(super) fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {
             let why = Diagnostic::error(ErrorCode::E_SYMBOL, format!("a query has at most {MOST_CHARS} characters"));
@@ -402,7 +404,7 @@ impl<'q> Asked<'q> {
         self.around.is_empty() || folded(&outer.replace('+', ".")).contains(&self.around.replace('+', "."))
     }
 
-    fn is_within(&self, key: &str) -> bool {
+    pub(super) fn is_within(&self, key: &str) -> bool {
         self.namespace.is_none() || self.is_namespace_within(&folded(namespace(key)))
     }
 
@@ -413,7 +415,7 @@ impl<'q> Asked<'q> {
         below.is_some_and(|below| wanted.is_empty() || below.is_empty() || below.starts_with('.'))
     }
 
-    fn wants_type(&self, kind: &str) -> bool {
+    pub(super) fn wants_type(&self, kind: &str) -> bool {
         self.kind.is_none_or(|wanted| wanted == kind || wanted == "type")
     }
 

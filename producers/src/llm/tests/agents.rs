@@ -1,7 +1,7 @@
 //! Agents: nobody is called, and an answer is found by the words that were asked.
 
 use super::providers::{Asking, why};
-use crate::llm::{About, Answer, Ask, Given, Note, Part, Question, Role, Runtime, Turn};
+use crate::llm::{About, Answer, Ask, Given, Note, Part, Question, Role, Runtime, Turn, Wants};
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::digest::{ActionKey, Digest};
 use serde_json::json;
@@ -27,6 +27,7 @@ fn ask(asking: &Asking, runtime: &Runtime, key: &str, turns: &[Turn], about: Abo
         attempt: 0,
         turns,
         max_tokens: 100,
+        wants: Wants::Text,
         about,
     };
     runtime.ask(&question, &Cancel::default())

@@ -2,7 +2,7 @@
 
 use super::Stage;
 use super::server::{Act, STREAM, Seen, Server, answer, json, stream};
-use crate::llm::{About, Answer, Ask, Limits, Part, Question, Role, Runtime, Turn, model};
+use crate::llm::{About, Answer, Ask, Limits, Part, Question, Role, Runtime, Turn, Wants, model};
 use engine::seams::producer::{Cancel, Failure, Params};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::{ActionKey, Digest};
@@ -113,6 +113,7 @@ impl Asking {
             attempt,
             turns: &turns,
             max_tokens: 100,
+            wants: Wants::Text,
             about: About::default(),
         };
         runtime.ask(&question, cancel)

@@ -1,0 +1,116 @@
+//! What a vector is made of: the words of a type, a member or a question, by how much they say.
+
+use super::QUERY;
+use engine::seams::producer::{Failure, Inputs};
+use serde_json::Value;
+
+/// Keys of the inputs' JSON that hold words; the others repeat them or say what kind of thing it is.
+const SAID: [&str; 4] = ["symbol", "signature", "body", "type"];
+
+/// The texts of one thing.
+pub(super) struct Described {
+    /// The name of the type.
+    name: String,
+    documentation: String,
+    declarations: String,
+    code: String,
+}
+
+impl Described {
+    /// From the inputs of the producer.
+    pub(super) fn of(inputs: &Inputs<'_>) -> Result<Self, Failure> {
+        let text = |role: &str| -> Result<String, Failure> {
+            let blobs = inputs.all(role).iter();
+            let texts = blobs.map(|blob| std::str::from_utf8(&blob.bytes).map_err(|_| Failure::permanent(format!("{role} is no text"))));
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
+        };
+        let structure = text("structure")?;
+        let symbol = structure.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+        let symbol = symbol
+            .and_then(|value| value["symbol"].as_str().map(str::to_owned))
+            .unwrap_or_default();
+        Ok(Self {
+            name: symbol.rsplit(['.', '+']).next().unwrap_or_default().to_owned(),
+            documentation: format!("{}{}", plain(&said(&text("xmldoc")?, true)), text(QUERY)?),
+            declarations: said(&structure, false),
+            code: format!("{}{}", said(&text("impl")?, false), text("code")?),
+        })
+    }
+
+    /// The texts with how often each counts.
+    pub(super) fn weighted(&self) -> [(f32, &str); 4] {
+        [
+            (4.0, &self.name),
+            (2.0, &self.documentation),
+            (2.0, &self.declarations),
+            (1.0, &self.code),
+        ]
+    }
+
+    /// All of it, what says most first: models read the beginning.
+    pub(super) fn text(&self) -> String {
+        let parts = [&self.name, &self.documentation, &self.declarations, &self.code];
+        parts
+            .into_iter()
+            .filter(|part| !part.trim().is_empty())
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}
+
+/// The words in lines of JSON; `all` of its texts, or those under [`SAID`].
+fn said(lines: &str, all: bool) -> String {
+    let mut found = String::new();
+    for value in lines.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        gather(&value, all, &mut found);
+    }
+    found
+}
+
+fn gather(value: &Value, all: bool, found: &mut String) {
+    match value {
+        Value::String(text) if all => {
+            found.push_str(text);
+            found.push('\n');
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, all, found)),
+        Value::Object(fields) => {
+            for (key, inner) in fields {
+                gather(inner, all || SAID.contains(&key.as_str()), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Documentation without its tags; what a reference names stays.
+fn plain(xml: &str) -> String {
+    let mut text = String::with_capacity(xml.len());
+    for piece in xml.split('<') {
+        let Some((tag, after)) = piece.split_once('>') else {
+            text.push_str(piece);
+            continue;
+        };
+        text.push_str(tag.split('"').nth(1).unwrap_or(" "));
+        text.push_str(after);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documentation_loses_its_tags_and_keeps_what_they_name() {
+        assert_eq!(plain("<summary>Reads <see cref=\"Node\"/> once.</summary>"), " Reads Node once. ");
+        assert_eq!(plain("a < b"), "a  b");
+    }
+
+    #[test]
+    fn only_words_are_taken_from_declarations() {
+        let line = "{\"symbol\":\"A.B\",\"kind\":\"class\",\"signature\":\"public class B\",\"bases\":[\"C\"]}";
+        assert_eq!(said(line, false), "public class B\nA.B\n");
+    }
+}

@@ -1,0 +1,258 @@
+//! `embedding` and `embedding/vectors` (seed 001: the node kinds Embedding and Index): a vector for each type and member, and the table of all.
+//!
+//! Texts that speak of the same have vectors that point the same way. The built-in model, [`subwords`], needs no network and no training; a
+//! `[model.NAME]` with `api = "openai"` is asked at `/embeddings`, one with `api = "command"` gets the text and prints the numbers.
+
+mod described;
+pub mod subwords;
+pub mod vector;
+
+use crate::csharp::types::TypeRow;
+use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants, model};
+use crate::semantic::{redact, withheld};
+use described::Described;
+use engine::seams::fold::Fold;
+use engine::seams::paid::{Notes, Rejected};
+use engine::seams::producer::{Bound, Failure, Input, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::table::{Table, write_table};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use vector::Vector;
+
+/// The name of the producer of vectors.
+pub const NAME: &str = "embedding";
+/// The role of a text that is looked for.
+pub const QUERY: &str = "query";
+/// Numbers in a vector of the built-in model unless told otherwise.
+pub const DIMENSIONS: u64 = 512;
+/// Fewest and most numbers in a vector of the built-in model.
+const BOUNDS: std::ops::RangeInclusive<u64> = 16..=4_096;
+/// Tokens of a text that a model is sent at most unless told otherwise.
+const MOST_TOKENS: u64 = 2_000;
+const KNOWN: [&str; 4] = ["model", "dimensions", "most_tokens", "never_send"];
+
+/// Adds the producers.
+pub(crate) fn register(registry: &mut Registry, ask: Arc<dyn Ask>) {
+    registry.add(Embedding { ask });
+    registry.add(Vectors);
+}
+
+/// `embedding`: the vector of one text.
+///
+/// Roles: `structure`, `xmldoc`, `impl` of a type, or `code` of a member, or [`QUERY`]; `type`, the rows of its types, names the files. Parameters:
+/// `model`; `dimensions` of the built-in model; for others `most_tokens` of a text and `never_send`, globs of files that no model sees.
+pub struct Embedding {
+    /// Who asks models.
+    pub ask: Arc<dyn Ask>,
+}
+
+impl Producer for Embedding {
+    fn id(&self) -> ProducerId {
+        ProducerId::new(NAME, 1)
+    }
+
+    fn pool(&self, params: &Params) -> Pool {
+        if asks(params) { Pool::Paid } else { Pool::Cpu }
+    }
+
+    fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
+        let mut bound = model::bind(params, models);
+        if let Some(globs) = bound.params.remove("never_send") {
+            bound.settings.insert("never_send".to_owned(), globs);
+        }
+        bound
+    }
+
+    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
+        check(params)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let described = Described::of(inputs)?;
+        match inputs
+            .params
+            .get("model")
+            .and_then(Value::as_object)
+            .filter(|_| asks(inputs.params))
+        {
+            Some(model) => self.by_model(inputs, model, &described),
+            None => {
+                let dimensions = inputs.params.get("dimensions").and_then(Value::as_u64).unwrap_or(DIMENSIONS);
+                let numbers = subwords::embed(&described.weighted(), usize::try_from(dimensions).unwrap_or(usize::MAX));
+                Ok(Output::new(Vector::of(&numbers).to_text()))
+            }
+        }
+    }
+}
+
+impl Embedding {
+    fn by_model(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> Result<Output, Failure> {
+        if is_withheld(inputs)? {
+            return Ok(Output::new(Vector::of(&[]).to_text()));
+        }
+        let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
+        let text = within(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned();
+        let turns = [Turn {
+            role: Role::User,
+            parts: vec![Part { text, stable: false }],
+        }];
+        let question = Question {
+            model,
+            settings: inputs.settings,
+            key: inputs.key,
+            attempt: 0,
+            turns: &turns,
+            max_tokens: 0,
+            wants: Wants::Vector,
+            about: About::default(),
+        };
+        let answer = self.ask.ask(&question, inputs.cancel)?;
+        let numbers: Option<Vec<f32>> = serde_json::from_str(answer.text.trim()).ok();
+        let Some(numbers) = numbers.filter(|numbers| !numbers.is_empty() && numbers.iter().all(|number| number.is_finite())) else {
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, "the model's answer is no list of numbers");
+            return Err(Failure::Rejected(Box::new(Rejected {
+                why: why.hint("name a model for embeddings; a program prints [0.1, -0.2, …]"),
+                raw: answer.text.into_bytes(),
+                spent: Some(answer.spent),
+            })));
+        };
+        Ok(Output {
+            diagnostics: answer.remarks,
+            spent: Some(answer.spent),
+            notes: Notes::from([("mode".to_owned(), "full".to_owned())]),
+            ..Output::new(Vector::of(&numbers).to_text())
+        })
+    }
+}
+
+/// Whether the type lies in a file that no model sees, as in [`crate::semantic`]. Its vector has no numbers, and nothing is near it.
+fn is_withheld(inputs: &Inputs<'_>) -> Result<bool, Failure> {
+    let globs: Vec<String> = inputs.settings.get("never_send").map_or_else(Vec::new, |globs| {
+        let globs = globs.as_array().into_iter().flatten().filter_map(Value::as_str);
+        globs.map(str::to_owned).collect()
+    });
+    for input in inputs.all("type") {
+        let table = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("the rows of types cannot be read"))?;
+        for (_, row) in table.rows() {
+            let row: TypeRow = serde_json::from_slice(row).map_err(|error| Failure::permanent(error.to_string()))?;
+            if row.files.iter().any(|file| withheld(file, &globs).is_some()) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// The beginning of a text that has so many tokens at most.
+fn within(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &str {
+    let mut kept = text;
+    loop {
+        let tokens = count(kept);
+        if tokens <= most {
+            return kept;
+        }
+        let share = most as f64 / tokens as f64 * 0.98;
+        let mut end = (kept.len() as f64 * share) as usize;
+        while !kept.is_char_boundary(end) {
+            end -= 1;
+        }
+        kept = &kept[..end];
+    }
+}
+
+fn asks(params: &Params) -> bool {
+    params.get("asks").and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn check(params: &Params) -> Result<(), Vec<ParamError>> {
+    let mut errors: Vec<ParamError> = params
+        .keys()
+        .filter(|name| !KNOWN.contains(&name.as_str()))
+        .map(|name| ParamError::unknown(name, &KNOWN))
+        .collect();
+    let mut wrong = |param: &str, message: &str, hint: &str| {
+        errors.push(ParamError {
+            param: param.to_owned(),
+            message: message.to_owned(),
+            hint: Some(hint.to_owned()),
+            unknown: false,
+        });
+    };
+    if params
+        .get("dimensions")
+        .is_some_and(|value| value.as_u64().is_none_or(|number| !BOUNDS.contains(&number)))
+    {
+        wrong(
+            "dimensions",
+            "'dimensions' is a whole number from 16 to 4096",
+            "write dimensions = 512",
+        );
+    }
+    if params
+        .get("most_tokens")
+        .is_some_and(|value| value.as_u64().is_none_or(|number| number == 0))
+    {
+        wrong(
+            "most_tokens",
+            "'most_tokens' is a whole number from 1 on",
+            "write most_tokens = 2000",
+        );
+    }
+    let is_globs = |value: &Value| value.as_array().is_some_and(|globs| globs.iter().all(Value::is_string));
+    if params.get("never_send").is_some_and(|value| !is_globs(value)) {
+        wrong(
+            "never_send",
+            "'never_send' is a list of globs",
+            "write never_send = [\"src/Licensing/**\"]",
+        );
+    }
+    if params.get("model").is_some_and(|value| !value.is_string()) {
+        wrong(
+            "model",
+            "'model' is the name of a model",
+            "write model = \"NAME\" of a [model.NAME], or leave it out",
+        );
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// `embedding/vectors`: the vectors of all types in one table, type → the bytes of its [`Vector`]. It is a fold: an edit reads one vector.
+struct Vectors;
+
+impl Producer for Vectors {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("embedding/vectors", 1)
+    }
+
+    fn fold(&self) -> Option<&dyn Fold> {
+        Some(self)
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let rows: BTreeMap<String, Vec<u8>> = inputs.all("vectors").iter().map(row).collect::<Result<_, _>>()?;
+        Ok(Output::new(write_table(&rows)))
+    }
+}
+
+impl Fold for Vectors {
+    fn role(&self) -> &'static str {
+        "vectors"
+    }
+
+    fn rows_of_input(&self, input: &Input) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
+        Ok(BTreeMap::from([row(input)?]))
+    }
+
+    fn replace_part(&self, _: &str, _: Option<&[u8]>, _: &str, given: Option<&[u8]>) -> Option<Vec<u8>> {
+        given.map(<[u8]>::to_vec)
+    }
+}
+
+fn row(input: &Input) -> Result<(String, Vec<u8>), Failure> {
+    let vector =
+        Vector::from_text(&input.bytes).ok_or_else(|| Failure::permanent(format!("the vector of {} cannot be read", input.item)))?;
+    Ok((input.item.to_string(), vector.to_bytes()))
+}

@@ -1,0 +1,84 @@
+//! What searches by meaning share: the vectors of all types, and that of a text.
+
+use super::investigate::as_failed;
+use crate::commands::show;
+use crate::context::Failed;
+use crate::desk::Desk;
+use crate::exit::Code;
+use engine::build::ad_hoc::Loose;
+use engine::manifest::model::ProducerDef;
+use engine::seams::producer::{Input, Params};
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use producers::embedding::vector::Vector;
+use producers::embedding::{NAME, QUERY};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The table of all vectors.
+const VECTORS: &str = "//index:vectors";
+
+/// The table of the vectors of all types as they are now. Where a model of the manifest makes them, as they were last made: a search buys nothing.
+pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<Arc<[u8]>, Failed> {
+    let context = desk.context;
+    let (_, session) = desk.open()?;
+    let Some(producer) = producer(session.rules.manifest().producers.iter()) else {
+        let why = Diagnostic::error(ErrorCode::E_NO_TARGET, "this workspace has no vectors of its types");
+        return Err(Failed::new(
+            Code::Usage,
+            why.hint("add \"embeddings\" to 'rulesets' of [workspace]"),
+        ));
+    };
+    if !producer.settings.contains_key("model") {
+        return Ok(desk.output(VECTORS)?.bytes);
+    }
+    let shown = show::as_it_is(context, session, VECTORS, true)?;
+    Ok(shown.expect("invariant: without an output it is an error").bytes)
+}
+
+/// The vector of a text, made as those of the types are. The same text is made once.
+pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str) -> Result<Vector, Failed> {
+    let context = desk.context;
+    let (_, session) = desk.open()?;
+    let mut params = Params::new();
+    if let Some(producer) = producer(session.rules.manifest().producers.iter()) {
+        let known = ["dimensions", "most_tokens"];
+        params.extend(
+            known
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), producer.params.get(*name)?.clone()))),
+        );
+        params.extend(producer.settings.get("model").map(|model| ("model".to_owned(), model.clone())));
+    }
+    let bytes: Arc<[u8]> = text.trim().as_bytes().into();
+    let digest = Digest::of(&bytes);
+    let label = format!("//queries/{digest}:embedding");
+    let input = Input {
+        item: Arc::from(""),
+        digest,
+        label: Arc::from(label.as_str()),
+        bytes,
+        tree: None,
+    };
+    let roles = BTreeMap::from([(Arc::from(QUERY), vec![input])]);
+    let wanted = Loose {
+        label: &label,
+        uses: NAME,
+        params: &params,
+        roles: &roles,
+        fresh: false,
+    };
+    let made = session.make_loose(&wanted, &context.cancel())?.map_err(|failure| {
+        let (code, why) = as_failed(failure, &label);
+        Failed::new(code, why)
+    })?;
+    Vector::from_text(&made.bytes).ok_or_else(|| {
+        let why = Diagnostic::error(ErrorCode::E_ANSWER, "the filed vector cannot be read").label(&label);
+        Failed::new(Code::TargetFailed, why)
+    })
+}
+
+fn producer<'m>(mut producers: impl Iterator<Item = &'m ProducerDef>) -> Option<&'m ProducerDef> {
+    producers.find(|producer| producer.uses == NAME)
+}

@@ -1,0 +1,296 @@
+//! Neighbours among the vectors of types: what is near a text, and which types are nearly the same.
+//!
+//! Every vector is looked at: for a repository of 13,000 types that is a millisecond, less than reading the table, and it is exact, needs no
+//! building and follows every edit (docs/embeddings.md has the trial against approximate indexes). Vectors are compared after the mean of all is
+//! taken away: what all code has in common says nothing.
+
+use engine::values::table::Table;
+use producers::embedding::vector::Vector;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The vectors of types, with what is needed to compare them.
+pub struct Vectors<'b> {
+    rows: Vec<Row<'b>>,
+    mean: Vec<f32>,
+}
+
+struct Row<'b> {
+    key: &'b str,
+    bytes: &'b [u8],
+    /// One over the length of the vector.
+    scale: f32,
+    /// One over the length of the vector once the mean is taken away.
+    centred_scale: f32,
+}
+
+/// Two types that are nearly the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair<'b> {
+    /// The cosine between them, to 1.
+    pub likeness: f32,
+    /// The first by name.
+    pub one: &'b str,
+    /// The other.
+    pub other: &'b str,
+}
+
+/// So many vectors without any common part are counted in: what a handful of types have in common is what they are about.
+const TYPES_OF_PRIOR: f32 = 20.0;
+/// Bits that two signatures must share in one of their parts to be compared, and how many parts there are.
+const BITS: usize = 10;
+const PARTS: usize = 24;
+
+impl<'b> Vectors<'b> {
+    /// From the table `//index:vectors`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts. `None`
+    /// when the bytes are no table.
+    pub fn open(table: &'b [u8]) -> Option<Self> {
+        let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().collect();
+        let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
+        all.iter()
+            .filter(|(_, bytes)| !bytes.is_empty())
+            .for_each(|(_, bytes)| *lengths.entry(bytes.len()).or_default() += 1);
+        let length = lengths.into_iter().max_by_key(|(_, count)| *count).map_or(0, |(length, _)| length);
+        let mut rows: Vec<Row<'b>> = all
+            .into_iter()
+            .filter(|(_, bytes)| bytes.len() == length && bytes.iter().any(|byte| *byte != 0))
+            .map(|(key, bytes)| Row {
+                key,
+                bytes,
+                scale: 1.0 / dot(bytes, bytes).sqrt(),
+                centred_scale: 0.0,
+            })
+            .collect();
+        let mut mean = vec![0.0; length];
+        for row in &rows {
+            mean.iter_mut()
+                .zip(row.bytes)
+                .for_each(|(sum, byte)| *sum += number(*byte) * row.scale);
+        }
+        mean.iter_mut().for_each(|sum| *sum /= rows.len() as f32 + TYPES_OF_PRIOR);
+        let mean_square: f32 = mean.iter().map(|number| number * number).sum();
+        for row in &mut rows {
+            // |u - m|² of a vector u of length 1.
+            let square = 1.0 - 2.0 * row.scale * against(row.bytes, &mean) + mean_square;
+            row.centred_scale = if square > 1e-6 { 1.0 / square.sqrt() } else { 0.0 };
+        }
+        Some(Self { rows, mean })
+    }
+
+    /// Of no type.
+    pub fn none() -> Self {
+        Self {
+            rows: Vec::new(),
+            mean: Vec::new(),
+        }
+    }
+
+    /// How many vectors there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Types by how near they are to a text's vector, nearest first, with the cosine; by name where that is equal. `None` when the vector has
+    /// another length: another model made it.
+    pub fn nearest(&self, query: &Vector) -> Option<Vec<(f32, &'b str)>> {
+        let numbers: Vec<f32> = query.numbers().iter().map(|number| f32::from(*number)).collect();
+        if numbers.len() != self.mean.len() {
+            return self.is_empty().then(Vec::new);
+        }
+        let length = numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
+        if length == 0.0 {
+            return Some(Vec::new());
+        }
+        let direction: Vec<f32> = numbers.iter().map(|number| number / length).collect();
+        let of_mean: f32 = direction.iter().zip(&self.mean).map(|(one, other)| one * other).sum();
+        let near = |row: &Row<'b>| (against(row.bytes, &direction) * row.scale - of_mean) * row.centred_scale;
+        let mut found: Vec<(f32, &str)> = self.rows.par_iter().map(|row| (near(row), row.key)).collect();
+        found.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
+        Some(found)
+    }
+
+    /// Pairs of types whose cosine is at least so much, likest first. Pairs are looked for among types whose vectors lie on the same sides of
+    /// the same planes (random hyperplanes: Charikar 2002), so a rare pair near the bound may be missed.
+    pub fn pairs(&self, least: f32) -> Vec<Pair<'b>> {
+        let planes = planes(self.mean.len());
+        let centred: Vec<Vec<f32>> = self.rows.par_iter().map(|row| self.centred(row)).collect();
+        let parts: Vec<Vec<u32>> = centred.par_iter().map(|vector| signature(vector, &planes)).collect();
+        let compared: BTreeSet<(usize, usize)> = (0..PARTS)
+            .into_par_iter()
+            .map(|part| {
+                let mut same: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+                parts
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, signature)| same.entry(signature[part]).or_default().push(at));
+                let mut near = BTreeSet::new();
+                for group in same.values() {
+                    for (at, one) in group.iter().enumerate() {
+                        near.extend(
+                            group[at + 1..]
+                                .iter()
+                                .filter(|other| cosine(&centred[*one], &centred[**other]) >= least)
+                                .map(|other| (*one, *other)),
+                        );
+                    }
+                }
+                near
+            })
+            .reduce(BTreeSet::new, |mut all, more| {
+                all.extend(more);
+                all
+            });
+        let mut pairs: Vec<Pair<'b>> = compared
+            .into_iter()
+            .map(|(one, other)| Pair {
+                likeness: cosine(&centred[one], &centred[other]).min(1.0),
+                one: self.rows[one].key,
+                other: self.rows[other].key,
+            })
+            .collect();
+        pairs.sort_by(|one, other| {
+            other
+                .likeness
+                .total_cmp(&one.likeness)
+                .then((one.one, one.other).cmp(&(other.one, other.other)))
+        });
+        pairs
+    }
+
+    fn centred(&self, row: &Row<'b>) -> Vec<f32> {
+        let numbers = row.bytes.iter().zip(&self.mean);
+        numbers
+            .map(|(byte, mean)| (number(*byte) * row.scale - mean) * row.centred_scale)
+            .collect()
+    }
+}
+
+fn number(byte: u8) -> f32 {
+    f32::from(i8::from_le_bytes([byte]))
+}
+
+fn dot(one: &[u8], other: &[u8]) -> f32 {
+    one.iter().zip(other).map(|(one, other)| number(*one) * number(*other)).sum()
+}
+
+fn against(bytes: &[u8], direction: &[f32]) -> f32 {
+    bytes.iter().zip(direction).map(|(byte, other)| number(*byte) * other).sum()
+}
+
+fn cosine(one: &[f32], other: &[f32]) -> f32 {
+    one.iter().zip(other).map(|(one, other)| one * other).sum()
+}
+
+/// Planes through the origin, the same for every workspace: a row of signs each.
+fn planes(length: usize) -> Vec<Vec<bool>> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut bit = || {
+        // Xorshift64.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state & (1 << 40) != 0
+    };
+    (0..BITS * PARTS).map(|_| (0..length).map(|_| bit()).collect()).collect()
+}
+
+/// On which side of each plane a vector lies, [`BITS`] of them a part.
+fn signature(vector: &[f32], planes: &[Vec<bool>]) -> Vec<u32> {
+    let side = |plane: &Vec<bool>| {
+        vector
+            .iter()
+            .zip(plane)
+            .map(|(number, sign)| if *sign { *number } else { -number })
+            .sum::<f32>()
+            >= 0.0
+    };
+    planes
+        .chunks(BITS)
+        .map(|part| part.iter().fold(0, |bits, plane| bits << 1 | u32::from(side(plane))))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use engine::values::table::write_table;
+    use producers::embedding::subwords::embed;
+    use proptest::prelude::*;
+
+    fn table(texts: &[(&str, &str)]) -> Vec<u8> {
+        let rows: BTreeMap<&str, Vec<u8>> = texts
+            .iter()
+            .map(|(key, text)| (*key, Vector::of(&embed(&[(1.0, text)], 256)).to_bytes()))
+            .collect();
+        write_table(&rows)
+    }
+
+    const TEXTS: [(&str, &str); 5] = [
+        ("A.Cache", "keeps what was computed and evicts what is old"),
+        ("A.Http", "sends requests over the network and reads responses"),
+        ("A.Json", "serializes objects to text and parses them"),
+        ("A.JsonCopy", "serializes objects to text and parses it"),
+        ("A.Queue", "work waits here until a thread takes it"),
+    ];
+
+    #[test]
+    fn what_shares_words_is_nearest() {
+        let table = table(&TEXTS);
+        let vectors = Vectors::open(&table).unwrap();
+        let near = vectors.nearest(&Vector::of(&embed(&[(1.0, "network request")], 256))).unwrap();
+        assert_eq!(near[0].1, "A.Http");
+        assert_eq!(near.len(), 5);
+        assert_eq!(vectors.nearest(&Vector::of(&[1.0, 2.0])), None, "another model");
+        assert_eq!(vectors.nearest(&Vector::of(&[0.0; 256])), Some(Vec::new()));
+    }
+
+    #[test]
+    fn types_that_are_nearly_the_same_are_a_pair() {
+        let table = table(&TEXTS);
+        let pairs = Vectors::open(&table).unwrap().pairs(0.8);
+        assert_eq!(
+            pairs.iter().map(|pair| (pair.one, pair.other)).collect::<Vec<_>>(),
+            [("A.Json", "A.JsonCopy")]
+        );
+    }
+
+    #[test]
+    fn none_and_nothing_are_near_nothing() {
+        let empty = write_table(&BTreeMap::<&str, Vec<u8>>::new());
+        let vectors = Vectors::open(&empty).unwrap();
+        assert!(vectors.is_empty() && vectors.pairs(0.5).is_empty());
+        assert_eq!(vectors.nearest(&Vector::of(&[1.0])), Some(Vec::new()));
+        assert!(Vectors::open(b"no table").is_none());
+    }
+
+    proptest! {
+        /// The bytes are compared as the numbers would be: against the textbook's cosine of centred vectors.
+        #[test]
+        fn nearness_is_the_cosine_of_what_is_left_without_the_mean(rows in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 8), 2..8), query in prop::collection::vec(-1.0_f32..1.0, 8)) {
+            let vectors: Vec<Vector> = rows.iter().map(|row| Vector::of(row)).collect();
+            let table = write_table(&vectors.iter().enumerate().map(|(at, vector)| (format!("T{at}"), vector.to_bytes())).collect());
+            let unit = |vector: &Vector| {
+                let length = vector.numbers().iter().map(|n| f64::from(*n).powi(2)).sum::<f64>().sqrt();
+                vector.numbers().iter().map(|n| f64::from(*n) / length).collect::<Vec<f64>>()
+            };
+            let units: Vec<Vec<f64>> = vectors.iter().map(unit).collect();
+            let query = Vector::of(&query);
+            prop_assume!(query.numbers().iter().any(|n| *n != 0) && units.iter().flatten().all(|n| n.is_finite()));
+            let mean: Vec<f64> = (0..8).map(|d| units.iter().map(|u| u[d]).sum::<f64>() / (units.len() as f64 + 20.0)).collect();
+            let near = Vectors::open(&table).unwrap().nearest(&query).unwrap();
+            for (cosine, key) in near {
+                let at: usize = key[1..].parse().unwrap();
+                let centred: Vec<f64> = units[at].iter().zip(&mean).map(|(u, m)| u - m).collect();
+                let length = centred.iter().map(|n| n * n).sum::<f64>().sqrt();
+                prop_assume!(length > 0.05);
+                let expected = centred.iter().zip(unit(&query)).map(|(one, other)| one * other).sum::<f64>() / length;
+                prop_assert!((expected - f64::from(cosine)).abs() < 1e-3, "{} {}", expected, cosine);
+            }
+        }
+    }
+}
