@@ -13,7 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
 use workbench::neighbours::Vectors;
-use workbench::symbols::search::{Matched, Page, Query, USUAL, describe, search};
+use workbench::symbols::describe::describe;
+use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
 use workbench::symbols::state::{Empty, State};
 

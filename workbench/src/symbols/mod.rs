@@ -4,6 +4,7 @@
 pub mod call_graph;
 pub mod calls;
 pub mod contents;
+pub mod describe;
 pub mod distance;
 pub mod file;
 pub mod fitting;

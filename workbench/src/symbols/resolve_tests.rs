@@ -1,11 +1,12 @@
 //! What symbol paths mean in a small workspace, that build targets mean the same, and that a path which is told means what it was told of.
 
+use super::describe::describe;
 use super::index::simple_name;
 use super::outputs::{Outputs, Trouble};
 use super::overloads;
 use super::resolve::{How, Options, Resolution, resolve};
 use super::samples::Sample;
-use super::search::{Query, describe, search};
+use super::search::{Query, search};
 use super::usages::Subject;
 use crate::aliases::Aliases;
 use proptest::prelude::*;

@@ -4,28 +4,27 @@
 //! names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
 //! only spelled alike are looked for when nothing else matches; names that renamed types had before match last of all others. What stands before the last `.`, `+` or `#` of a query has to stand in the
 //! namespace or type. A query may be a pattern with `*` and `?` of the whole name. Overloads of a name in a type stand together: pages count
-//! them as one, [`describe`] tells each. Constructors (by the names of their types) and namespaces are found where their kind is asked for.
+//! them as one, [`describe`](super::describe::describe) tells each. Constructors (by the names of their types) and namespaces are found where their kind is asked for.
 
 use super::distance::Word;
 use super::humps::Humps;
 use super::index::{Declared, Symbols, namespace, simple_name};
 use super::matching::{outer_part, rank};
 use super::meaning::NAMESPACE;
-use super::outputs::{Outputs, SymbolError, Trouble};
-use super::overloads::{self, kind_of};
+use super::outputs::{SymbolError, Trouble};
+use super::overloads::kind_of;
 use super::path::{Glob, MOST_CHARS, MOST_WILDCARDS, is_wild};
 use crate::aliases::Aliases;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use engine::values::fold::{folded, same};
-use engine::values::label::halves;
 use engine::values::suggest::nearest;
 use producers::csharp::hashes::Access;
 use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Hits on a page unless told.
 pub const USUAL: usize = 20;
@@ -124,7 +123,7 @@ impl<'q> Query<'q> {
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
-    /// Its path: the key of a type, `key#Member`, `key#Name` of all overloads that [`describe`] did not look at, or a namespace.
+    /// Its path: the key of a type, `key#Member`, `key#Name` of all overloads that [`describe`](super::describe::describe) did not look at, or a namespace.
     pub path: String,
     /// Identifier of the type; of a namespace empty.
     pub type_id: String,
@@ -133,9 +132,9 @@ pub struct Hit {
     pub member_id: Option<String>,
     /// `class`, `method` …
     pub kind: String,
-    /// As C# writes it; empty for a member that [`describe`] did not look at.
+    /// As C# writes it; empty for a member that [`describe`](super::describe::describe) did not look at.
     pub accessibility: String,
-    /// Files it stands in; for a member that [`describe`] did not look at those of its type.
+    /// Files it stands in; for a member that [`describe`](super::describe::describe) did not look at those of its type.
     pub files: Vec<String>,
     /// How the name matches.
     pub matched: Matched,
@@ -211,43 +210,6 @@ pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, Symbo
         filtered: found.filtered,
         generated: found.generated,
     })
-}
-
-/// The hits with what `//types/T:members` says of the members among them: each overload, with its identifier, accessibility and file. What stands in
-/// the header of its type (a primary constructor, a delegate's `Invoke`) has the path of the type.
-///
-/// # Errors
-/// When the outputs cannot be read.
-pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>, O::Error> {
-    let keys: BTreeSet<String> = hits.iter().filter_map(|hit| Some(halves(&hit.path)?.0.to_owned())).collect();
-    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
-    let rows = overloads::of(outputs, &keys)?;
-    let mut described = Vec::with_capacity(hits.len());
-    for hit in hits {
-        let Some((key, name)) = halves(&hit.path) else {
-            described.push(hit);
-            continue;
-        };
-        let rows = keys.binary_search(&key).map_or(&[][..], |at| &rows[at]);
-        let before = described.len();
-        for member in rows.iter().filter(|member| member.name == name) {
-            described.push(Hit {
-                path: format!("{key}#{}", member.key),
-                type_id: hit.type_id.clone(),
-                member_id: Some(format!("{}_{}", hit.type_id, member.id)),
-                kind: member.kind.clone(),
-                accessibility: member.accessibility.clone(),
-                files: member.files.clone(),
-                matched: hit.matched,
-                former: None,
-            });
-        }
-        if described.len() == before {
-            let path = key.to_owned();
-            described.push(Hit { path, ..hit });
-        }
-    }
-    Ok(described)
 }
 
 pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Result<Hit, SymbolError> {

@@ -1,9 +1,10 @@
 //! What searches find in a small workspace, and in random names against a search by definition.
 
+use super::describe::describe;
 use super::humps::Humps;
 use super::index::{Symbols, simple_name};
 use super::samples::Sample;
-use super::search::{Matched, Page, Query, describe, search};
+use super::search::{Matched, Page, Query, search};
 use engine::values::fold::folded;
 use engine::values::table::write_table;
 use proptest::prelude::*;

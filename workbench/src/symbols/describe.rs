@@ -1,0 +1,44 @@
+//! What hits say once the outputs of their types were read.
+
+use super::outputs::Outputs;
+use super::overloads;
+use super::search::Hit;
+use engine::values::label::halves;
+use std::collections::BTreeSet;
+
+/// The hits with what `//types/T:members` says of the members among them: each overload, with its identifier, accessibility and file. What stands in
+/// the header of its type (a primary constructor, a delegate's `Invoke`) has the path of the type.
+///
+/// # Errors
+/// When the outputs cannot be read.
+pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>, O::Error> {
+    let keys: BTreeSet<String> = hits.iter().filter_map(|hit| Some(halves(&hit.path)?.0.to_owned())).collect();
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let rows = overloads::of(outputs, &keys)?;
+    let mut described = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let Some((key, name)) = halves(&hit.path) else {
+            described.push(hit);
+            continue;
+        };
+        let rows = keys.binary_search(&key).map_or(&[][..], |at| &rows[at]);
+        let before = described.len();
+        for member in rows.iter().filter(|member| member.name == name) {
+            described.push(Hit {
+                path: format!("{key}#{}", member.key),
+                type_id: hit.type_id.clone(),
+                member_id: Some(format!("{}_{}", hit.type_id, member.id)),
+                kind: member.kind.clone(),
+                accessibility: member.accessibility.clone(),
+                files: member.files.clone(),
+                matched: hit.matched,
+                former: None,
+            });
+        }
+        if described.len() == before {
+            let path = key.to_owned();
+            described.push(Hit { path, ..hit });
+        }
+    }
+    Ok(described)
+}
