@@ -90,8 +90,11 @@ stop_server
 # The whole way: summaries of the fixture, their form kept by the server.
 start_server --context 32768 --grammar 'root ::= "ROLE:\n" item "LIFECYCLE:\n" item "EDGE_CASES:\n" item "LIMITATIONS:\n" item "RECOMMENDATIONS:\n" item
 item ::= "- " [a-z]{4,16} "\n"'
-cargo build --quiet --locked
-cortex=${CARGO_TARGET_DIR:-target}/debug/cortex
+if [ -z "${CORTEX:-}" ]; then
+    cargo build --quiet --locked --workspace
+    CORTEX=${CARGO_TARGET_DIR:-target}/debug/cortex
+fi
+cortex=$(realpath "$CORTEX")
 type=//types/MemoTree.Core.NodeId:semantic
 for api in openai anthropic; do
     cp -r fixtures/memotree "$scratch/$api"

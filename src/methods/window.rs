@@ -23,7 +23,8 @@ use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Freshness, State};
 use workbench::window::OUT;
 use workbench::window::compose::{Card, Composed, compose, wanted};
-use workbench::window::state::{USUAL_CHARS, Window};
+use workbench::window::room::Room;
+use workbench::window::state::Window;
 
 /// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
 ///
@@ -84,8 +85,8 @@ impl Method for Show {
             })?,
         };
         let known = cards(desk, &window, &pack)?;
-        let max_chars = window.max_chars.unwrap_or(USUAL_CHARS);
-        let mut made = compose(&window, &known.cards, &pack, max_chars);
+        let room = Room::read(&window, desk.look()?.0.text());
+        let mut made = compose(&window, &known.cards, &pack, room);
         if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
             // The text can be told all the same.
             let failed = unwritten(&error);
@@ -104,7 +105,7 @@ impl Method for Show {
             window_text: made.text,
             shown: made.shown,
             cut: made.cut,
-            max_chars,
+            max_chars: room.max_chars,
             pinned_chars: made.pinned_chars,
             pinned_room: made.pinned_room,
         })
@@ -405,7 +406,7 @@ impl Method for Dismiss {
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Set {
-    /// Characters that it may have, 1,000 at least; 0 for the usual 40,000.
+    /// Characters that it may have, 1,000 at least; 0 for what `[prompt_window]` of the manifest says, or 40,000.
     #[arg(long, value_name = "N")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<usize>,
@@ -466,7 +467,7 @@ impl Method for Set {
         });
         let window = changed.map_err(|error| unwritten(&error))?;
         Ok(Settings {
-            max_chars: window.max_chars.unwrap_or(USUAL_CHARS),
+            max_chars: Room::read(&window, desk.look()?.0.text()).max_chars,
             pack: window.pack,
         })
     }

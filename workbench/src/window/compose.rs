@@ -9,13 +9,12 @@
 //! another's outline, and no section that of a more important one which is too long. One whose outline does not fit is left out with all that were pinned after it, until there is room. Of any other type
 //! that does not fit its own sections are left out, the least important first; then the type is.
 
+use super::room::Room;
 use super::state::Window;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is shown of summaries, the most important first (seed 000 §8); others come after these.
 const SECTIONS: [&str; 4] = ["ROLE", "LIFECYCLE", "LIMITATIONS", "RECOMMENDATIONS"];
-/// Of the budget, in percent, for pinned types.
-const PINNED_PERCENT: usize = 60;
 /// How much more a type of the active pack counts, in percent.
 const PACK_PERCENT: u64 = 150;
 /// Kept for what is said of what was left out, in percent of the budget.
@@ -129,12 +128,13 @@ pub fn wanted(window: &Window, pack: &[String]) -> BTreeSet<String> {
 }
 
 /// Makes the text. Of types without a card it says that they are not known any more. `pack`: the types of the active pack in its order.
-pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String], max_chars: usize) -> Composed {
+pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String], room: Room) -> Composed {
+    let max_chars = room.max_chars;
     let mut composing = Composing {
         cards,
         made: Composed {
             text: "# Prompt window\n\n".to_owned(),
-            pinned_room: max_chars * PINNED_PERCENT / 100,
+            pinned_room: room.pinned(),
             ..Composed::default()
         },
         end: max_chars - max_chars * TOLD_PERCENT / 100,
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn pins_take_three_fifths_and_stop_there() {
         let cards = cards(&[("A", 400), ("B", 400), ("C", 10), ("R", 100)]);
-        let made = compose(&window(&["A", "B", "C"], &["R"]), &cards, &[], 1000);
+        let made = compose(&window(&["A", "B", "C"], &["R"]), &cards, &[], Room::of(1000));
         assert_eq!(made.shown, ["A", "R"], "{made:?}");
         assert!(
             made.pinned_chars <= 600 && made.cut.iter().any(|line| line.starts_with("B does not fit")),
@@ -370,7 +370,7 @@ mod tests {
         let count = |text: &str, word: &str| text.matches(word).count();
         let names = ["ROLE:", "LIFECYCLE:", "LIMITATIONS:", "RECOMMENDATIONS:", "EDGE_CASES:"];
         for budget in 200..1000 {
-            let made = compose(&window, &cards, &[], budget);
+            let made = compose(&window, &cards, &[], Room::of(budget));
             let shown: Vec<usize> = names.iter().map(|name| count(&made.text, name)).collect();
             let outlines = (made.pinned_room / lengths[0]).min(3);
             assert_eq!(made.shown.len(), outlines, "{budget}: every outline that fits: {made:?}");
@@ -381,7 +381,7 @@ mod tests {
             );
             assert!(made.pinned_chars <= made.pinned_room, "{budget}");
         }
-        let made = compose(&window, &cards, &[], 3 * lengths[1] * 100 / 60 + 1);
+        let made = compose(&window, &cards, &[], Room::of(3 * lengths[1] * 100 / 60 + 1));
         assert_eq!(
             (made.shown.len(), count(&made.text, "ROLE:"), count(&made.text, "LIFECYCLE:")),
             (3, 3, 0),
@@ -393,7 +393,7 @@ mod tests {
     fn no_section_of_a_pin_outlives_a_more_important_one_of_another() {
         let long = "# Semantic: A\nROLE:\n- role\nLIFECYCLE:\n- LONG\nLIMITATIONS:\n- limits\n".replace("LONG", &"x".repeat(200));
         let cards = BTreeMap::from([("A".to_owned(), Card::of("outline", Some(&long))), ("B".to_owned(), card(10))]);
-        let made = compose(&window(&["A", "B"], &[]), &cards, &[], 300);
+        let made = compose(&window(&["A", "B"], &[]), &cards, &[], Room::of(300));
         let count = |word: &str| made.text.matches(word).count();
         assert_eq!(
             (count("ROLE:"), count("LIFECYCLE:"), count("LIMITATIONS:"), count("EDGE_CASES:")),
@@ -411,7 +411,7 @@ mod tests {
         for budget in (0..6000).step_by(97) {
             let mut window = window(&names[..5], &names[3..25]);
             window.pack = Some("p".to_owned());
-            let made = compose(&window, &cards, &pack, budget);
+            let made = compose(&window, &cards, &pack, Room::of(budget));
             assert!(
                 length(&made.text) <= budget.max("# Prompt window\n\n## Pinned\n\n## Pack p\n\n".len()),
                 "{budget}: {}",
@@ -426,11 +426,15 @@ mod tests {
     fn what_was_there_stays_where_it_was() {
         let cards = cards(&[("A", 50), ("B", 60), ("C", 70), ("P", 80)]);
         let mut window = window(&["P"], &["A", "B"]);
-        let before = compose(&window, &cards, &[], 10_000).text;
+        let before = compose(&window, &cards, &[], Room::of(10_000)).text;
         window.touch("A");
-        assert_eq!(compose(&window, &cards, &[], 10_000).text, before, "looking again moves nothing");
+        assert_eq!(
+            compose(&window, &cards, &[], Room::of(10_000)).text,
+            before,
+            "looking again moves nothing"
+        );
         window.touch("C");
-        let after = compose(&window, &cards, &[], 10_000).text;
+        let after = compose(&window, &cards, &[], Room::of(10_000)).text;
         assert!(after.starts_with(before.trim_end()), "{after}");
     }
 
@@ -438,7 +442,7 @@ mod tests {
     fn a_type_of_the_active_pack_counts_more() {
         let cards = cards(&[("A", 200), ("B", 200), ("C", 200)]);
         let window = window(&[], &["A", "B", "C"]);
-        let shown = |pack: &[String]| compose(&window, &cards, pack, 800).shown;
+        let shown = |pack: &[String]| compose(&window, &cards, pack, Room::of(800)).shown;
         assert_eq!(shown(&[]), ["B", "C"]);
         assert_eq!(shown(&["A".to_owned()]), ["B", "C"], "weights 1.5, 2, 3");
         let later = {
@@ -449,12 +453,12 @@ mod tests {
             window
         };
         // Used at 4, 5 and 6: weights 1.5 × 1, 2, 3 again, for moments are counted from the first.
-        assert_eq!(compose(&later, &cards, &["B".to_owned()], 800).shown, ["B", "C"]);
+        assert_eq!(compose(&later, &cards, &["B".to_owned()], Room::of(800)).shown, ["B", "C"]);
     }
 
     #[test]
     fn a_type_that_is_gone_is_told_where_it_was_pinned() {
-        let made = compose(&window(&["Gone"], &["GoneToo"]), &BTreeMap::new(), &[], 1000);
+        let made = compose(&window(&["Gone"], &["GoneToo"]), &BTreeMap::new(), &[], Room::of(1000));
         assert_eq!(made.cut, ["Gone is not known any more"]);
         assert!(
             made.text.ends_with("## Left out\n\n- Gone is not known any more\n"),

@@ -15,6 +15,7 @@ mod labels;
 mod models;
 mod parts;
 mod producers;
+mod prompt_window;
 mod remote;
 mod report;
 mod rules;
@@ -54,7 +55,7 @@ pub fn too_large(name: &str) -> Diagnostic {
 
 /// Larger manifests are refused.
 pub const MAX_BYTES: usize = 64 * 1024 * 1024;
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     "workspace",
     "sources",
     "producer",
@@ -63,6 +64,7 @@ const TABLES: [&str; 9] = [
     "store",
     "remote",
     "edit",
+    "prompt_window",
     "tables",
 ];
 /// What belongs to a person or a machine, not to a project.
@@ -235,6 +237,9 @@ fn read(report: &mut Report<'_>, documents: &[Document<'_>], data: Option<&Docum
         }
         if let Some(fields) = document.table(report, "edit", "'edit'") {
             edit::check(report, fields);
+        }
+        if let Some(fields) = document.table(report, "prompt_window", "'prompt_window'") {
+            prompt_window::check(report, fields);
         }
         if let Some(table) = document.root().get("store").filter(|item| item.value.is_table())
             && let Some(fields) = Fields::of(report, table, "'store'")

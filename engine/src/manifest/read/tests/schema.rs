@@ -72,6 +72,7 @@ fn the_reader_and_the_schema_know_the_same_keys() {
         ("[sources.s]\n", "/properties/sources/additionalProperties"),
         ("[store]\n", "/properties/store"),
         ("[edit]\n", "/properties/edit"),
+        ("[prompt_window]\n", "/properties/prompt_window"),
         ("[remote]\n", "/properties/remote"),
         ("[remote]\n[remote.tls]\n", "/properties/remote/properties/tls"),
         ("[model.m]\n", "/properties/model/additionalProperties"),

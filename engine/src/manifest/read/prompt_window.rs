@@ -1,0 +1,29 @@
+//! `[prompt_window]`: how long the prompt window is (seed 000 §8). It is checked here like every table; what composes the window is the only reader.
+
+use super::fields::{Fields, Item};
+use super::report::Report;
+use std::ops::RangeInclusive;
+
+/// Characters of a window.
+const CHARS: RangeInclusive<i64> = 1_000..=10_000_000;
+/// Percent of the window.
+const PERCENT: RangeInclusive<i64> = 1..=100;
+
+/// Reports what is wrong.
+pub(super) fn check(report: &mut Report<'_>, fields: Fields<'_, '_>) {
+    fields.only(report, &["max_chars", "pinned_percent"]);
+    for (key, bounds) in [("max_chars", CHARS), ("pinned_percent", PERCENT)] {
+        if let Some(item) = fields.get(key) {
+            whole_number(report, item, key, &bounds);
+        }
+    }
+}
+
+fn whole_number(report: &mut Report<'_>, item: Item<'_, '_>, key: &str, bounds: &RangeInclusive<i64>) {
+    let integer = item.value.as_integer();
+    let number = integer.and_then(|number| i64::from_str_radix(number.as_str(), number.radix()).ok());
+    if number.is_none_or(|number| !bounds.contains(&number)) {
+        let wanted = format!("a whole number from {} to {}", bounds.start(), bounds.end());
+        item.not(report, &format!("'{key}'"), &wanted);
+    }
+}
