@@ -52,7 +52,7 @@ pub struct Search {
     /// embeddings.
     #[arg(long, conflicts_with = "cursor")]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "Search by meaning"))]
+    #[schemars(extend("x-tool" = ""))]
     pub semantic: bool,
     /// The next page: what the page before said.
     #[arg(long, value_name = "CURSOR")]

@@ -350,7 +350,7 @@ fn json_is_honoured_or_refused() {
     let bench = Bench::empty();
     assert_eq!(
         bench.run(&["rules", "--output", "json"]).json(),
-        serde_json::json!(["csharp", "python", "scip", "typescript"])
+        serde_json::json!(["csharp", "embeddings", "python", "scip", "typescript"])
     );
     let ruleset = bench.run(&["rules", "show", "csharp", "--output", "json"]).json();
     assert!(ruleset["text"].as_str().is_some_and(|text| text.contains("[[rule]]")));

@@ -1,5 +1,4 @@
 //! What symbol paths mean in a small workspace, that build targets mean the same, and that a path which is told means what it was told of.
-
 use super::describe::describe;
 use super::index::simple_name;
 use super::outputs::{Outputs, Trouble};
@@ -531,10 +530,10 @@ fn told_paths_mean_themselves(sample: &mut Sample, least: usize) {
                 limit: 200,
                 ..Query::new(name)
             };
-            let page = search(&symbols, &query).expect("a page");
-            for hit in describe(sample, page.hits).expect("hits") {
-                let found = resolve(&symbols, sample, &hit.path, &Options::default()).expect("a resolution");
-                let resolved = found.resolved.expect("one");
+            let hits = search(&symbols, &query).expect("a page").hits;
+            for hit in describe(sample, hits).expect("hits") {
+                let found = resolve(&symbols, sample, &hit.path, &Options::default());
+                let resolved = found.expect("a resolution").resolved.expect("one");
                 assert_eq!(resolved.path, hit.path);
                 if hit.path.contains('#') {
                     assert_eq!((resolved.type_id, resolved.member_id), (hit.type_id, hit.member_id), "{}", hit.path);
