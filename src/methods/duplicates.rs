@@ -17,6 +17,7 @@ use workbench::symbols::state::State;
 /// List pairs of types that declare, document and do nearly the same, likest first. Needs the ruleset embeddings.
 ///
 /// Likeness is the cosine between their vectors once what all types have in common is taken away: 1 is the same. Generated code is left out.
+/// Of equal types each is listed with the first of them.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Duplicates {
@@ -78,10 +79,9 @@ impl Method for Duplicates {
         }
         let table = vectors(desk)?;
         let names = desk.names()?;
-        let vectors = Vectors::open(&table).unwrap_or_else(Vectors::none);
         let is_meant = |key: &str| self.generated || !names.symbols.is_generated(key);
-        let mut pairs = vectors.pairs(self.least);
-        pairs.retain(|pair| is_meant(pair.one) && is_meant(pair.other));
+        let vectors = Vectors::open(&table, is_meant).unwrap_or_else(Vectors::none);
+        let pairs = vectors.pairs(self.least);
         let shown = pairs.iter().take(self.limit).map(|pair| Alike {
             likeness: (f64::from(pair.likeness) * 100.0).round() / 100.0,
             types: [pair.one.to_owned(), pair.other.to_owned()],

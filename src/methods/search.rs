@@ -149,7 +149,7 @@ impl Search {
         let table = vectors(desk)?;
         let wanted = vector_of(desk, &self.query)?;
         let names = desk.names()?;
-        let near = Vectors::open(&table)
+        let near = Vectors::open(&table, |_| true)
             .unwrap_or_else(Vectors::none)
             .nearest(&wanted)
             .ok_or_else(|| {

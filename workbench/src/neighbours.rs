@@ -1,6 +1,6 @@
 //! Neighbours among the vectors of types: what is near a text, and which types are nearly the same.
 //!
-//! Every vector is looked at: for a repository of 13,000 types that is a millisecond, less than reading the table, and it is exact, needs no
+//! Every vector is looked at: for a repository of 13,000 types that takes some milliseconds, is exact, needs no
 //! building and follows every edit (docs/embeddings.md has the trial against approximate indexes). Vectors are compared after the mean of all is
 //! taken away: what all code has in common says nothing.
 
@@ -40,12 +40,14 @@ const TYPES_OF_PRIOR: f32 = 20.0;
 /// Bits that two signatures must share in one of their parts to be compared, and how many parts there are.
 const BITS: usize = 10;
 const PARTS: usize = 24;
+/// Types of one side that a type is compared with, at most.
+const MOST_COMPARED: usize = 500;
 
 impl<'b> Vectors<'b> {
-    /// From the table `//index:vectors`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts. `None`
+    /// The vectors in the table `//index:vectors` of the types that `is_meant`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts. `None`
     /// when the bytes are no table.
-    pub fn open(table: &'b [u8]) -> Option<Self> {
-        let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().collect();
+    pub fn open(table: &'b [u8], is_meant: impl Fn(&str) -> bool) -> Option<Self> {
+        let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().filter(|(key, _)| is_meant(key)).collect();
         let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
         all.iter()
             .filter(|(_, bytes)| !bytes.is_empty())
@@ -115,11 +117,18 @@ impl<'b> Vectors<'b> {
     }
 
     /// Pairs of types whose cosine is at least so much, likest first. Pairs are looked for among types whose vectors lie on the same sides of
-    /// the same planes (random hyperplanes: Charikar 2002), so a rare pair near the bound may be missed.
+    /// the same planes (random hyperplanes: Charikar 2002), so a rare pair near the bound may be missed. Of types with equal vectors each is a pair
+    /// with the first of them alone, and a type is compared with [`MOST_COMPARED`] others of its side: a thousand copies are no half million pairs.
     pub fn pairs(&self, least: f32) -> Vec<Pair<'b>> {
         let planes = planes(self.mean.len());
         let centred: Vec<Vec<f32>> = self.rows.par_iter().map(|row| self.centred(row)).collect();
         let parts: Vec<Vec<u32>> = centred.par_iter().map(|vector| signature(vector, &planes)).collect();
+        let mut firsts: BTreeMap<&[u8], usize> = BTreeMap::new();
+        let first: Vec<usize> = (0..)
+            .zip(&self.rows)
+            .map(|(at, row)| *firsts.entry(row.bytes).or_insert(at))
+            .collect();
+        let copies = first.iter().copied().zip(0..).filter(|(first, at)| first != at);
         let compared: BTreeSet<(usize, usize)> = (0..PARTS)
             .into_par_iter()
             .map(|part| {
@@ -127,6 +136,7 @@ impl<'b> Vectors<'b> {
                 parts
                     .iter()
                     .enumerate()
+                    .filter(|(at, _)| first[*at] == *at)
                     .for_each(|(at, signature)| same.entry(signature[part]).or_default().push(at));
                 let mut near = BTreeSet::new();
                 for group in same.values() {
@@ -134,6 +144,7 @@ impl<'b> Vectors<'b> {
                         near.extend(
                             group[at + 1..]
                                 .iter()
+                                .take(MOST_COMPARED)
                                 .filter(|other| cosine(&centred[*one], &centred[**other]) >= least)
                                 .map(|other| (*one, *other)),
                         );
@@ -147,6 +158,7 @@ impl<'b> Vectors<'b> {
             });
         let mut pairs: Vec<Pair<'b>> = compared
             .into_iter()
+            .chain(copies)
             .map(|(one, other)| Pair {
                 likeness: cosine(&centred[one], &centred[other]).min(1.0),
                 one: self.rows[one].key,
@@ -241,7 +253,7 @@ mod tests {
     #[test]
     fn what_shares_words_is_nearest() {
         let table = table(&TEXTS);
-        let vectors = Vectors::open(&table).unwrap();
+        let vectors = Vectors::open(&table, |_| true).unwrap();
         let near = vectors.nearest(&Vector::of(&embed(&[(1.0, "network request")], 256))).unwrap();
         assert_eq!(near[0].1, "A.Http");
         assert_eq!(near.len(), 5);
@@ -252,7 +264,7 @@ mod tests {
     #[test]
     fn types_that_are_nearly_the_same_are_a_pair() {
         let table = table(&TEXTS);
-        let pairs = Vectors::open(&table).unwrap().pairs(0.8);
+        let pairs = Vectors::open(&table, |_| true).unwrap().pairs(0.8);
         assert_eq!(
             pairs.iter().map(|pair| (pair.one, pair.other)).collect::<Vec<_>>(),
             [("A.Json", "A.JsonCopy")]
@@ -260,12 +272,23 @@ mod tests {
     }
 
     #[test]
+    fn copies_are_pairs_with_the_first_of_them() {
+        let table = table(&[("A", "sends mail"), ("B", "sends mail"), ("C", "sends mail"), ("D", "draws lines")]);
+        let pairs = Vectors::open(&table, |_| true).unwrap().pairs(0.9);
+        assert_eq!(
+            pairs.iter().map(|pair| (pair.one, pair.other)).collect::<Vec<_>>(),
+            [("A", "B"), ("A", "C")]
+        );
+        assert!(Vectors::open(&table, |key| key != "A" && key != "B").unwrap().pairs(0.9).is_empty());
+    }
+
+    #[test]
     fn none_and_nothing_are_near_nothing() {
         let empty = write_table(&BTreeMap::<&str, Vec<u8>>::new());
-        let vectors = Vectors::open(&empty).unwrap();
+        let vectors = Vectors::open(&empty, |_| true).unwrap();
         assert!(vectors.is_empty() && vectors.pairs(0.5).is_empty());
         assert_eq!(vectors.nearest(&Vector::of(&[1.0])), Some(Vec::new()));
-        assert!(Vectors::open(b"no table").is_none());
+        assert!(Vectors::open(b"no table", |_| true).is_none());
     }
 
     proptest! {
@@ -282,7 +305,7 @@ mod tests {
             let query = Vector::of(&query);
             prop_assume!(query.numbers().iter().any(|n| *n != 0) && units.iter().flatten().all(|n| n.is_finite()));
             let mean: Vec<f64> = (0..8).map(|d| units.iter().map(|u| u[d]).sum::<f64>() / (units.len() as f64 + 20.0)).collect();
-            let near = Vectors::open(&table).unwrap().nearest(&query).unwrap();
+            let near = Vectors::open(&table, |_| true).unwrap().nearest(&query).unwrap();
             for (cosine, key) in near {
                 let at: usize = key[1..].parse().unwrap();
                 let centred: Vec<f64> = units[at].iter().zip(&mean).map(|(u, m)| u - m).collect();

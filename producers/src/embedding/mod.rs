@@ -59,11 +59,7 @@ impl Producer for Embedding {
     }
 
     fn bind(&self, params: &Params, models: &BTreeMap<String, Params>) -> Bound {
-        let mut bound = model::bind(params, models);
-        if let Some(globs) = bound.params.remove("never_send") {
-            bound.settings.insert("never_send".to_owned(), globs);
-        }
-        bound
+        model::bind(params, models)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -130,7 +126,7 @@ impl Embedding {
 
 /// Whether the type lies in a file that no model sees, as in [`crate::semantic`]. Its vector has no numbers, and nothing is near it.
 fn is_withheld(inputs: &Inputs<'_>) -> Result<bool, Failure> {
-    let globs: Vec<String> = inputs.settings.get("never_send").map_or_else(Vec::new, |globs| {
+    let globs: Vec<String> = inputs.params.get("never_send").map_or_else(Vec::new, |globs| {
         let globs = globs.as_array().into_iter().flatten().filter_map(Value::as_str);
         globs.map(str::to_owned).collect()
     });
@@ -199,6 +195,13 @@ fn check(params: &Params) -> Result<(), Vec<ParamError>> {
             "most_tokens",
             "'most_tokens' is a whole number from 1 on",
             "write most_tokens = 2000",
+        );
+    }
+    if params.contains_key("dimensions") && params.contains_key("model") {
+        wrong(
+            "dimensions",
+            "'dimensions' is of the built-in model only",
+            "remove it, or write params = { dimensions = … } of the [model.NAME], if its server knows them",
         );
     }
     let is_globs = |value: &Value| value.as_array().is_some_and(|globs| globs.iter().all(Value::is_string));
