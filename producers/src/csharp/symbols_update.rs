@@ -60,10 +60,11 @@ impl TableUpdate for Symbols {
             shifted: BTreeSet::new(),
         };
         update.replace_entries(&keys)?;
-        if update.reaches_global_usings()? {
+        let targets = update.global_targets()?;
+        if targets.iter().any(|target| update.shifted.contains(&target.name)) {
             return None;
         }
-        update.bind_heirs(&keys)?;
+        update.bind_heirs(&keys, &targets)?;
         Some(UpdatedRows {
             rows: update.into_rows()?,
             diagnostics: Vec::new(),
@@ -88,6 +89,14 @@ fn name_of(key: &str) -> &str {
     let symbol = symbol_of(key);
     let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
     last.split('`').next().unwrap_or(last)
+}
+
+/// A type that a global using names.
+struct GlobalTarget {
+    /// Its simple name.
+    name: String,
+    /// The name that it has by the using; without one its members are taken in.
+    alias: Option<String>,
 }
 
 /// An update under way.
@@ -235,33 +244,43 @@ impl Update<'_> {
         }
     }
 
-    /// Whether a global using is an alias of a type that came, went or changed, or takes in its members.
-    fn reaches_global_usings(&self) -> Option<bool> {
-        let mut reaches = Some(false);
+    /// The types that global usings name, by an alias or for their members.
+    fn global_targets(&self) -> Option<Vec<GlobalTarget>> {
+        let mut targets = Some(Vec::new());
         self.moves.last().rows_from("using:", &mut |key, value| {
             if !key.starts_with("using:") {
                 return false;
             }
             let globals: Option<Globals> = serde_json::from_slice(value).ok();
-            let names_shifted = |target: &str| {
-                let (path, _) = written_name(target);
-                self.shifted.contains(path.rsplit(['.', ':']).next().unwrap_or(&path))
+            let Some((globals, found)) = globals.zip(targets.as_mut()) else {
+                targets = None;
+                return false;
             };
-            reaches = globals.map(|globals| {
-                let bound = globals.usings.iter().filter(|using| using.alias.is_some() || using.is_static);
-                bound.map(|using| using.target.as_str()).any(names_shifted)
-            });
-            reaches == Some(false)
+            let bound = globals.usings.into_iter().filter(|using| using.alias.is_some() || using.is_static);
+            found.extend(bound.map(|using| {
+                let (path, _) = written_name(&using.target);
+                GlobalTarget {
+                    name: path.rsplit(['.', ':']).next().unwrap_or(&path).to_owned(),
+                    alias: using.alias,
+                }
+            }));
+            true
         })?;
-        reaches
+        targets
     }
 
-    /// Finds the ancestors of the types that moved, and of all whose bases may mean something else.
-    fn bind_heirs(&mut self, keys: &BTreeSet<String>) -> Option<()> {
+    /// Finds the ancestors of the types that moved, and of all whose bases may mean something else. Who writes an alias has the type as its base.
+    fn bind_heirs(&mut self, keys: &BTreeSet<String>, targets: &[GlobalTarget]) -> Option<()> {
         let mut open: Vec<String> = self.shifted.iter().cloned().collect();
         let mut seen: FxHashSet<String> = self.shifted.iter().cloned().collect();
         let mut heirs: BTreeSet<String> = keys.clone();
         while let Some(name) = open.pop() {
+            for target in targets.iter().filter(|target| target.name == name) {
+                let alias = target.alias.as_ref()?;
+                if seen.insert(alias.clone()) {
+                    open.push(alias.clone());
+                }
+            }
             for writer in self.writers(&name)? {
                 let own = name_of(&writer).to_owned();
                 heirs.insert(writer);

@@ -302,6 +302,13 @@ proptest! {
     }
 }
 
+/// A base of a type that is written by an alias gets a base with nested types.
+#[test]
+fn who_writes_an_alias_is_an_heir() {
+    let (_, symbols, edits) = follow(false, &[(4, 20, false), (0, 2, false), (6, 5, false)]).expect("equal tables");
+    assert_eq!((symbols, edits), (1, 2), "the edit that matters is an update");
+}
+
 #[test]
 fn edits_that_touch_no_duplicate_update_the_tables() {
     // File and text: types with nested ones come, get heirs and other bases, and go.
