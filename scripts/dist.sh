@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the archive that is handed out: the program, completions, manual pages, licences, and a file of checksums.
+# Makes the archive that is handed out: the program, completions, manual pages, licences of all crates, and a file of checksums.
 #
 #   scripts/dist.sh [TARGET]      # such as x86_64-unknown-linux-gnu; without it the one of this machine
 #
@@ -28,6 +28,7 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$stage/$name/completions" "$stage/$name/man" "$out"
 cp "$program" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE cortex.toml.example "$stage/$name/"
+scripts/licences.py "$target" >"$stage/$name/THIRD-PARTY-LICENCES"
 
 # The program describes itself; one for another machine is described by a program for this one, if there is any.
 describe=$program
