@@ -160,7 +160,7 @@ impl Context {
     }
 
     /// Tells a person how things go.
-    pub fn tell(&self, words: &str) {
+    pub fn print_status(&self, words: &str) {
         match &self.voice {
             Voice::Terminal if self.json() => {}
             Voice::Terminal => note_line!("{}", self.err.dim(&printable(words))),
@@ -174,12 +174,12 @@ impl Context {
     }
 
     /// Looks and builds in an overlay from now on; one that was named before stays.
-    pub fn within(&self, overlay: &str) {
+    pub fn use_overlay(&self, overlay: &str) {
         let _ = self.overlay.set(overlay.to_owned());
     }
 
     /// Goes to the folder of `-C`, from which all relative paths are meant.
-    pub fn enter(&mut self) -> Result<(), Failed> {
+    pub fn change_directory(&mut self) -> Result<(), Failed> {
         let folder = std::mem::replace(&mut self.global.directory, PathBuf::from("."));
         // Where the program stands already may be a folder that was removed: that is told by who reads it.
         if folder == self.global.directory {
@@ -299,7 +299,7 @@ impl Context {
     }
 
     /// What this command has kept from other processes.
-    pub fn holds(&self) -> Vec<Arc<Hold>> {
+    pub fn locks_held(&self) -> Vec<Arc<Hold>> {
         self.opened.borrow().clone()
     }
 
@@ -324,7 +324,7 @@ impl Context {
     /// The logs of edits that are wanted.
     pub fn logs(&self) -> Vec<Category> {
         let wanted = std::env::var("CORTEX_DEBUG_CATEGORIES").unwrap_or_default();
-        Category::wanted(&wanted)
+        Category::parse_list(&wanted)
     }
 
     /// Where the service of this checkout is asked, whether or not there is one; `None` without a workspace or a store.
@@ -419,7 +419,7 @@ impl Context {
 
     /// How the store is opened.
     fn options(&self, purpose: &str) -> DiskOptions {
-        let waits = |what: &'static str| self.caller().is_none().then(|| told(what, self.err));
+        let waits = |what: &'static str| self.caller().is_none().then(|| report_waiting_once(what, self.err));
         DiskOptions {
             purpose: format!("cortex {purpose}"),
             lock_timeout: self.patience.get().unwrap_or_else(|| self.as_flagged()),
@@ -507,7 +507,7 @@ impl Context {
 }
 
 /// Tells once of each process that is waited for, however often it has to be.
-fn told(what: &'static str, style: Style) -> OnWait {
+fn report_waiting_once(what: &'static str, style: Style) -> OnWait {
     let before = Mutex::new(String::new());
     Arc::new(move |holder: &str| {
         let who = holder.split(',').next().unwrap_or(holder);

@@ -3,7 +3,7 @@
 use crate::cli::AskingArgs;
 use crate::commands::build::build_free;
 use crate::commands::outputs::outputs;
-use crate::commands::show::{self, Shown};
+use crate::commands::show::{self, LabelledOutput};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
 use crate::methods::Method;
@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
-use workbench::context::shelf::Known;
+use workbench::context::shelf::IndexWithSources;
 use workbench::health::Health;
 use workbench::other_languages::names::OtherNames;
 use workbench::symbols::index::Symbols;
@@ -68,11 +68,11 @@ pub trait Serving {
     /// The names of the workspace, if they are known and nothing moved since.
     fn names(&self) -> Option<(Names, Moment)>;
     /// Keeps them, true as of a moment.
-    fn keep(&self, names: &Names, moment: Moment);
+    fn remember_names(&self, names: &Names, moment: Moment);
     /// The last index of what types say, with the moment as of which it is true; things may have moved since.
-    fn index(&self) -> Option<(Arc<Known>, Moment)>;
+    fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)>;
     /// Keeps it, true as of a moment.
-    fn keep_index(&self, index: &Arc<Known>, moment: Moment);
+    fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment);
 }
 
 impl<'c> Desk<'c> {
@@ -181,7 +181,7 @@ impl<'c> Desk<'c> {
     }
 
     /// The workspace and its sources as they are now, to look at: nothing is built, and who builds is not waited for.
-    pub fn look(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
+    pub fn open_to_read(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
             let workspace = self.context.workspace(self.method)?;
             let session = workspace.session()?;
@@ -209,7 +209,7 @@ impl<'c> Desk<'c> {
     }
 
     /// The output of one label, made if need be. That it cannot be laid out is said, and makes the request's code worse.
-    pub fn output(&mut self, label: &str) -> Result<Shown, Failed> {
+    pub fn output(&mut self, label: &str) -> Result<LabelledOutput, Failed> {
         let context = self.context;
         let (_, session) = self.open()?;
         let (shown, code) = show::made(context, session, label)?;
@@ -256,7 +256,7 @@ impl<'c> Desk<'c> {
             flaws: Arc::new(flaws(session)?),
         };
         if let (Some(host), Some(moment)) = (host, session.moment()) {
-            host.keep(&names, moment);
+            host.remember_names(&names, moment);
         }
         Ok(names)
     }
@@ -283,7 +283,7 @@ impl<'c> Desk<'c> {
     }
 
     /// What the types of the workspace say, as it is now. What did not move since it was last made is not made again.
-    pub fn index(&mut self, names: &Names) -> Result<Arc<Known>, Failed> {
+    pub fn index(&mut self, names: &Names) -> Result<Arc<IndexWithSources>, Failed> {
         let before = self.memory().and_then(Serving::index);
         if let Some((index, moment)) = &before
             && moment.stands()
@@ -295,7 +295,7 @@ impl<'c> Desk<'c> {
         let index = Index::read(self, &names.symbols, &others, before)?;
         let host = self.memory();
         let (_, session) = self.open()?;
-        let index = Arc::new(Known::new(index, &never_send(session)));
+        let index = Arc::new(IndexWithSources::new(index, &never_send(session)));
         if let (Some(host), Some(moment)) = (host, session.moment()) {
             host.keep_index(&index, moment);
         }

@@ -114,7 +114,7 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
         for signal in signals.forever() {
             let first = STOPPED_BY.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
             if first.is_err() {
-                end(signal);
+                end_by_signal(signal);
             }
             self::listeners().iter().for_each(|(stop, _)| stop());
             std::thread::spawn(move || {
@@ -122,14 +122,14 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
                 while since.elapsed() < DEADLINE || Cancel::is_keeping() && since.elapsed() < DEADLINE + LAST_COMMIT {
                     std::thread::sleep(Duration::from_millis(20));
                 }
-                end(signal);
+                end_by_signal(signal);
             });
         }
     });
 }
 
 /// Ends the process as the signal would have.
-fn end(signal: i32) -> ! {
+fn end_by_signal(signal: i32) -> ! {
     listeners().iter().for_each(|(_, restore)| restore());
     std::process::exit(128 + signal)
 }

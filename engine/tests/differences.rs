@@ -108,7 +108,7 @@ fn items_that_come_and_go_are_all_that_is_read() {
         assert!(reads < pages, "{step}: {reads} reads, of a graph of {pages} pages");
         let clean = Bench::new(MANIFEST);
         for (path, bytes) in bench.world.sources_now() {
-            clean.world.put(&path, bytes);
+            clean.world.write_source(&path, bytes);
         }
         clean.build(ALL);
         assert_eq!(roots(&bench), roots(&clean), "{step}");

@@ -58,7 +58,7 @@ impl RemoteCache for NoCache {
         vec![None; wanted.len()]
     }
 
-    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+    fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
         vec![None; wanted.len()]
     }
 
@@ -119,7 +119,7 @@ impl Producer for Gate {
         while self.asked.load(Ordering::Relaxed) < self.opens_at && !inputs.cancel.is_cancelled() {
             std::thread::yield_now();
         }
-        Ok(Output::new(inputs.one("text")?.bytes.to_vec()))
+        Ok(Output::new(inputs.single("text")?.bytes.to_vec()))
     }
 }
 

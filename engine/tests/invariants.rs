@@ -84,7 +84,7 @@ fn from_nothing(bench: &Bench) -> Bench {
     let mut other = Bench::with(bench.manifest.clone(), bench.digest, bench.registry.clone());
     other.world = engine::files::memory::MemoryWorld::new();
     for (path, bytes) in bench.world.sources_now() {
-        other.world.put(&path, bytes);
+        other.world.write_source(&path, bytes);
     }
     other
 }
@@ -103,7 +103,7 @@ fn invariant_1_a_result_is_current_exactly_when_it_is_filed_under_the_present_ke
     let a = bench.world.sources_now()["docs/a.txt"].clone();
     bench.put("docs/a.txt", "alpha=other\n");
     assert!(!bench.build(ALL).ran().is_empty());
-    bench.world.put("docs/a.txt", a);
+    bench.world.write_source("docs/a.txt", a);
     assert_eq!(bench.build(ALL).ran(), Vec::<&str>::new());
     // Producer, version and parameters are in the key; whether they are kept, or where outputs are laid out, is not.
     bench.registry = registry(&BTreeMap::from([("upper", 2)]));

@@ -258,14 +258,14 @@ fn nothing_spent_is_lost_with_a_failure() {
         rejected(Some(spent())),
     ];
     for (at, failure) in failures.into_iter().enumerate() {
-        assert_eq!(failure.clone().after(None, ""), failure, "nothing was spent");
-        let Failure::Rejected(told) = failure.after(Some(&spent()), "raw") else {
+        assert_eq!(failure.clone().after_spending(None, ""), failure, "nothing was spent");
+        let Failure::Rejected(told) = failure.after_spending(Some(&spent()), "raw") else {
             panic!("{at} lost it");
         };
         let calls = if at == 5 { 2 } else { 1 };
         assert_eq!(told.spent.map(|spent| spent.calls), Some(calls), "{at}");
     }
-    assert_eq!(Failure::Deferred.after(Some(&spent()), ""), Failure::Deferred);
+    assert_eq!(Failure::Deferred.after_spending(Some(&spent()), ""), Failure::Deferred);
 }
 
 /// Looks into the store while the build goes on.

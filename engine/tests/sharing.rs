@@ -37,7 +37,7 @@ impl Producer for Press {
             program: false,
             bytes: bytes.into(),
         };
-        let text = &inputs.one("text")?.bytes;
+        let text = &inputs.single("text")?.bytes;
         let files = [
             ("deep/er/same", file(b"the same")),
             ("deep/text", file(text)),
@@ -58,7 +58,7 @@ impl Producer for Unfold {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let files = inputs.one("folder")?.tree.as_ref().expect("a folder");
+        let files = inputs.single("folder")?.tree.as_ref().expect("a folder");
         let lines = files
             .iter()
             .map(|(path, file)| format!("{path}: {}\n", String::from_utf8_lossy(&file.bytes)));
@@ -83,7 +83,7 @@ impl Producer for Patcher {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let text = &inputs.one("text")?.bytes;
+        let text = &inputs.single("text")?.bytes;
         let previous = inputs.previous.as_ref().map(|previous| {
             let [output, memo] = [&previous.output, &previous.memo].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
             format!("{output} made of {memo}")
@@ -149,7 +149,7 @@ inputs = { text = "//all:slow" }
 struct Line;
 
 impl Nearby for Line {
-    fn own(&self) -> Vec<String> {
+    fn bundle_names(&self) -> Vec<String> {
         vec!["latest".to_owned()]
     }
 

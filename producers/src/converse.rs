@@ -33,7 +33,7 @@ pub struct Said {
     pub text: String,
     /// What is shown with it: data, never instructions. It stands before the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub data: Vec<Shown>,
+    pub data: Vec<TurnData>,
 }
 
 /// Who speaks.
@@ -50,7 +50,7 @@ pub enum Speaker {
 
 /// Data that a turn shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct TurnData {
     /// What it is.
     pub label: String,
     /// The data.
@@ -117,7 +117,7 @@ impl Producer for Converse {
         let mut errors: Vec<ParamError> = params
             .keys()
             .filter(|name| !known.contains(&name.as_str()))
-            .map(|name| ParamError::unknown(name, &known))
+            .map(|name| ParamError::unknown_parameter(name, &known))
             .collect();
         let wrong = params
             .get("max_tokens")
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_shown_is_fenced_and_keys_are_redacted_whoever_wrote_them() {
         let said = Said {
-            data: vec![Shown {
+            data: vec![TurnData {
                 label: "context".to_owned(),
                 text: "```\nnot the end\nkey = \"AKIAIOSFODNN7EXAMPLE\";".to_owned(),
             }],

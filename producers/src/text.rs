@@ -23,7 +23,7 @@ pub fn register(registry: &mut Registry) {
 
 /// The text of a file, line ends LF, and what its reader should know. `file` is only for the place in diagnostics.
 pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
-    let (text, diagnostic) = written(bytes, file);
+    let (text, diagnostic) = decode_keeping_line_ends(bytes, file);
     let text = match text {
         Cow::Borrowed(text) => line_ends(text),
         Cow::Owned(text) => Cow::Owned(line_ends(&text).into_owned()),
@@ -32,7 +32,7 @@ pub fn decode<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnost
 }
 
 /// The text of a file without its byte order mark, line ends as they are.
-pub fn written<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
+pub fn decode_keeping_line_ends<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes.len() > LARGEST {
         let message = format!("the file is larger than {} MiB and was not read", LARGEST >> 20);
         let diagnostic = Diagnostic::warning(ErrorCode::CS_FILE_LARGE, message)
@@ -46,12 +46,12 @@ pub fn written<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnos
     match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes, file),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes, file),
-        [0xef, 0xbb, 0xbf, rest @ ..] => plain(rest, file),
-        _ => plain(bytes, file),
+        [0xef, 0xbb, 0xbf, rest @ ..] => decode_text(rest, file),
+        _ => decode_text(bytes, file),
     }
 }
 
-fn plain<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
+fn decode_text<'b>(bytes: &'b [u8], file: &str) -> (Cow<'b, str>, Option<Diagnostic>) {
     if bytes[..bytes.len().min(SNIFFED)].contains(&0) {
         let diagnostic = Diagnostic::warning(ErrorCode::CS_FILE_BINARY, "the file is binary and was not read").at(file, 0, 0);
         return (Cow::Borrowed(""), Some(diagnostic.hint("leave the file out of the source set")));
@@ -146,7 +146,7 @@ impl Producer for TextProducer {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let (text, diagnostic) = decode(&inputs.one("bytes")?.bytes, inputs.var("file").unwrap_or_default());
+        let (text, diagnostic) = decode(&inputs.single("bytes")?.bytes, inputs.var("file").unwrap_or_default());
         Ok(Output {
             bytes: text.into_owned().into_bytes(),
             diagnostics: diagnostic.into_iter().collect(),

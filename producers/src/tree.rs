@@ -18,7 +18,7 @@ impl Producer for Entry {
         let mut errors: Vec<ParamError> = params
             .keys()
             .filter(|name| *name != "entry")
-            .map(|name| ParamError::unknown(name, &["entry"]))
+            .map(|name| ParamError::unknown_parameter(name, &["entry"]))
             .collect();
         if params.get("entry").is_none_or(|entry| entry.as_str().is_none_or(str::is_empty)) {
             errors.push(ParamError {
@@ -34,7 +34,7 @@ impl Producer for Entry {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let entry = inputs.params.get("entry").and_then(|entry| entry.as_str()).unwrap_or_default();
         let entry = entry.trim_end_matches('/');
-        let Some(tree) = &inputs.one("tree")?.tree else {
+        let Some(tree) = &inputs.single("tree")?.tree else {
             let why = Diagnostic::error(ErrorCode::E_PRODUCER, "its input is no tree");
             return Err(Failure::Permanent(Box::new(
                 why.hint("give it a target whose program has `outputs`"),

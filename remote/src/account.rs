@@ -80,7 +80,7 @@ impl Account {
     }
 
     /// What was doubted was sent again, and is still wrong.
-    pub(crate) fn broken(&self, what: &Doubt) {
+    pub(crate) fn count_damaged(&self, what: &Doubt) {
         let told = match what {
             Doubt::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
             Doubt::Result(key) => format!("result of {}", key.0),
@@ -92,7 +92,7 @@ impl Account {
     }
 
     /// Counts a question for a result.
-    pub(crate) fn asked(&self, key: &ActionKey, is_found: bool) {
+    pub(crate) fn count_lookup(&self, key: &ActionKey, is_found: bool) {
         let mut state = self.state();
         match is_found {
             true => {
@@ -104,7 +104,7 @@ impl Account {
     }
 
     /// What was found is of no use.
-    pub(crate) fn refused(&self, key: &ActionKey) {
+    pub(crate) fn count_unusable(&self, key: &ActionKey) {
         let mut state = self.state();
         if state.found.remove(key) {
             state.summary.hits -= 1;

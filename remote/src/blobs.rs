@@ -45,23 +45,23 @@ impl Server {
     pub(crate) fn not_taken(&self, unanswered: &Unanswered) -> NotTaken {
         match unanswered {
             Unanswered::Down => NotTaken::Down,
-            Unanswered::Said(status) if is_refusal(status) => NotTaken::Anything(self.told(status)),
-            Unanswered::Said(status) => NotTaken::This(self.told(status)),
+            Unanswered::Said(status) if is_refusal(status) => NotTaken::Anything(self.describe_status(status)),
+            Unanswered::Said(status) => NotTaken::This(self.describe_status(status)),
         }
     }
 
     /// Which of these the server lacks.
-    pub(crate) async fn missing(self: Arc<Self>, names: Vec<Name>) -> Result<HashSet<Name>, NotTaken> {
+    pub(crate) async fn blobs_missing(self: Arc<Self>, names: Vec<Name>) -> Result<HashSet<Name>, NotTaken> {
         let mut missing = HashSet::new();
         for names in names.chunks(NAMES) {
             let attempt = || async {
                 let asked = names.to_vec();
-                if let Some(missing) = self.in_objects(move |objects| objects.missing(&asked)) {
+                if let Some(missing) = self.in_objects(move |objects| objects.objects_missing(&asked)) {
                     return missing.await;
                 }
                 let question = FindMissingBlobsRequest {
                     instance_name: self.instance.clone(),
-                    blob_digests: names.iter().map(Name::named).collect(),
+                    blob_digests: names.iter().map(Name::to_message).collect(),
                     digest_function: self.terms.function.number(),
                 };
                 let answer = self.storage().find_missing_blobs(self.request(question)).await?;
@@ -130,7 +130,7 @@ impl Server {
             _ => (blob.to_vec(), compressor::Value::Identity),
         };
         batch_update_blobs_request::Request {
-            digest: Some(name.named()),
+            digest: Some(name.to_message()),
             data,
             compressor: compressor as i32,
         }
@@ -170,7 +170,7 @@ impl Server {
         let attempt = || async {
             let question = BatchReadBlobsRequest {
                 instance_name: self.instance.clone(),
-                digests: names.iter().map(Name::named).collect(),
+                digests: names.iter().map(Name::to_message).collect(),
                 acceptable_compressors: self.terms.zstd.then_some(compressor::Value::Zstd as i32).into_iter().collect(),
                 digest_function: self.terms.function.number(),
             };
@@ -180,7 +180,8 @@ impl Server {
             Ok(answer) => answer.into_inner(),
             Err(Unanswered::Down) => return Vec::new(),
             Err(Unanswered::Said(status)) => {
-                self.account.trouble(|| format!("reading blobs failed: {}", self.told(&status)));
+                self.account
+                    .trouble(|| format!("reading blobs failed: {}", self.describe_status(&status)));
                 return Vec::new();
             }
         };

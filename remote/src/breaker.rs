@@ -47,7 +47,7 @@ impl Breaker {
     }
 
     /// Nobody did.
-    pub(crate) fn failed(&mut self, now: Duration) {
+    pub(crate) fn count_failure(&mut self, now: Duration) {
         *self = match *self {
             Self::Untried => Self::Failing(1),
             Self::Failing(times) if times + 1 < FAILURES => Self::Failing(times + 1),
@@ -68,15 +68,15 @@ mod tests {
     fn three_failures_in_a_row_open_it() {
         let mut breaker = Breaker::default();
         for _ in 0..2 {
-            breaker.failed(at(1));
+            breaker.count_failure(at(1));
             assert!(breaker.may_ask(at(1)));
         }
         breaker.answered();
         for _ in 0..2 {
-            breaker.failed(at(1));
+            breaker.count_failure(at(1));
         }
         assert!(breaker.may_ask(at(1)), "an answer in between starts the count anew");
-        breaker.failed(at(2));
+        breaker.count_failure(at(2));
         assert!(!breaker.may_ask(at(31)));
     }
 
@@ -87,7 +87,7 @@ mod tests {
         assert!(breaker.may_ask(at(30)));
         assert!(!breaker.may_ask(at(31)), "only one");
         let mut again = breaker;
-        again.failed(at(32));
+        again.count_failure(at(32));
         assert!(!again.may_ask(at(61)) && again.may_ask(at(62)));
         breaker.answered();
         assert!(breaker.may_ask(at(32)) && breaker.may_ask(at(32)));

@@ -23,7 +23,7 @@ struct Written {
 }
 
 /// What a bundle of this name is filed under.
-pub(crate) fn wanted(name: &Digest) -> Wanted {
+pub(crate) fn lookup_of_bundle(name: &Digest) -> Wanted {
     Wanted {
         key: ActionKey(*name),
         producer: PRODUCER.to_owned(),

@@ -107,7 +107,7 @@ impl Inner {
         }
         // Where a name is filed once, pointers stay where they were: then older trees serve.
         file(pointers);
-        Ok(is_sound && (stands || self.holds(server, &filed_as(own, bytes))))
+        Ok(is_sound && (stands || self.is_found_again(server, &filed_as(own, bytes))))
     }
 
     /// The volumes of an earlier bundle that are kept: they are there, and mostly hold what is offered.
@@ -117,7 +117,7 @@ impl Inner {
             return Ok(Earlier::default());
         };
         let pieces = |address: &Address| address.pieces().collect::<Vec<Name>>();
-        let missing = server.clone().missing(addresses.iter().flat_map(pieces).collect());
+        let missing = server.clone().blobs_missing(addresses.iter().flat_map(pieces).collect());
         let missing = self.wait(missing).unwrap_or(Err(NotTaken::Down))?;
         addresses.retain(|address| !address.pieces().any(|piece| missing.contains(&piece)));
         self.read_back(server, sample(&addresses, near.first()));
@@ -128,7 +128,7 @@ impl Inner {
             is_own: at == 0,
             ..Earlier::default()
         };
-        earlier.keep(sound.filter_map(|(address, listing)| Some((address, listing?))).collect(), offer);
+        earlier.retain_volumes(sound.filter_map(|(address, listing)| Some((address, listing?))).collect(), offer);
         Ok(earlier)
     }
 
@@ -194,14 +194,14 @@ impl Inner {
     }
 
     /// Whether what was just filed is found.
-    fn holds(&self, server: &Arc<Server>, result: &SharedResult) -> bool {
+    fn is_found_again(&self, server: &Arc<Server>, result: &SharedResult) -> bool {
         let looking = server
             .clone()
-            .look(self.names.clone(), self.def.salt.as_str().into(), vec![result.wanted()]);
+            .find_results(self.names.clone(), self.def.salt.as_str().into(), vec![result.lookup()]);
         match self.wait(looking).and_then(|mut found| found.pop()) {
             Some(Ok(Some(_))) => true,
             Some(Ok(None)) => {
-                self.account.broken(&Doubt::Result(result.key));
+                self.account.count_damaged(&Doubt::Result(result.key));
                 false
             }
             Some(Err(_)) | None => false,
@@ -211,7 +211,7 @@ impl Inner {
 
 impl Earlier {
     /// Keeps the volumes of which most is offered. Many small ones are not kept, so that they are put together.
-    fn keep(&mut self, volumes: Vec<(Address, Arc<Listing>)>, offer: &BundleOffer<'_>) {
+    fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<Listing>)>, offer: &BundleOffer<'_>) {
         let keys: HashSet<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
         let outputs: HashSet<Digest> = offer.results.iter().flat_map(|bundled| bundled.outputs.iter().copied()).collect();
         let live = |listing: &Listing| {
@@ -252,7 +252,7 @@ fn sample(addresses: &[Address], name: Option<&Digest>) -> Vec<Name> {
 
 /// The result that leads from a name to a bundle.
 pub(crate) fn filed_as(name: &Digest, bytes: &[u8]) -> SharedResult {
-    let wanted = bundle::wanted(name);
+    let wanted = bundle::lookup_of_bundle(name);
     SharedResult {
         key: wanted.key,
         producer: wanted.producer,

@@ -129,7 +129,7 @@ impl Client {
         let inner = &self.inner;
         let server = inner.server().ok_or_else(|| inner.silence())?;
         for _ in 0..4 {
-            inner.wait(server.clone().missing(vec![server.terms.function.name(b"cortex")]));
+            inner.wait(server.clone().blobs_missing(vec![server.terms.function.name(b"cortex")]));
         }
         let signs_as = server.signer.as_ref().map_err(Clone::clone)?.as_ref().map(Signer::public);
         let round_trip = inner.account.round_trip().ok_or_else(|| inner.silence())?;
@@ -244,22 +244,22 @@ impl Inner {
             self.wait(server.find(names, salt, wanted.to_vec()))
         });
         found.unwrap_or_else(|| {
-            wanted.iter().for_each(|wanted| self.account.asked(&wanted.key, false));
+            wanted.iter().for_each(|wanted| self.account.count_lookup(&wanted.key, false));
             vec![None; wanted.len()]
         })
     }
 
-    pub(crate) fn look(&self, wanted: &[Wanted]) -> Option<Vec<Option<SharedResult>>> {
+    pub(crate) fn find_results_uncounted(&self, wanted: &[Wanted]) -> Option<Vec<Option<SharedResult>>> {
         let reads = self.usage.read && self.account.summary().reads_off.is_none();
         let server = if reads { self.server() } else { None }?;
-        let found = self.wait(server.look(self.names.clone(), self.def.salt.as_str().into(), wanted.to_vec()))?;
+        let found = self.wait(server.find_results(self.names.clone(), self.def.salt.as_str().into(), wanted.to_vec()))?;
         Some(found.into_iter().map(|found| found.ok().flatten()).collect())
     }
 
     /// The first of these names under which a bundle is filed that can be read, and where its volumes are.
     pub(crate) fn find_addresses(&self, server: &Arc<Server>, names: &[Digest]) -> Option<(usize, Vec<Address>)> {
-        let wanted: Vec<Wanted> = names.iter().map(bundle::wanted).collect();
-        let found = self.look(&wanted)?;
+        let wanted: Vec<Wanted> = names.iter().map(bundle::lookup_of_bundle).collect();
+        let found = self.find_results_uncounted(&wanted)?;
         let mut there = found.iter().enumerate().filter_map(|(at, found)| Some((at, found.as_ref()?)));
         there.find_map(|(at, found)| {
             let blob = match &found.outputs[..] {
@@ -268,7 +268,7 @@ impl Inner {
             };
             let addresses = blob.as_ref().and_then(|blob| bundle::decode(blob));
             if addresses.is_none() {
-                self.account.refused(&found.key);
+                self.account.count_unusable(&found.key);
                 blob.iter().for_each(|_| self.account.lied(Lie::Undecodable));
             }
             let mut addresses = addresses?;
@@ -283,7 +283,7 @@ impl Inner {
         let volume = |address: &Address| {
             let piece = address.records.name();
             let volume = self.decoded(&piece, volume::decode_records(found.get(&piece)?))?;
-            self.listed().insert(piece, Arc::new(Listing::of(&volume)));
+            self.lock_listings().insert(piece, Arc::new(Listing::of(&volume)));
             Some(volume)
         };
         addresses.iter().map(volume).collect()
@@ -292,19 +292,19 @@ impl Inner {
     /// What volumes hold by keys and digests, in their order; those that were read in this run are not read again.
     pub(crate) fn listings(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Arc<Listing>>> {
         let unread: Vec<Address> = {
-            let listed = self.listed();
+            let listed = self.lock_listings();
             let is_unread = |address: &&Address| !listed.contains_key(&address.records.name());
             addresses.iter().filter(is_unread).copied().collect()
         };
         self.volumes(server, &unread);
-        let listed = self.listed();
+        let listed = self.lock_listings();
         addresses
             .iter()
             .map(|address| listed.get(&address.records.name()).cloned())
             .collect()
     }
 
-    fn listed(&self) -> MutexGuard<'_, HashMap<Name, Arc<Listing>>> {
+    fn lock_listings(&self) -> MutexGuard<'_, HashMap<Name, Arc<Listing>>> {
         self.listings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -393,12 +393,14 @@ impl RemoteCache for Client {
         self.inner.find(wanted)
     }
 
-    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
-        self.inner.look(wanted).unwrap_or_else(|| vec![None; wanted.len()])
+    fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+        self.inner
+            .find_results_uncounted(wanted)
+            .unwrap_or_else(|| vec![None; wanted.len()])
     }
 
     fn refuse(&self, key: &ActionKey) {
-        self.inner.account.refused(key);
+        self.inner.account.count_unusable(key);
     }
 
     fn is_spoiled(&self, key: &ActionKey) -> bool {
@@ -410,7 +412,7 @@ impl RemoteCache for Client {
         let found = server.as_ref().and_then(|server| self.inner.find_addresses(server, names));
         let asked = found.as_ref().map_or(names.first(), |(at, _)| names.get(*at));
         if let Some(name) = asked {
-            self.inner.account.asked(&ActionKey(*name), found.is_some());
+            self.inner.account.count_lookup(&ActionKey(*name), found.is_some());
         }
         let ((at, addresses), server) = found.zip(server)?;
         Some(Bundle {

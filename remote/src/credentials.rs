@@ -44,7 +44,7 @@ impl Credentials {
                 let token = String::from_utf8(token).map_err(|_| format!("the token in {path} is no text"))?;
                 found.bearer(token.trim())?;
             }
-            Some(Credential::Helper(argv)) => found.asked(def, folder, argv).await?,
+            Some(Credential::Helper(argv)) => found.read_from_helper(def, folder, argv).await?,
         }
         for (name, value) in &def.headers {
             let filled = filled(value, variables)?;
@@ -75,7 +75,7 @@ impl Credentials {
     }
 
     /// Asks a helper, as Bazel asks one: `get`, an address on its standard input, headers as JSON on its standard output.
-    async fn asked(&mut self, def: &RemoteDef, folder: &Path, argv: &[String]) -> Result<(), String> {
+    async fn read_from_helper(&mut self, def: &RemoteDef, folder: &Path, argv: &[String]) -> Result<(), String> {
         let [program, rest @ ..] = argv else { return Ok(()) };
         let trouble = |why: &str| format!("the credential helper {program} {why}");
         let mut child = tokio::process::Command::new(program)

@@ -221,7 +221,7 @@ impl Errand {
         let shard = named(shard);
         let file = |name: &str, of: &Name, is_executable| FileNode {
             name: name.to_owned(),
-            digest: Some(of.named()),
+            digest: Some(of.to_message()),
             is_executable,
             ..FileNode::default()
         };
@@ -240,8 +240,8 @@ impl Errand {
         };
         let (root, command) = (named(root.encode_to_vec()), named(command.encode_to_vec()));
         let action = Action {
-            command_digest: Some(command.0.named()),
-            input_root_digest: Some(root.0.named()),
+            command_digest: Some(command.0.to_message()),
+            input_root_digest: Some(root.0.to_message()),
             timeout: Some(seconds(Duration::from_secs(120))),
             do_not_cache: true,
             platform,
@@ -275,10 +275,10 @@ fn platform(def: &RemoteDef) -> Option<Platform> {
 impl Server {
     /// Has an action executed; what it wrote.
     async fn execute(self: Arc<Self>, action: Name, patience: Duration) -> Result<Vec<u8>, Trouble> {
-        let operation = match tokio::time::timeout(patience, self.ended(action)).await {
+        let operation = match tokio::time::timeout(patience, self.finished_operation(action)).await {
             Ok(operation) => operation.map_err(|status| Trouble {
                 for_all: is_refusal(&status),
-                why: self.told(&status),
+                why: self.describe_status(&status),
             })?,
             Err(_) => return Err("there was no answer in time".into()),
         };
@@ -299,10 +299,10 @@ impl Server {
     }
 
     /// The operation of an action once it has come to its end.
-    async fn ended(&self, action: Name) -> Result<Operation, tonic::Status> {
+    async fn finished_operation(&self, action: Name) -> Result<Operation, tonic::Status> {
         let question = ExecuteRequest {
             instance_name: self.instance.clone(),
-            action_digest: Some(action.named()),
+            action_digest: Some(action.to_message()),
             skip_cache_lookup: true,
             digest_function: self.terms.function.number(),
             ..ExecuteRequest::default()
@@ -321,7 +321,7 @@ impl Server {
     fn succeeded(&self, operation: Operation) -> Result<ActionResult, Trouble> {
         let failed = |status: bazel_remote_apis::google::rpc::Status| {
             let status = tonic::Status::new(tonic::Code::from_i32(status.code), status.message);
-            self.told(&status)
+            self.describe_status(&status)
         };
         let response = match operation.result {
             Some(operation::Result::Response(response)) => response,

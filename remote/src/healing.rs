@@ -52,7 +52,7 @@ impl Inner {
     pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<Name>) {
         self.read_back(server, sent.iter().copied());
         for name in sent.iter().filter(|name| self.is_wrong(name)) {
-            self.account.broken(&Doubt::Blob(*name));
+            self.account.count_damaged(&Doubt::Blob(*name));
         }
     }
 
@@ -67,11 +67,11 @@ impl Inner {
         }
         let looking = server
             .clone()
-            .look(self.names.clone(), self.def.salt.as_str().into(), doubted.clone());
+            .find_results(self.names.clone(), self.def.salt.as_str().into(), doubted.clone());
         for (found, wanted) in self.wait(looking).into_iter().flatten().zip(doubted) {
             match found {
                 Ok(Some(_)) => self.account.healed(&Doubt::Result(wanted.key)),
-                Ok(None) => self.account.broken(&Doubt::Result(wanted.key)),
+                Ok(None) => self.account.count_damaged(&Doubt::Result(wanted.key)),
                 // Nobody answers.
                 Err(_) => {}
             }

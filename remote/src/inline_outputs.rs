@@ -57,7 +57,7 @@ pub(crate) struct Waiting(Mutex<HashMap<Name, Vec<u8>>>);
 
 impl Waiting {
     /// Keeps blobs.
-    pub fn put(&self, blobs: HashMap<Name, Vec<u8>>) {
+    pub fn keep_blobs(&self, blobs: HashMap<Name, Vec<u8>>) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.extend(blobs);
         if waiting.values().map(Vec::len).sum::<usize>() > WAITING {
@@ -81,7 +81,7 @@ mod tests {
 
     fn result(named: &[&[u8]], along: &[&[u8]]) -> ActionResult {
         let file = |blob: &&[u8]| OutputFile {
-            digest: Some(FUNCTION.name(blob).named()),
+            digest: Some(FUNCTION.name(blob).to_message()),
             ..OutputFile::default()
         };
         ActionResult {
@@ -126,7 +126,7 @@ mod tests {
     fn what_waits_is_had_once() {
         let waiting = Waiting::default();
         let name = FUNCTION.name(b"a");
-        waiting.put(HashMap::from([(name, b"a".to_vec())]));
+        waiting.keep_blobs(HashMap::from([(name, b"a".to_vec())]));
         assert_eq!(waiting.take(&BTreeSet::from([name])).len(), 1);
         assert_eq!(waiting.take(&BTreeSet::from([name])).len(), 0);
     }

@@ -132,7 +132,7 @@ impl Line {
                     // One that has too much to do at once is there.
                     match status.code() {
                         Code::ResourceExhausted => self.breaker().answered(),
-                        _ => self.breaker().failed(self.moments.now()),
+                        _ => self.breaker().count_failure(self.moments.now()),
                     }
                     self.account.trouble(|| format!("{what} failed: {}", sentence(&status)));
                     if again < RETRIES {
@@ -187,7 +187,7 @@ mod tests {
         Line::new(moments.clone(), Deadlines::default(), Arc::default())
     }
 
-    async fn asked(line: &Line, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
+    async fn call_with_retries(line: &Line, status: impl Fn(u32) -> Result<(), Status>) -> (Result<(), Unanswered>, u32) {
         let times = AtomicU32::new(0);
         let attempt = || std::future::ready(status(times.fetch_add(1, Ordering::Relaxed)));
         let answer = line.ask("asking", Kind::Lookup, attempt).await;
@@ -199,7 +199,7 @@ mod tests {
         let moments = Arc::new(Stopped::default());
         let line = line(&moments);
         for code in [Code::NotFound, Code::Internal, Code::Unauthenticated] {
-            let (answer, times) = asked(&line, |_| Err(Status::new(code, ""))).await;
+            let (answer, times) = call_with_retries(&line, |_| Err(Status::new(code, ""))).await;
             assert!(matches!(answer, Err(Unanswered::Said(status)) if status.code() == code));
             assert_eq!(times, 1, "{code:?}");
         }
@@ -211,7 +211,7 @@ mod tests {
         let moments = Arc::new(Stopped::default());
         let line = line(&moments);
         let busy = |times| if times < 2 { Err(Status::unavailable("busy")) } else { Ok(()) };
-        let (answer, times) = asked(&line, busy).await;
+        let (answer, times) = call_with_retries(&line, busy).await;
         assert!(answer.is_ok());
         assert_eq!(times, 3);
         let slept = moments.slept();
@@ -226,15 +226,15 @@ mod tests {
     async fn who_is_gone_is_asked_no_more_until_the_pause_is_over() {
         let moments = Arc::new(Stopped::default());
         let line = line(&moments);
-        let (answer, times) = asked(&line, |_| Err(Status::unavailable("gone"))).await;
+        let (answer, times) = call_with_retries(&line, |_| Err(Status::unavailable("gone"))).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!(times, 3, "the breaker opens");
-        let (answer, times) = asked(&line, |_| Ok(())).await;
+        let (answer, times) = call_with_retries(&line, |_| Ok(())).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times, line.is_up()), (0, false));
         moments.pass(Duration::from_secs(30));
         assert!(line.is_up());
-        let (answer, times) = asked(&line, |_| Ok(())).await;
+        let (answer, times) = call_with_retries(&line, |_| Ok(())).await;
         assert!(answer.is_ok());
         assert_eq!(times, 1);
         assert_eq!(line.account.summary().trouble.as_deref(), Some("asking failed: gone (Unavailable)"));
@@ -244,7 +244,7 @@ mod tests {
     async fn who_has_too_much_to_do_is_asked_again_and_not_left_alone() {
         let moments = Arc::new(Stopped::default());
         let line = line(&moments);
-        let (answer, times) = asked(&line, |_| Err(Status::resource_exhausted("too much at once"))).await;
+        let (answer, times) = call_with_retries(&line, |_| Err(Status::resource_exhausted("too much at once"))).await;
         assert!(matches!(answer, Err(Unanswered::Down)));
         assert_eq!((times, moments.slept().len()), (4, 3));
         assert!(line.is_up());

@@ -65,7 +65,7 @@ impl ObjectCache {
     ///
     /// # Errors
     /// Why that cannot be known.
-    pub(crate) fn missing(&self, names: &[Name]) -> Result<HashSet<Name>, Status> {
+    pub(crate) fn objects_missing(&self, names: &[Name]) -> Result<HashSet<Name>, Status> {
         let share = names.len().div_ceil(self.objects.at_once()).max(1);
         let missing_of = |names: &[Name]| -> Result<Vec<Name>, Status> {
             let mut missing = Vec::new();

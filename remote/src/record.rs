@@ -46,12 +46,12 @@ struct WrittenOutput {
 
 /// The bytes of a result's record.
 pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
-    bytes(&written(result))
+    bytes(&to_wire(result))
 }
 
 /// The same, signed by somebody.
 pub(crate) fn encode_signed(result: &SharedResult, signer: Option<&Signer>) -> Vec<u8> {
-    let mut written = written(result);
+    let mut written = to_wire(result);
     written.signature = signer.map(|signer| signer.sign(&bytes(&written)).into());
     bytes(&written)
 }
@@ -60,7 +60,7 @@ fn bytes(written: &Written) -> Vec<u8> {
     minicbor::to_vec(written).expect("invariant: memory takes every byte")
 }
 
-fn written(result: &SharedResult) -> Written {
+fn to_wire(result: &SharedResult) -> Written {
     let output = |output: &SharedOutput| WrittenOutput {
         name: output.name.clone(),
         digest: output.blob.digest.0,
@@ -81,7 +81,7 @@ fn written(result: &SharedResult) -> Written {
 /// # Errors
 /// What is wrong with it: it cannot be read to its last byte.
 pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
-    read(bytes).map(meant)
+    read(bytes).map(shared_result)
 }
 
 fn read(bytes: &[u8]) -> Result<Written, Lie> {
@@ -95,7 +95,7 @@ fn read(bytes: &[u8]) -> Result<Written, Lie> {
     Ok(written)
 }
 
-fn meant(written: Written) -> SharedResult {
+fn shared_result(written: Written) -> SharedResult {
     let output = |output: WrittenOutput| SharedOutput {
         name: output.name,
         blob: BlobRef {
@@ -121,7 +121,7 @@ pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]])
     if !is_trusted(&self::bytes(&written), signature.as_ref().map(|signature| &signature[..]), trusted) {
         return Err(Lie::Untrusted);
     }
-    let result = meant(written);
+    let result = shared_result(written);
     if result.key == wanted.key && result.producer == wanted.producer {
         Ok(result)
     } else {

@@ -40,17 +40,17 @@ impl Server {
     /// Looks results up. One that is not what was asked for in every way is a miss.
     pub(crate) async fn find(self: Arc<Self>, names: Arc<Names>, salt: Arc<str>, wanted: Vec<Wanted>) -> Vec<Option<SharedResult>> {
         let account = self.account.clone();
-        let found = self.look(names, salt, wanted.clone()).await;
+        let found = self.find_results(names, salt, wanted.clone()).await;
         let found = found.into_iter().map(|found| found.ok().flatten()).zip(wanted);
         let counted = found.map(|(found, wanted)| {
-            account.asked(&wanted.key, found.is_some());
+            account.count_lookup(&wanted.key, found.is_some());
             found
         });
         counted.collect()
     }
 
     /// The same, counted nowhere. Says of each whether that is known: an error where nobody answered.
-    pub(crate) async fn look(
+    pub(crate) async fn find_results(
         self: Arc<Self>,
         names: Arc<Names>,
         salt: Arc<str>,
@@ -93,7 +93,7 @@ impl Server {
             }
             let question = GetActionResultRequest {
                 instance_name: self.instance.clone(),
-                action_digest: Some(name.named()),
+                action_digest: Some(name.to_message()),
                 inline_output_files: vec![RECORD.to_owned()],
                 digest_function: self.terms.function.number(),
                 ..GetActionResultRequest::default()
@@ -107,13 +107,13 @@ impl Server {
             Err(Unanswered::Said(status)) if status.code() == Code::NotFound => Ok(None),
             Err(Unanswered::Said(status)) => {
                 if is_refusal(&status) {
-                    let why = self.told(&status);
+                    let why = self.describe_status(&status);
                     self.account.count(|summary| {
                         summary.reads_off.get_or_insert(why);
                     });
                 } else {
                     self.account
-                        .trouble(|| format!("looking up a result failed: {}", self.told(&status)));
+                        .trouble(|| format!("looking up a result failed: {}", self.describe_status(&status)));
                 }
                 Err(Unlooked)
             }
@@ -139,7 +139,7 @@ impl Server {
         let mut along = inline_outputs::unpacked(self.terms.function, &found);
         let here = (file.contents.len() as u64 == name.len).then(|| file.contents.clone());
         let here = along.remove(&name).or(here);
-        self.along.put(along);
+        self.along.keep_blobs(along);
         Some((found, here.map_or(Record::There(name), Record::Here)))
     }
 
@@ -199,7 +199,7 @@ impl Server {
     ) -> Result<(), NotTaken> {
         let file = |(path, name): &(String, Name)| OutputFile {
             path: path.clone(),
-            digest: Some(name.named()),
+            digest: Some(name.to_message()),
             ..OutputFile::default()
         };
         let result = ActionResult {
@@ -214,7 +214,7 @@ impl Server {
             }
             let question = UpdateActionResultRequest {
                 instance_name: self.instance.clone(),
-                action_digest: Some(action.named()),
+                action_digest: Some(action.to_message()),
                 action_result: Some(result.clone()),
                 digest_function: self.terms.function.number(),
                 ..UpdateActionResultRequest::default()

@@ -143,7 +143,7 @@ impl Server {
             Err(Unanswered::Down) => Err(Refusal::Down),
             // Some servers are caches without saying so.
             Err(Unanswered::Said(status)) if status.code() == Code::Unimplemented => Ok(Terms::default()),
-            Err(Unanswered::Said(status)) => Err(Refusal::No(self.told(&status))),
+            Err(Unanswered::Said(status)) => Err(Refusal::No(self.describe_status(&status))),
         }
     }
 
@@ -159,7 +159,7 @@ impl Server {
     }
 
     /// What a server says, without secrets.
-    pub(crate) fn told(&self, status: &Status) -> String {
+    pub(crate) fn describe_status(&self, status: &Status) -> String {
         self.credentials.clean(&sentence(status))
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct Parcel {
 
 impl Parcel {
     /// The record and the outputs.
-    fn own(&self) -> impl Iterator<Item = &Arc<[u8]>> {
+    fn blobs(&self) -> impl Iterator<Item = &Arc<[u8]>> {
         let own = self.blobs.iter().take(self.files.len());
         own.map(|(_, blob)| blob)
     }
@@ -40,7 +40,7 @@ impl Inner {
     /// Packs a result whose outputs' blobs stand in their order.
     pub(crate) fn pack(&self, server: &Server, result: &SharedResult, blobs: Vec<Arc<[u8]>>) -> Parcel {
         let function = server.terms.function;
-        let wanted = result.wanted();
+        let wanted = result.lookup();
         let canonical = action::canonical(function, &self.def.salt, &wanted);
         let record: Arc<[u8]> = record::encode_signed(result, server.signer.as_ref().ok().and_then(Option::as_ref)).into();
         let mut files = vec![(RECORD.to_owned(), function.name(&record))];
@@ -79,7 +79,7 @@ impl Inner {
             if under_way.len() >= FILED_AT_ONCE {
                 settle(under_way.pop_front().and_then(|answer| answer.recv().ok()));
             }
-            let along = inline_outputs::packed(parcel.own().map(|blob| &**blob));
+            let along = inline_outputs::packed(parcel.blobs().map(|blob| &**blob));
             under_way.push_back(self.start(server.clone().file(parcel.action, parcel.files, along)));
         }
         for answer in under_way {
@@ -97,14 +97,14 @@ impl Inner {
         parcel: Parcel,
         goes: &mut dyn FnMut(Option<SharedResult>) -> bool,
     ) -> Option<Result<(), NotTaken>> {
-        let along = inline_outputs::packed(parcel.own().map(|blob| &**blob));
+        let along = inline_outputs::packed(parcel.blobs().map(|blob| &**blob));
         let blobs: BTreeMap<Name, Arc<[u8]>> = parcel.blobs.into_iter().collect();
         if let Err(not_taken) = self.send_missing(server, blobs.keys().copied().collect(), &|name| blobs.get(name).cloned()) {
             return Some(Err(not_taken));
         }
         let looking = server
             .clone()
-            .look(self.names.clone(), self.def.salt.as_str().into(), vec![result.wanted()]);
+            .find_results(self.names.clone(), self.def.salt.as_str().into(), vec![result.lookup()]);
         let Some(Ok(there)) = self.wait(looking).and_then(|mut found| found.pop()) else {
             return Some(Err(NotTaken::Down));
         };
@@ -113,7 +113,7 @@ impl Inner {
         }
         let filing = server.clone().file(parcel.action, parcel.files, along);
         let filed = self.wait(async { tokio::time::timeout(WINDOW, filing).await });
-        self.tell_broken_results(server, vec![result.wanted()]);
+        self.tell_broken_results(server, vec![result.lookup()]);
         // What took longer was given up.
         Some(filed.and_then(Result::ok).unwrap_or(Err(NotTaken::Down)))
     }
@@ -133,7 +133,9 @@ impl Inner {
         if names.is_empty() {
             return Ok(());
         }
-        let missing: HashSet<Name> = self.wait(server.clone().missing(names.clone())).unwrap_or(Err(NotTaken::Down))?;
+        let missing: HashSet<Name> = self
+            .wait(server.clone().blobs_missing(names.clone()))
+            .unwrap_or(Err(NotTaken::Down))?;
         let (missing, there): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| missing.contains(name) || self.is_wrong(name));
         let wrong: Vec<Name> = missing.iter().copied().filter(|name| self.is_wrong(name)).collect();
         self.present().extend(there);

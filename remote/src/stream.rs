@@ -102,7 +102,8 @@ impl Server {
                 return None;
             }
             Err(Unanswered::Said(status)) => {
-                self.account.trouble(|| format!("reading a blob failed: {}", self.told(&status)));
+                self.account
+                    .trouble(|| format!("reading a blob failed: {}", self.describe_status(&status)));
                 return None;
             }
         };

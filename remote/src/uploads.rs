@@ -104,7 +104,7 @@ fn send(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
     let bytes: usize = together.iter().flat_map(|(_, blobs)| blobs).map(|blob| blob.len()).sum();
     let server = inner.server().filter(|_| inner.writes() && !waits.given_up.load(Ordering::Relaxed));
     let stored = server.map_or(0, |server| {
-        let filed = together.iter().map(|(result, _)| result.wanted()).collect();
+        let filed = together.iter().map(|(result, _)| result.lookup()).collect();
         let parcels: Vec<Parcel> = together
             .into_iter()
             .map(|(result, blobs)| inner.pack(&server, &result, blobs))

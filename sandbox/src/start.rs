@@ -18,7 +18,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 /// The own binary, once it is known to answer as a stage.
 static OWN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that the own binary calls [`crate::enter`].
+/// Notes that the own binary calls [`crate::run_stage_if_asked`].
 pub(crate) fn answers() {
     if let Ok(own) = std::env::current_exe() {
         // Noted before: the same.
@@ -37,7 +37,7 @@ fn leaves(child: Child) {
     leaving.push(child);
 }
 
-/// A program that runs confined. Dropping it before it has ended leaves it running; [`Confined::end`] ends it.
+/// A program that runs confined. Dropping it before it has ended leaves it running; [`Confined::kill_all`] ends it.
 pub struct Confined {
     /// The first process; its streams are those of the program.
     pub child: Child,
@@ -65,7 +65,7 @@ impl Confined {
     /// Starts it, its output to pipes.
     ///
     /// # Errors
-    /// When no process can be started. That the level or the program cannot is told by [`Confined::ended`], except without confinement.
+    /// When no process can be started. That the level or the program cannot is told by [`Confined::wait_for_exit`], except without confinement.
     pub fn start(spec: &Spec) -> Result<Self, Ended> {
         let mut command = match spec.level {
             Level::None => {
@@ -141,7 +141,7 @@ impl Confined {
     ///
     /// # Errors
     /// When it did not run at all.
-    pub fn ended(mut self) -> Result<ExitStatus, Ended> {
+    pub fn wait_for_exit(mut self) -> Result<ExitStatus, Ended> {
         let Some(line) = self.line.take() else {
             self.await_end();
             self.kill();
@@ -176,7 +176,7 @@ impl Confined {
     }
 
     /// Ends the program with everything that it started, and waits for that.
-    pub fn end(mut self) {
+    pub fn kill_all(mut self) {
         match self.line.take() {
             // Its supervisor ends the rest, then itself.
             Some(line) => drop(line),

@@ -56,11 +56,11 @@ pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Fail
         "/cost" => Ok(cost(talk)),
         "/model" => model(talk, names.first().copied()),
         "/help" => Ok(help()),
-        other => Err(unknown(other)),
+        other => Err(unknown_command(other)),
     }
 }
 
-fn unknown(command: &str) -> Failed {
+fn unknown_command(command: &str) -> Failed {
     let near = nearest(command, COMMANDS.iter().map(|(name, ..)| *name), 1);
     let why = Diagnostic::error(ErrorCode::E_PARAM, format!("there is no command '{command}'"));
     Failed::new(
@@ -110,7 +110,7 @@ fn unpin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
 /// The pins, written down as soon as there is a conversation to write them into.
 fn pinned(talk: &Talk) -> Result<String, Failed> {
     if !talk.transcript.id.is_empty() {
-        talk.keep()?;
+        talk.save_transcript()?;
     }
     Ok(match talk.transcript.pins.as_slice() {
         [] => "nothing is pinned".to_owned(),
@@ -169,7 +169,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
             "dropped".to_owned()
         }
     };
-    talk.keep()?;
+    talk.save_transcript()?;
     Ok(told)
 }
 
@@ -196,7 +196,7 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     }
     let _ = ask(talk, "close");
     talk.transcript.accepted.pop();
-    talk.keep()?;
+    talk.save_transcript()?;
     Ok(format!("taken back: {text}"))
 }
 
@@ -230,7 +230,7 @@ fn model(talk: &mut Talk, name: Option<&str>) -> Result<String, Failed> {
 }
 
 /// Why something failed, as Markdown.
-pub fn failed(failed: &Failed) -> String {
+pub fn failure_markdown(failed: &Failed) -> String {
     tools::describe_failure(failed)
 }
 

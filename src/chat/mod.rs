@@ -25,7 +25,7 @@ use workbench::checkout;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
-    let mut talk = begin(context, args)?;
+    let mut talk = open_conversation(context, args)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if is_terminal && args.question.is_none() && !context.json() {
         return session::run(context, talk);
@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
 }
 
 /// A conversation as the flags want it. Whatever is wrong with manifest or store is said at once.
-fn begin(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
+fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
     let workspace = context.workspace("chat")?;
     let manifest = workspace.manifest()?;
     let root = workspace.root.clone();
@@ -58,7 +58,7 @@ fn begin(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
     };
     match &args.model {
         Some(name) => talk.choose(name)?,
-        None => talk.model = usual(&manifest, &talk.models),
+        None => talk.model = default_model(&manifest, &talk.models),
     }
     Ok(talk)
 }
@@ -72,7 +72,7 @@ fn models(manifest: &Manifest) -> Vec<String> {
 }
 
 /// The model unless one is named: that of the summaries, or the only one there is. Of several none is taken by chance: they cost differently.
-fn usual(manifest: &Manifest, models: &[String]) -> Option<String> {
+fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
     let summaries = manifest.producers.iter().find(|producer| producer.uses == "semantic");
     let of_summaries = summaries
         .and_then(|producer| producer.settings.get("model"))

@@ -2,7 +2,7 @@
 
 use super::ask::Fault;
 use super::talk::{Event, Talk, Tell};
-use crate::commands::show::written;
+use crate::commands::show::outcome_of_write;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{Style, diagnostic, printable};
@@ -57,15 +57,15 @@ pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcom
             "spent": talk.used,
             "proposal": talk.transcript.proposal,
         });
-        written(writeln!(out, "{told:#}"))?;
+        outcome_of_write(writeln!(out, "{told:#}"))?;
         return Ok(code);
     }
     if !answer.is_empty() {
-        written(writeln!(out, "{}", printable(answer)))?;
+        outcome_of_write(writeln!(out, "{}", printable(answer)))?;
     }
     if let Some(session) = &talk.transcript.proposal {
         let diff = talk.proposal(&cancel).unwrap_or_default();
-        written(writeln!(out, "\n{}", printable(&diff)))?;
+        outcome_of_write(writeln!(out, "\n{}", printable(&diff)))?;
         note_line!(
             "{}",
             style.dim(&format!(

@@ -89,7 +89,7 @@ pub fn run(context: &Context, talk: Talk) -> Outcome {
     let host = talk.host.clone();
     let mut screen = Screen::new(context.out, &talk);
     let welcome = welcome(&talk);
-    let terminal = Terminal::begin().map_err(|error| {
+    let terminal = Terminal::enter_raw_mode().map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_IO, format!("the terminal cannot be used: {error}"));
         Failed::new(Code::Io, why.hint("pipe the question in: echo QUESTION | cortex chat"))
     })?;
@@ -140,7 +140,7 @@ fn follow_sources(context: &Context, host: Arc<Host>) {
     let global = context.global.clone();
     let follow = move || {
         let context = Context::of_request(global, Cancel::default(), Arc::new(Silent));
-        drop(watching::begin(&context, &Stop::default(), &host, false, |_| {}));
+        drop(watching::start_watching(&context, &Stop::default(), &host, false, |_| {}));
     };
     let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
 }
@@ -155,7 +155,7 @@ fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
             if line == "/again" {
                 talk.again(&cancel, &tell);
             } else if commands::is_command(&line) {
-                let told = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failed(&why));
+                let told = commands::obey(&mut talk, &line, &cancel).unwrap_or_else(|why| commands::failure_markdown(&why));
                 let _ = news.send(News::Told(told));
             } else {
                 talk.ask(&line, &cancel, &tell);

@@ -105,8 +105,8 @@ impl Talk {
 
     fn answer(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let context = self.find_context(question, cancel)?;
-        self.transcript.begin(question, context);
-        self.keep()?;
+        self.transcript.start_exchange(question, context);
+        self.save_transcript()?;
         tell(Event::Context(self.context_line()));
         self.go_on(question, cancel, tell)
     }
@@ -117,7 +117,7 @@ impl Talk {
             None => self.quote(question, tell),
             Some(model) => self.converse(&model, cancel, tell)?,
         };
-        self.keep()?;
+        self.save_transcript()?;
         // An answer that was ended has named something, too.
         let after = Cancel::default();
         self.end_round(&after);
@@ -220,7 +220,7 @@ impl Talk {
                 let is_ended = cancel.is_cancelled();
                 last.state = if is_ended { State::Stopped } else { State::Failed };
                 code = code_of(&why, cancel);
-                tell(Event::Failed(if is_ended { ended() } else { why }));
+                tell(Event::Failed(if is_ended { interrupted() } else { why }));
                 break;
             }
             if read.calls.is_empty() || turn == LOOKS {
@@ -230,7 +230,7 @@ impl Talk {
             let found = self.call_tools(&read.calls, cancel, tell);
             let last = self.transcript.last_mut().expect("invariant: a question was begun");
             last.steps.push(Step { said: turned.text, found });
-            self.keep()?;
+            self.save_transcript()?;
         }
         if spent.calls > 0 {
             tell(Event::Note(money::spent(&spent)));
@@ -270,7 +270,7 @@ impl Talk {
     }
 
     /// Runs the calls of a turn.
-    fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<producers::converse::Shown> {
+    fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<producers::converse::TurnData> {
         let mut tools = Tools {
             host: &self.host,
             cancel,
@@ -319,7 +319,7 @@ impl Talk {
     }
 
     /// Writes down what was said.
-    pub fn keep(&self) -> Result<(), Failed> {
+    pub fn save_transcript(&self) -> Result<(), Failed> {
         let damaged = "check .cortex/chat; a damaged transcript can be moved away";
         self.transcript
             .write(&self.root)
@@ -355,7 +355,7 @@ impl Talk {
 }
 
 /// Why an answer is not whole that a person ended.
-fn ended() -> Fault {
+fn interrupted() -> Fault {
     Fault {
         code: ErrorCode::E_CANCELLED.as_str().to_owned(),
         message: "the answer was ended here".to_owned(),

@@ -9,7 +9,7 @@ use crate::render::{Style, diagnostic};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
-use producers::converse::Shown;
+use producers::converse::TurnData;
 use producers::semantic::Withheld;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -60,9 +60,9 @@ pub fn definitions() -> String {
 }
 
 /// What a call found, and a line about it for the person.
-pub struct Found {
+pub struct ToolResult {
     /// For the model.
-    pub shown: Shown,
+    pub shown: TurnData,
     /// For the person.
     pub line: String,
 }
@@ -86,15 +86,15 @@ pub struct Tools<'t> {
 
 impl Tools<'_> {
     /// Runs a call.
-    pub fn run(&mut self, call: &Result<Call, String>) -> Found {
+    pub fn run(&mut self, call: &Result<Call, String>) -> ToolResult {
         let (line, text) = match call {
             Err(why) => ("a call that cannot be read".to_owned(), format!("error: {why}")),
             Ok(call) => (line(call), self.answer(call).unwrap_or_else(|why| format!("error: {why}"))),
         };
-        Found {
-            shown: Shown {
+        ToolResult {
+            shown: TurnData {
                 label: line.clone(),
-                text: cut(&text),
+                text: cut_to_limit(&text),
             },
             line,
         }
@@ -222,7 +222,7 @@ fn line(call: &Call) -> String {
 }
 
 /// As much of a text as is sent, whole lines.
-fn cut(text: &str) -> String {
+fn cut_to_limit(text: &str) -> String {
     if text.len() <= MOST_BYTES {
         return text.to_owned();
     }
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn what_is_long_is_cut_to_whole_lines() {
         let text = "line of text\n".repeat(2_000);
-        let cut = cut(&text);
+        let cut = cut_to_limit(&text);
         assert!(cut.len() < MOST_BYTES + 100);
         let (kept, mark) = cut.rsplit_once('\n').expect("lines");
         assert!(kept.lines().all(|line| line == "line of text") && mark.contains("are left out"));

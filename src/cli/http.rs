@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 #[derive(Debug, Args)]
 pub struct HttpArgs {
     /// Listen over HTTP: at a PORT of the loopback (0, the default, for a free one), or at ADDRESS:PORT.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = crate::http::listen::place)]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = crate::http::listen::parse_address)]
     pub http: Option<SocketAddr>,
     /// A name by which clients may call this server, besides its address.
     #[arg(long, value_name = "HOST", requires = "http")]

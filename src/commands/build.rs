@@ -60,7 +60,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         workspace.engine.finish = Arc::new(States { with_times: true });
     }
     let looking = Instant::now();
-    let mut look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let mut look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     if is_plain(context, args)
         && let Some(known) = workspace.engine.known(&mut look, &request.digest)?
     {
@@ -74,7 +74,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         conclude(context, &report, known.targets, false, start);
         return Ok(Code::Ok);
     }
-    let (looked, loading) = (Phase::since("look", looking), Instant::now());
+    let (looked, loading) = (Phase::ended_now("look", looking), Instant::now());
     let definition = workspace.definition()?;
     if is_default {
         request.patterns = patterns(&definition.manifest.default)?;
@@ -95,7 +95,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     };
     if let Some(trace) = &records.trace {
         trace.phase(&looked);
-        trace.phase(&Phase::since("load", loading));
+        trace.phase(&Phase::ended_now("load", loading));
     }
     let is_first = is_default && session.graph.is_empty();
     let mut report = build_with(context, &mut session, &request, records)?;
@@ -119,7 +119,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
             document["remote"] = serde_json::json!(used.summary);
             document["brought"] = serde_json::json!(report.brought);
         }
-        show::written(writeln!(context.stdout(), "{document}"))?;
+        show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else if report.refused.is_empty() {
         if let Some(line) = Health::read(&session)?.line() {
             note_line!(
@@ -238,7 +238,7 @@ fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, sta
 }
 
 pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
-    let mut request = usual(&args.patterns)?;
+    let mut request = default_request(&args.patterns)?;
     let options = Options {
         jobs: usize::from(args.jobs),
         keep_going: !args.fail_fast && (args.keep_going || request.options.keep_going),
@@ -251,7 +251,7 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
 }
 
 /// The request for patterns without any flags: what fails ends the build of a single label alone.
-pub fn usual(patterns: &[String]) -> Result<Request, Failed> {
+pub fn default_request(patterns: &[String]) -> Result<Request, Failed> {
     let digest = digest(patterns);
     let patterns = self::patterns(patterns)?;
     let single = patterns.patterns().len() == 1 && patterns.patterns()[0].literal().is_some();
@@ -269,10 +269,10 @@ pub fn usual(patterns: &[String]) -> Result<Request, Failed> {
 }
 
 /// The last lines of a command that built something and does not print it.
-pub fn told(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
+pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
     let targets = report.targets as u64;
     if context.json() {
-        show::written(writeln!(context.stdout(), "{}", summary::json(report, targets, start.elapsed())))?;
+        show::outcome_of_write(writeln!(context.stdout(), "{}", summary::json(report, targets, start.elapsed())))?;
     } else if report.refused.is_empty() {
         conclude(context, report, targets, false, start);
     }
@@ -393,9 +393,9 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     let Records { verbose, events, trace } = records;
     let cancel = Cancel::default();
     let bar = std::io::stderr().is_terminal() && !context.json();
-    let quiet = QuietControl::begin(bar);
+    let quiet = QuietControl::turn_echo_off(bar);
     let (stop, restore) = (cancel.clone(), quiet.clone());
-    exit::on_signal(move || stop.cancel(), move || restore.end());
+    exit::on_signal(move || stop.cancel(), move || restore.restore());
     let progress = Progress::new(context.err, verbose && !context.json(), bar);
     let (noted, logged, traced);
     let mut observer: &dyn Observer = &progress;
@@ -412,15 +412,15 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
         observer = &traced;
     }
     let report = session.build(request, observer, &cancel);
-    progress.end();
-    quiet.end();
+    progress.remove_bar();
+    quiet.restore();
     context.built();
     let report = report?;
     if !report.cancelled {
         settle(context, session);
     }
-    events.map_or(Ok(()), EventLog::end)?;
-    trace.map_or(Ok(()), |trace| trace.end(session))?;
+    events.map_or(Ok(()), EventLog::flush_rest)?;
+    trace.map_or(Ok(()), |trace| trace.write_trace(session))?;
     if !context.json() {
         say(context, &report);
     }
@@ -446,12 +446,12 @@ pub fn code(report: &Report) -> Code {
     } else if report.failures.is_empty() {
         Code::Ok
     } else {
-        failed(&report.failures)
+        exit_code_of(&report.failures)
     }
 }
 
 /// What failures come to: the first of these that is among them has a code of its own.
-fn failed(failures: &[Diagnostic]) -> Code {
+fn exit_code_of(failures: &[Diagnostic]) -> Code {
     let own = [
         (ErrorCode::E_LIMIT, Code::Limit),
         (ErrorCode::E_NOT_REPRODUCIBLE, Code::NotReproducible),

@@ -10,7 +10,7 @@ use std::io::Write as _;
 /// Runs it.
 pub fn run(context: &Context, args: &CheckArgs) -> Outcome {
     if args.schema {
-        return show::written(write!(context.stdout(), "{SCHEMA}"));
+        return show::outcome_of_write(write!(context.stdout(), "{SCHEMA}"));
     }
     let workspace = context.workspace("check")?;
     let manifest = workspace.manifest()?;
@@ -29,5 +29,5 @@ pub fn run(context: &Context, args: &CheckArgs) -> Outcome {
             format!("cortex.toml can be used: {rules} rules, {producers} producers, {sets} source sets, those of rulesets among them")
         }
     };
-    show::written(writeln!(context.stdout(), "{text}"))
+    show::outcome_of_write(writeln!(context.stdout(), "{text}"))
 }

@@ -24,5 +24,5 @@ pub fn run(context: &Context) -> Outcome {
             size(removed.bytes)
         ),
     };
-    show::written(writeln!(context.stdout(), "{text}"))
+    show::outcome_of_write(writeln!(context.stdout(), "{text}"))
 }

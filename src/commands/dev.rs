@@ -13,16 +13,16 @@ use std::io::Write;
 pub fn run(context: &Context, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run(context),
-        DevCommand::Errors => show::written(write!(std::io::stdout().lock(), "{}", crate::render::codes::page())),
-        DevCommand::Methods => show::written(write!(std::io::stdout().lock(), "{}", crate::methods::reference::page())),
-        DevCommand::Commands => show::written(write!(std::io::stdout().lock(), "{}", super::reference::page())),
+        DevCommand::Errors => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::render::codes::page())),
+        DevCommand::Methods => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", crate::methods::reference::page())),
+        DevCommand::Commands => show::outcome_of_write(write!(std::io::stdout().lock(), "{}", super::reference::page())),
         DevCommand::StoreBench { folder, blobs, size } => {
             let measured = workbench::filling::measure(folder, *blobs, *size)?;
-            show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::SymbolsBench { types } => {
             let measured = workbench::symbols::measure::measure(*types as usize)?;
-            show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
+            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(measured)))
         }
         DevCommand::Sandbox => {
             let folder = tempfile::tempdir().map_err(|error| {
@@ -32,11 +32,11 @@ pub fn run(context: &Context, command: &DevCommand) -> Outcome {
             let levels = sandbox::levels(folder.path());
             let refused: BTreeMap<&str, &str> = levels.refused.iter().map(|(level, why)| (level.name(), why.as_str())).collect();
             let found = serde_json::json!({"best": levels.best, "refused": refused});
-            show::written(writeln!(std::io::stdout().lock(), "{found}"))
+            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{found}"))
         }
         DevCommand::ParseOnly { folder, jobs } => {
             let parsed = workbench::parsing::measure(folder, usize::from(*jobs))?;
-            show::written(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))
+            show::outcome_of_write(writeln!(std::io::stdout().lock(), "{}", serde_json::json!(parsed)))
         }
     }
 }

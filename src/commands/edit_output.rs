@@ -67,7 +67,7 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
         let before = corrections::of(&*session.engine.store, &label)?;
         let before = before.into_iter().find(|record| record.view == session.engine.view);
         let mut words = before.map(|record| record.words).unwrap_or_default();
-        words.extend(new.words(corrected(&noted)));
+        words.extend(new.words_of_sections(corrected(&noted)));
         (text, noted, words)
     };
     let by_hand = noted.get(CORRECTED).cloned().unwrap_or_default();

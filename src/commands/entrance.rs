@@ -46,7 +46,7 @@ impl Entrance {
         let token_file = service.with_extension("token");
         let token = token::text_at(&token_file).map_err(|error| untrusted(&token_file, &error))?;
         let opened = listen::bind(at).and_then(|listener| Ok((listener.local_addr()?, listener)));
-        let (at, listener) = opened.map_err(|error| taken(at, &error))?;
+        let (at, listener) = opened.map_err(|error| bind_error(at, &error))?;
         Ok(Self {
             gate: Gate::new(at, &args.allow_host, &args.allow_origin, Token::of(&token)),
             listener,
@@ -57,7 +57,7 @@ impl Entrance {
     }
 
     /// Says on standard error where clients find the server and its token, and begins.
-    pub fn begin(self, path: &str) -> (TcpListener, Gate) {
+    pub fn announce(self, path: &str) -> (TcpListener, Gate) {
         note_line!("clients need the token in {}", self.token_file.display());
         note_line!("serving at http://{}/{path}", self.at);
         if !self.at.ip().is_loopback() {
@@ -75,7 +75,7 @@ fn untrusted(path: &Path, error: &std::io::Error) -> Failed {
     Failed::new(Code::Io, why.hint("remove the file; the next server makes another"))
 }
 
-fn taken(at: SocketAddr, error: &std::io::Error) -> Failed {
+fn bind_error(at: SocketAddr, error: &std::io::Error) -> Failed {
     let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the server cannot listen at {at}: {error}"));
     Failed::new(Code::Io, why.hint("name another port, or 0 for a free one"))
 }

@@ -41,7 +41,7 @@ pub fn run(context: &Context, command: &ExportCommand) -> Outcome {
         let size = size(found.bytes.len() as u64);
         format!("{path}: {size}, {documents} documents, {symbols} definitions, {occurrences} occurrences\n")
     };
-    show::written(write!(context.stdout(), "{text}"))?;
+    show::outcome_of_write(write!(context.stdout(), "{text}"))?;
     Ok(code)
 }
 

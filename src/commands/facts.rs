@@ -24,6 +24,6 @@ pub fn run(context: &Context) -> Outcome {
             Diagnostic::error(ErrorCode::E_FACTS, error.to_string()).hint("run `cortex build '//...'`"),
         )
     })?;
-    show::written(context.stdout().write_all(lines.as_bytes()))?;
+    show::outcome_of_write(context.stdout().write_all(lines.as_bytes()))?;
     Ok(code)
 }

@@ -34,6 +34,6 @@ pub fn run(context: &Context, args: &FmtArgs) -> Outcome {
         (_, _, true) => "cortex.toml is not formatted: run cortex fmt".to_owned(),
         (_, _, false) => "formatted cortex.toml".to_owned(),
     };
-    show::written(writeln!(context.stdout(), "{text}"))?;
+    show::outcome_of_write(writeln!(context.stdout(), "{text}"))?;
     Ok(if args.check && !is_same { Code::TargetFailed } else { Code::Ok })
 }

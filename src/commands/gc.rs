@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
         } else {
             "there is no store yet, so there is nothing to collect\n"
         };
-        return show::written(write!(context.stdout(), "{text}"));
+        return show::outcome_of_write(write!(context.stdout(), "{text}"));
     };
     let options = options(context, args)?;
     let report = garbage::collect(&disk, &options)?;
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     } else {
         care::collected(&report, &options) + &care::set_aside(&report.after, disk.folder())
     };
-    show::written(write!(context.stdout(), "{text}"))?;
+    show::outcome_of_write(write!(context.stdout(), "{text}"))?;
     if let Some(why) = &report.not_compacted {
         context.say(&[Diagnostic::warning(
             ErrorCode::W_NOT_COMPACTED,
@@ -83,7 +83,7 @@ fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
         Some(root) => workbench::workspace::store_limits(&root)?,
         None => StoreLimits::default(),
     };
-    let usual = Options::within(&limits, now());
+    let usual = Options::options_of_limits(&limits, now());
     Ok(Options {
         dry_run: args.dry_run,
         max_size: args.max_size,

@@ -127,7 +127,7 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     if let [topic] = &args.topic[..]
         && let Some(code) = ErrorCode::parse(topic)
     {
-        return show::written(write!(context.stdout(), "{}", codes::entry(code)));
+        return show::outcome_of_write(write!(context.stdout(), "{}", codes::entry(code)));
     }
     let mut command = Cli::command();
     command.build();
@@ -142,10 +142,10 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
         }
         None => match page(&args.topic) {
             Some(page) => on_terminal(context, page),
-            None => return Err(unknown(&command, &args.topic)),
+            None => return Err(unknown_topic(&command, &args.topic)),
         },
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 /// All commands by what they are for, and the topics.
@@ -220,7 +220,7 @@ fn topics() -> String {
     format!("{}\n", lines.join("\n"))
 }
 
-fn unknown(command: &clap::Command, words: &[String]) -> Failed {
+fn unknown_topic(command: &clap::Command, words: &[String]) -> Failed {
     let wanted = words.join(" ");
     let commands = command
         .get_subcommands()

@@ -35,9 +35,9 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
             "written": "cortex.toml", "name": found.name, "basis": found.basis, "files": code.files, "projects": code.projects,
             "generated": code.generated, "tests": code.tests, "copies": code.copies, "foreign": foreign,
         });
-        return show::written(writeln!(context.stdout(), "{written}"));
+        return show::outcome_of_write(writeln!(context.stdout(), "{written}"));
     }
-    show::written(write!(
+    show::outcome_of_write(write!(
         context.stdout(),
         "wrote cortex.toml for '{}' ({})\n{}",
         found.name,

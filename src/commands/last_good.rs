@@ -1,7 +1,7 @@
 //! What `show` and `outline` say of types whose files do not parse, and their `--last-good`.
 
 use super::outputs::outputs;
-use super::show::{self, Shown};
+use super::show::{self, LabelledOutput};
 use crate::context::{Context, Failed};
 use crate::exit::Code;
 use crate::render;
@@ -12,7 +12,7 @@ use engine::values::label::{escape_joined, unescape};
 use engine::values::table::Table;
 use std::collections::BTreeSet;
 use workbench::builds::{Departure, departure, vanished};
-use workbench::last_good::{behind, broken, label, last_good, meant, meant_member, note, parts};
+use workbench::last_good::{behind, files_with_errors, label, last_good, meant_member, newest_type_of_name, note, parts};
 use workbench::workspace::Workspace;
 
 /// The flag as it is written.
@@ -20,7 +20,7 @@ const FLAG: &str = "--last-good";
 
 /// Says which of the labels that are shown may lack something, because a file behind them does not parse. `command` is who shows them.
 pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: impl Iterator<Item = &'l str>) -> Result<(), Failed> {
-    let broken = broken(session)?;
+    let broken = files_with_errors(session)?;
     if broken.is_empty() {
         return Ok(());
     }
@@ -67,8 +67,10 @@ pub fn remark_missing(
     if remark_renamed(context, workspace, session, label)? {
         return Ok(true);
     }
-    let Some(key) = meant(session, &name)? else { return Ok(false) };
-    let broken = broken(session)?;
+    let Some(key) = newest_type_of_name(session, &name)? else {
+        return Ok(false);
+    };
+    let broken = files_with_errors(session)?;
     let found = behind(session, &BTreeSet::from([key.clone()]), &broken)?;
     let Some(first) = found.get(&key).and_then(|places| places.first()) else {
         let gone = vanished(session, &key, rest)?;
@@ -134,7 +136,7 @@ fn again(command: &str, label: &str) -> String {
 }
 
 /// The newest version of the target that was made while its files parsed, said to be old if it is.
-pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<Shown, Failed> {
+pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<LabelledOutput, Failed> {
     let refuse = |code: ErrorCode, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
     let types = show::output(context, session, "//index:types")?.bytes;
     let Some((name, rest)) = parts(wanted) else {
@@ -152,7 +154,7 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
             "write the whole name; History keeps the newest 16 states",
         )
     };
-    let key = meant(session, &name)?.ok_or_else(none)?;
+    let key = newest_type_of_name(session, &name)?.ok_or_else(none)?;
     let mut exists = Table::open(&types).is_some_and(|table| table.get(&key).is_some());
     let mut full = label(&key, rest);
     if let Some((member, target)) = rest.strip_prefix('#').and_then(|rest| rest.rsplit_once(':')) {
@@ -191,7 +193,7 @@ pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &st
         );
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_LAST_GOOD, old).label(&full)]);
     }
-    Ok(Shown {
+    Ok(LabelledOutput {
         label: full,
         digest: found.digest,
         bytes: found.bytes,

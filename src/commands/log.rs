@@ -21,5 +21,5 @@ pub fn run(context: &Context, args: &LogArgs) -> Outcome {
         }
         builds::log(&found, context.out)
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }

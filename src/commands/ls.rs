@@ -30,7 +30,7 @@ pub fn run(context: &Context, args: &LsArgs) -> Outcome {
         }
         None => kinds(context, &session)?,
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 /// A kind of target: what one rule makes.
@@ -67,10 +67,10 @@ fn kinds(context: &Context, session: &Session) -> Result<String, Failed> {
             .collect();
         return Ok(format!("{:#}\n", serde_json::json!({ "kinds": rows })));
     }
-    Ok(listed(&kinds, context.out))
+    Ok(kinds_text(&kinds, context.out))
 }
 
-fn listed(kinds: &[Kind], style: Style) -> String {
+fn kinds_text(kinds: &[Kind], style: Style) -> String {
     let width = kinds.iter().map(|kind| kind.target.chars().count()).max().unwrap_or(0);
     let head = format!("{:width$}  {:>7}  file", "kind of target", "known");
     let mut text = format!("{}\n", style.dim(&head));

@@ -28,16 +28,16 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     let host = Arc::new(Host::new(context.global.clone()));
     let form = if args.structured { Form::Structured } else { Form::Text };
     let server = Server::new(host.clone(), form, can);
-    let _lookout = session_watch::begin(context);
+    let _lookout = session_watch::listen_for_sessions(context);
     let served = match args.http.http {
         None => {
-            let _watch = watching::begin(context, &stop, &host, args.ahead, |_| {});
+            let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
             server::converse(server, &stop)
         }
         Some(at) => {
             let entrance = Entrance::open(context, &args.http, at)?;
-            let (listener, gate) = entrance.begin("mcp");
-            let _watch = watching::begin(context, &stop, &host, args.ahead, |_| {});
+            let (listener, gate) = entrance.announce("mcp");
+            let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
             http::listen(server, listener, gate, &stop)
         }
     };

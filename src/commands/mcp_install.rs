@@ -2,7 +2,7 @@
 
 use crate::cli::InstallArgs;
 use crate::commands::gc::now;
-use crate::commands::show::written;
+use crate::commands::show::outcome_of_write;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
@@ -13,7 +13,7 @@ use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
 use workbench::edit::merge::unified;
-use workbench::edit::order::{Asked, Order};
+use workbench::edit::order::{EditRequest, Order};
 use workbench::edit::perform::perform;
 use workbench::edit::state::Status;
 use workbench::mcp_clients::{Client, GUIDE, guided};
@@ -41,12 +41,12 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     files.retain(|(_, before, after)| before.as_ref() != Some(after));
     let mut out = context.stdout();
     if files.is_empty() {
-        return written(writeln!(out, "{} has the server already", client.file()));
+        return outcome_of_write(writeln!(out, "{} has the server already", client.file()));
     }
     for (path, before, after) in &files {
         let old = if before.is_some() { path } else { "/dev/null" };
         let change = unified(before.as_deref().unwrap_or_default(), after, old, path);
-        written(write!(out, "{}", printable(&change)))?;
+        outcome_of_write(write!(out, "{}", printable(&change)))?;
     }
     if !args.yes && !confirmed(&mut out)? {
         let hint = "look at the change, then say yes, or run this with --yes";
@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
         ));
     }
     for (path, _, after) in files {
-        let asked = Asked {
+        let asked = EditRequest {
             order: Order::Write(after),
             session: None,
             path: Some(path.to_owned()),
@@ -71,7 +71,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
                 why.hint("look at the permissions of the folder, then run this again"),
             ));
         }
-        written(writeln!(
+        outcome_of_write(writeln!(
             out,
             "wrote {path}; `cortex edit undo --session {}` takes it back",
             response.session.unwrap_or_default()
@@ -97,8 +97,8 @@ fn confirmed(out: &mut impl Write) -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }
-    written(write!(out, "write this? [y/N] "))?;
-    written(out.flush())?;
+    outcome_of_write(write!(out, "write this? [y/N] "))?;
+    outcome_of_write(out.flush())?;
     let mut answer = String::new();
     // What cannot be read is no yes.
     let _ = std::io::stdin().read_line(&mut answer);

@@ -46,12 +46,12 @@ use std::process::ExitCode;
 /// Runs the command and prints why it failed, if it did.
 pub fn run(cli: Cli) -> ExitCode {
     let mut context = Context::new(cli.global);
-    if let Err(failed) = context.enter() {
+    if let Err(failed) = context.change_directory() {
         context.say_why(&failed);
         return failed.code.into();
     }
     let Some(command) = &cli.command else {
-        return ended(&context, next::run(&context));
+        return report_outcome(&context, next::run(&context));
     };
     let knows_overlays = matches!(command, Command::Build(_) | Command::Show(_) | Command::Method(_));
     let outcome = match command {
@@ -93,13 +93,13 @@ pub fn run(cli: Cli) -> ExitCode {
     };
     // Who told it to stop does not want to wait for more.
     if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
-        gc::keep_within(&context, &context.holds());
+        gc::keep_within(&context, &context.locks_held());
     }
-    ended(&context, outcome)
+    report_outcome(&context, outcome)
 }
 
 /// Prints why a command failed, if it did.
-fn ended(context: &Context, outcome: Outcome) -> ExitCode {
+fn report_outcome(context: &Context, outcome: Outcome) -> ExitCode {
     context.say_damage();
     match outcome {
         Ok(code) => code.into(),

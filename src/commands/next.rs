@@ -52,9 +52,13 @@ pub fn run(context: &Context) -> Outcome {
                 serde_json::json!({"root": place.root, "state": place.sentence, "next": steps})
             )
         }
-        false => format!("{}\n\n{}", printable(&place.sentence), listed(&place.steps, "next", context.out)),
+        false => format!(
+            "{}\n\n{}",
+            printable(&place.sentence),
+            steps_text(&place.steps, "next", context.out)
+        ),
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn nowhere() -> Place {
@@ -124,7 +128,7 @@ fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
 /// Prints what can be asked after the first build.
 pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Failed> {
     if let Some(symbol) = symbol(session)? {
-        note_line!("{}", listed(&tries(&symbol), "try", context.err).trim_end());
+        note_line!("{}", steps_text(&tries(&symbol), "try", context.err).trim_end());
     }
     Ok(())
 }
@@ -140,7 +144,7 @@ fn tries(symbol: &str) -> Vec<Step> {
 /// Longest command that reasons are aligned to.
 const ALIGNED: usize = 55;
 
-fn listed(steps: &[Step], head: &str, style: Style) -> String {
+fn steps_text(steps: &[Step], head: &str, style: Style) -> String {
     let lengths = steps.iter().map(|step| step.command.chars().count());
     let width = lengths.filter(|len| *len <= ALIGNED).max().unwrap_or(0);
     let mut text = String::new();

@@ -24,7 +24,7 @@ pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
 pub fn completions(context: &Context, args: &CompletionsArgs) -> Outcome {
     text_only(context, "completions are a script for a shell")?;
     let text = completion::registration(args.shell);
-    show::written(text.and_then(|text| context.stdout().write_all(&text)))
+    show::outcome_of_write(text.and_then(|text| context.stdout().write_all(&text)))
 }
 
 /// Prints a manual page.
@@ -55,5 +55,5 @@ pub fn man(context: &Context, args: &ManArgs) -> Outcome {
     }
     let mut text = Vec::new();
     let rendered = clap_mangen::Man::new(command).render(&mut text);
-    show::written(rendered.and_then(|()| context.stdout().write_all(&text)))
+    show::outcome_of_write(rendered.and_then(|()| context.stdout().write_all(&text)))
 }

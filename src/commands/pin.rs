@@ -53,7 +53,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
         true => format!("{:#}\n", json!({"label": label, "version": version.version, "note": args.note})),
         false => format!("pinned version {} of {label}\n", version.version),
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 /// The version with a number, or the newest.
@@ -92,5 +92,5 @@ pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
             format!("unpinned version {} of {label}\n", numbers.join(", "))
         }
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }

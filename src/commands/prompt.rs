@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_NOT_YET, why).label(&label)]);
     }
     if context.json() {
-        return show::written(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
+        return show::outcome_of_write(writeln!(context.stdout(), "{:#}", serde_json::json!(priced)));
     }
     let plan = &priced.plan;
     note_line!(
@@ -95,5 +95,5 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
             .err
             .dim(&printable(&format!("{} ({}): {}", plan.mode, plan.why, money::spent(&plan.cost))))
     );
-    show::written(write!(context.stdout(), "{}", printable(&plan.prompt)))
+    show::outcome_of_write(write!(context.stdout(), "{}", printable(&plan.prompt)))
 }

@@ -59,7 +59,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
         outputs: false,
     };
     let report = build::build(context, &mut session, &request)?;
-    build::told(context, &report, start)?;
+    build::print_last_lines(context, &report, start)?;
     context.let_go();
     let used = sharing::finish(&workspace, Some(sharing::PATIENCE))?;
     context.say(&used.as_ref().map(Used::diagnostics).unwrap_or_default());

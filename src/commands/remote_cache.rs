@@ -41,7 +41,7 @@ pub fn unavailable(why: &str) -> Failed {
 }
 
 /// Why what was offered to a cache is not filed: it keeps something wrong.
-pub fn broken(count: usize) -> Failed {
+pub fn damaged_entries_error(count: usize) -> Failed {
     let error = Diagnostic::error(
         ErrorCode::E_REMOTE,
         "not all of it is filed: the remote cache keeps some of it wrong",
@@ -100,9 +100,9 @@ fn ping(context: &Context) -> Outcome {
             document["write"] = (usage.write && answer.terms.takes_results).into();
             format!("{document:#}\n")
         }
-        false => told(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
+        false => describe_server(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 /// Of so many that were looked for, how many were there; `None` when none was.
@@ -133,7 +133,7 @@ fn stats(context: &Context, since: Option<Since>) -> Outcome {
     } else {
         summed(&all, hit_rate)
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
@@ -170,7 +170,7 @@ fn calendar_day(day: u64) -> String {
     moment(day * 24 * 60 * 60).chars().take(10).collect()
 }
 
-fn told(endpoint: &str, answer: &Ping, usage: remote::Use) -> String {
+fn describe_server(endpoint: &str, answer: &Ping, usage: remote::Use) -> String {
     let terms = &answer.terms;
     let function = match terms.function {
         Function::Blake3 => "BLAKE3",

@@ -39,5 +39,5 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
         let drawn = near.map(|near| format!(", {} nodes near {}", count(nodes as u64), crate::render::printable(&near)));
         format!("{path}: {}{}\n", size(page.len() as u64), drawn.unwrap_or_default())
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }

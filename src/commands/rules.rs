@@ -14,11 +14,11 @@ use std::io::Write;
 pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
     let mut out = context.stdout();
     match &args.command {
-        None | Some(RulesCommand::List) if context.json() => show::written(writeln!(out, "{}", serde_json::json!(NAMES))),
-        None | Some(RulesCommand::List) => show::written(writeln!(out, "{}", NAMES.join("\n"))),
+        None | Some(RulesCommand::List) if context.json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!(NAMES))),
+        None | Some(RulesCommand::List) => show::outcome_of_write(writeln!(out, "{}", NAMES.join("\n"))),
         Some(RulesCommand::Show { name }) => match text(name) {
-            Some(text) if context.json() => show::written(writeln!(out, "{}", serde_json::json!({"name": name, "text": text}))),
-            Some(text) => show::written(write!(out, "{text}")),
+            Some(text) if context.json() => show::outcome_of_write(writeln!(out, "{}", serde_json::json!({"name": name, "text": text}))),
+            Some(text) => show::outcome_of_write(write!(out, "{text}")),
             None => {
                 let near = nearest(name, NAMES.iter().copied(), 1);
                 let hint = near.first().map_or_else(

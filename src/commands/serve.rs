@@ -33,21 +33,21 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     let host = Arc::new(Host::new(context.global.clone()));
     let news = News::new();
     let edits = news.clone();
-    let _watch = watching::begin(context, &stop, &host, args.ahead, move |batch| edits.note_edits(batch));
-    let _lookout = session_watch::begin(context);
+    let _watch = watching::start_watching(context, &stop, &host, args.ahead, move |batch| edits.note_edits(batch));
+    let _lookout = session_watch::listen_for_sessions(context);
     if args.stdio {
-        return ended(server::converse(host, &stop));
+        return outcome_of_serving(server::converse(host, &stop));
     }
-    let path = place(context)?;
-    let socket = Socket::bind(&path).map_err(|error| taken(&path, error))?;
+    let path = socket_path(context)?;
+    let socket = Socket::bind(&path).map_err(|error| socket_error(&path, error))?;
     let entrance = args.http.http.map(|at| Entrance::open(context, &args.http, at)).transpose()?;
     // Its clients are served whether or not anybody reads this.
     let _ = writeln!(context.stdout(), "{}", begun(context, &path, entrance.as_ref()));
     let Some(entrance) = entrance else {
-        return ended(server::listen(host, &socket, &stop));
+        return outcome_of_serving(server::listen(host, &socket, &stop));
     };
     let (shared, store, page_stop) = (server::shared(host.clone(), &stop), context.store_folder(), Stop::default());
-    let way = entrance.begin("");
+    let way = entrance.announce("");
     let served = std::thread::scope(|scope| {
         let page = scope.spawn(|| {
             let served = page::serve(shared, news, store, way, &page_stop);
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
             .unwrap_or_else(|_| Err(std::io::Error::other("the server of the page broke off")));
         served.and(page)
     });
-    ended(served)
+    outcome_of_serving(served)
 }
 
 /// What is said when clients can come. The address has the token only on a terminal: elsewhere it might be kept in a log.
@@ -88,14 +88,14 @@ fn begun(context: &Context, path: &Path, entrance: Option<&Entrance>) -> String 
     format!("serving at {}{page}", path.display())
 }
 
-fn place(context: &Context) -> Result<PathBuf, Failed> {
+fn socket_path(context: &Context) -> Result<PathBuf, Failed> {
     context.service().ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_NO_STORE, "without a store there is no place for a socket");
         Failed::new(Code::Usage, why.hint("serve one client with --stdio, or keep a store"))
     })
 }
 
-fn taken(path: &Path, error: SocketError) -> Failed {
+fn socket_error(path: &Path, error: SocketError) -> Failed {
     match error {
         SocketError::Taken { pid } => {
             let why = Diagnostic::error(ErrorCode::E_BUSY, format!("this checkout is served already, by pid {pid}"));
@@ -111,7 +111,7 @@ fn taken(path: &Path, error: SocketError) -> Failed {
     }
 }
 
-fn ended(result: std::io::Result<()>) -> Outcome {
+fn outcome_of_serving(result: std::io::Result<()>) -> Outcome {
     result.map(|()| Code::Ok).map_err(|error| {
         let why = Diagnostic::error(ErrorCode::E_SERVE, format!("the service cannot go on: {error}"));
         Failed::new(Code::Io, why)
@@ -119,7 +119,7 @@ fn ended(result: std::io::Result<()>) -> Outcome {
 }
 
 fn status(context: &Context) -> Outcome {
-    let path = place(context)?;
+    let path = socket_path(context)?;
     let about = match client::about(&path) {
         Ok(about) => about,
         Err(error) => match client::unanswering(&path, &error) {
@@ -136,7 +136,7 @@ fn status(context: &Context) -> Outcome {
         },
     };
     if context.json() {
-        return show::written(writeln!(context.stdout(), "{about:#}"));
+        return show::outcome_of_write(writeln!(context.stdout(), "{about:#}"));
     }
     let uptime = Duration::from_secs(about["uptimeSec"].as_u64().unwrap_or_default());
     let mut text = format!(
@@ -151,16 +151,16 @@ fn status(context: &Context) -> Outcome {
             figures["calls"], figures["warm"], figures["failed"], figures["p50Ms"], figures["p95Ms"]
         );
     }
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn stop(context: &Context) -> Outcome {
-    let path = place(context)?;
+    let path = socket_path(context)?;
     let (pid, ended) = match client::about(&path) {
         Ok(about) => (about["pid"].clone(), client::stop(&path)),
         Err(error) => match client::unanswering(&path, &error) {
             Some(pid) => {
-                let ended = client::end(&path, pid);
+                let ended = client::end_service(&path, pid);
                 let late = || Err(std::io::ErrorKind::TimedOut.into());
                 (pid.into(), ended.and_then(|ended| if ended { Ok(()) } else { late() }))
             }
@@ -171,7 +171,7 @@ fn stop(context: &Context) -> Outcome {
                     "no service runs for this checkout",
                 )]);
                 if context.json() {
-                    return show::written(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
+                    return show::outcome_of_write(writeln!(context.stdout(), "{}", serde_json::json!({"stopped": null})));
                 }
                 return Ok(Code::Ok);
             }
@@ -191,5 +191,5 @@ fn stop(context: &Context) -> Outcome {
         true => serde_json::json!({"stopped": pid}).to_string(),
         false => format!("stopped pid {pid}"),
     };
-    show::written(writeln!(context.stdout(), "{text}"))
+    show::outcome_of_write(writeln!(context.stdout(), "{text}"))
 }

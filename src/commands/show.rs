@@ -78,7 +78,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
 }
 
 /// Gives an output where it is wanted.
-fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &Shown) -> Outcome {
+fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledOutput) -> Outcome {
     match &args.into {
         Some(folder) => unpack(context, session, shown, folder),
         None => print(context, args, shown),
@@ -86,7 +86,7 @@ fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &Shown) ->
 }
 
 /// The last output of a label, with a word on its state where that is not current; `None` when it is to be built.
-pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<Shown>, Failed> {
+pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<LabelledOutput>, Failed> {
     let last = session.last(label)?;
     let blob = last
         .as_ref()
@@ -131,7 +131,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .label(label);
         context.say(&[note.hint(hint)]);
     }
-    Ok(Some(Shown {
+    Ok(Some(LabelledOutput {
         label: label.to_owned(),
         digest: last.filed.output,
         bytes,
@@ -144,7 +144,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
         return rejected_investigation(context, args, root);
     }
     let label = names::one_label(session, &args.label, "shown")?;
-    let Some((label, failure)) = failed(session, &label)? else {
+    let Some((label, failure)) = last_failed_try(session, &label)? else {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer for it was rejected by the last try").label(&label);
         return Err(Failed::new(Code::Usage, why.hint("leave --rejected out to see its output")));
     };
@@ -152,7 +152,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
         severity: Severity::Note,
         ..failure.why
     }]);
-    let shown = Shown {
+    let shown = LabelledOutput {
         label,
         digest: Digest::of(&failure.raw),
         bytes: failure.raw.as_slice().into(),
@@ -161,7 +161,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
 }
 
 /// The last try of a label, or of the group that it is asked about with, of which an answer is kept.
-fn failed(session: &mut Session, label: &str) -> Result<Option<(String, FailedTry)>, Failed> {
+fn last_failed_try(session: &mut Session, label: &str) -> Result<Option<(String, FailedTry)>, Failed> {
     let group = workbench::paid::asked_with(session, label)?;
     let mut remarks = session.remarks().map_err(Failed::from)?;
     let mut kept = |label: String| -> Option<(String, FailedTry)> {
@@ -179,7 +179,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
     if !workbench::paid::is_paid(session, &label) || session.last(&label)?.is_some() {
         return Ok(false);
     }
-    Ok(failed(session, &label)?.is_some())
+    Ok(last_failed_try(session, &label)?.is_some())
 }
 
 /// The answer to a question that could not be used.
@@ -188,7 +188,7 @@ fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Ou
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer to this question was rejected by the last try").label(&args.label);
         return Err(Failed::new(Code::Usage, why.hint("ask it with `cortex investigate`")));
     };
-    let shown = Shown {
+    let shown = LabelledOutput {
         label: args.label.clone(),
         digest: Digest::of(raw.as_bytes()),
         bytes: raw.as_bytes().into(),
@@ -197,7 +197,7 @@ fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Ou
 }
 
 /// An output with its label.
-pub struct Shown {
+pub struct LabelledOutput {
     /// The label it was found under.
     pub label: String,
     /// Its digest.
@@ -207,7 +207,7 @@ pub struct Shown {
 }
 
 /// Builds one label and gives its output.
-pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<Shown, Failed> {
+pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
     match made(context, session, label)? {
         (shown, Code::Ok) => Ok(shown),
         (_, code) => Err(unmade(code)),
@@ -223,7 +223,7 @@ fn unmade(code: Code) -> Failed {
 }
 
 /// Builds one label and gives its output, also where that was made and something else failed: it cannot be laid out, say. The code tells.
-pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(Shown, Code), Failed> {
+pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(LabelledOutput, Code), Failed> {
     let (report, code) = outputs(context, session, "show", &[label.to_owned()], false)?;
     if code != Code::Ok && !matches!(report.outputs.as_slice(), [Some(_)]) {
         return Err(unmade(code));
@@ -253,7 +253,7 @@ pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(Sh
     };
     let digest = root.output.ok_or_else(gone)?;
     let bytes = bytes.clone().ok_or_else(gone)?;
-    let shown = Shown {
+    let shown = LabelledOutput {
         label: root.label.to_string(),
         digest,
         bytes,
@@ -261,7 +261,7 @@ pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(Sh
     Ok((shown, code))
 }
 
-fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
+fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome {
     let mut out = context.stdout();
     let printed = if context.json() {
         writeln!(
@@ -287,11 +287,11 @@ fn print(context: &Context, args: &ShowArgs, shown: &Shown) -> Outcome {
             }
         }
     };
-    written(printed)
+    outcome_of_write(printed)
 }
 
 /// What writing to standard output came to. A reader that goes away has had enough; that is no error.
-pub fn written(result: std::io::Result<()>) -> Outcome {
+pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
     match result {
         Ok(()) => Ok(Code::Ok),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Code::Ok),

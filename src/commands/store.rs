@@ -39,7 +39,7 @@ fn none() -> Failed {
 }
 
 fn print(context: &Context, text: &str) -> Outcome {
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn verify(context: &Context, repair: bool) -> Outcome {
@@ -119,7 +119,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
         });
     }
     replaceable(out, handing::is_export)?;
-    let done = handing::export(&session, survey.meant.concat(), out).map_err(|error| failed(error, out, "written"))?;
+    let done = handing::export(&session, survey.meant.concat(), out).map_err(|error| handing_failure(error, out, "written"))?;
     if done.actions == 0 {
         let why = Diagnostic::warning(ErrorCode::W_NOTHING, "nothing of that was built, so the file holds no result");
         context.say(&[why.hint("build the targets first; results are handed on as they stand")]);
@@ -134,7 +134,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 }
 
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
-    let why = |error| failed(error, file, "read");
+    let why = |error| handing_failure(error, file, "read");
     let parcel = parcel::open(file).map_err(|error| why(error.into()))?;
     // The store of the workspace is made if need be: to fill an empty one is what such files are for.
     let workspace = context.workspace("store import")?;
@@ -152,7 +152,7 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
 const PATH: &str = "check the path, the disk and the permissions";
 
 /// What went wrong with a file of results, `written` or `read`.
-fn failed(error: HandingError, path: &Path, verb: &str) -> Failed {
+fn handing_failure(error: HandingError, path: &Path, verb: &str) -> Failed {
     let path = path.display();
     match error {
         HandingError::Store(error) => error.into(),

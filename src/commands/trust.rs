@@ -46,9 +46,9 @@ pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
             let rows: Vec<Value> = programs.iter().map(|program| row(program, &trusted)).collect();
             format!("{:#}\n", json!({"programs": rows, "foreign_owner": owner}))
         }
-        false => listed(&programs, &trusted, owner),
+        false => programs_text(&programs, &trusted, owner),
     };
-    show::written(write!(context.stdout(), "{text}"))
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 fn row(program: &Waiting, trusted: &Trusted) -> Value {
@@ -61,7 +61,7 @@ fn row(program: &Waiting, trusted: &Trusted) -> Value {
     })
 }
 
-fn listed(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) -> String {
+fn programs_text(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) -> String {
     let mut text = String::new();
     if let Some(owner) = owner {
         let _ = writeln!(text, "this workspace belongs to user {owner}");

@@ -1,6 +1,6 @@
 //! `cortex show --into FOLDER`: writes the files of a tree below a new folder.
 
-use super::show::Shown;
+use super::show::LabelledOutput;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, size};
@@ -16,7 +16,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Writes them. The folder has its name once it is whole.
-pub fn unpack(context: &Context, session: &Session, shown: &Shown, folder: &Path) -> Outcome {
+pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, folder: &Path) -> Outcome {
     let files = files(session, shown)?;
     // What is in the way is told before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
@@ -45,10 +45,10 @@ pub fn unpack(context: &Context, session: &Session, shown: &Shown, folder: &Path
         true => serde_json::json!({"label": shown.label, "digest": shown.digest.to_string(), "path": path, "files": files.len(), "bytes": bytes}).to_string(),
         false => format!("{path}: {} files, {}", count(files.len() as u64), size(bytes)),
     };
-    super::show::written(writeln!(context.stdout(), "{text}"))
+    super::show::outcome_of_write(writeln!(context.stdout(), "{text}"))
 }
 
-fn files(session: &Session, shown: &Shown) -> Result<BTreeMap<String, File>, Failed> {
+fn files(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<String, File>, Failed> {
     if !tree::is_tree(&shown.bytes) {
         let why = Diagnostic::error(ErrorCode::E_NO_TREE, "the output is one file, no tree").label(&shown.label);
         return Err(Failed::new(Code::Usage, why.hint("give --raw and send it to a file")));

@@ -84,12 +84,12 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         document["verified"] = serde_json::json!(looked_at);
         document["hit_rate"] = serde_json::json!(remote_cache::hit_rate(report.tally.cached as u64, report.tally.ran as u64));
         context.let_go();
-        show::written(writeln!(context.stdout(), "{document}"))?;
+        show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else {
-        build::told(context, &report, start)?;
+        build::print_last_lines(context, &report, start)?;
         paid.iter().for_each(|paid| tell_paid(context, paid));
         if let Some((results, true)) = filed {
-            context.tell(&format!("  filed    {} results for others", count(results as u64)));
+            context.print_status(&format!("  filed    {} results for others", count(results as u64)));
         }
         if let Some(line) = used.line(context.err) {
             note_line!("{line}");
@@ -98,7 +98,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let code = build::code(&report);
     let whole = matches!(filed, Some((_, true)));
     match code {
-        Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::broken(used.summary.broken.len())),
+        Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::damaged_entries_error(used.summary.broken.len())),
         Code::Ok if !whole => Err(remote_cache::unavailable(
             "it did not take everything that was offered, or cannot be read back",
         )),
@@ -130,7 +130,7 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
     if context.json() {
         let document = serde_json::json!({ "paid": paid, "remote": used.summary });
         context.let_go();
-        show::written(writeln!(context.stdout(), "{document}"))?;
+        show::outcome_of_write(writeln!(context.stdout(), "{document}"))?;
     } else {
         tell_paid(context, &paid);
     }
@@ -145,7 +145,7 @@ fn tell_paid(context: &Context, paid: &PaidOffers) {
         0 => String::new(),
         left_out => format!(", {} left out (not in the store, or a person's)", count(left_out as u64)),
     };
-    context.tell(&format!(
+    context.print_status(&format!(
         "  paid     {} offered, {} there before{left_out}",
         count(paid.offered as u64),
         count(paid.known as u64)

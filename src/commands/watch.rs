@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use workbench::location::MANIFEST;
-use workbench::watch::{Became, Members, Moved, Told};
+use workbench::watch::{Became, Members, Moved, ReportedChanges};
 use workbench::workspace::Workspace;
 
 /// What may have to stop: the build that runs in here, if one does.
@@ -34,7 +34,7 @@ struct Running {
 }
 
 impl Running {
-    fn begin(&self, ahead: bool) -> Cancel {
+    fn start_build(&self, ahead: bool) -> Cancel {
         let cancel = Cancel::default();
         let place = if ahead { &self.ahead } else { &self.all };
         *place.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
@@ -60,7 +60,7 @@ struct Watching<'a> {
     context: &'a Context,
     args: &'a WatchArgs,
     patterns: Option<PatternSet>,
-    told: Told,
+    told: ReportedChanges,
     running: Arc<Running>,
     /// Why nothing is heard, as it was last told.
     trouble: Option<Trouble>,
@@ -76,7 +76,7 @@ struct Watching<'a> {
 pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;
-    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let socket = workspace
         .store_folder
         .as_deref()
@@ -102,7 +102,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         context,
         args,
         patterns,
-        told: Told::default(),
+        told: ReportedChanges::default(),
         running,
         trouble: None,
         taken: Vec::new(),
@@ -140,7 +140,7 @@ impl Watching<'_> {
         let mut idle = true;
         loop {
             if let Some(error) = self.unread.take() {
-                return show::written(Err(error));
+                return show::outcome_of_write(Err(error));
             }
             let batch = if self.args.ahead && idle {
                 watch.batches().recv_timeout(IDLE).map_err(|error| error.is_timeout())
@@ -171,7 +171,7 @@ impl Watching<'_> {
         if let Err(failed) = run(self) {
             self.context.say(&failed.diagnostics);
         }
-        super::gc::keep_within(self.context, &self.context.holds());
+        super::gc::keep_within(self.context, &self.context.locks_held());
         self.context.close();
     }
 
@@ -181,16 +181,16 @@ impl Watching<'_> {
             self.trouble.clone_from(&batch.trouble);
         }
         if batch.trouble != Some(Trouble::Gone) {
-            self.told_if_failed(|watching| watching.look(watch, &batch));
+            self.told_if_failed(|watching| watching.report_batch(watch, &batch));
         }
     }
 
-    fn look(&mut self, watch: &Watch, batch: &Batch) -> Result<(), Failed> {
+    fn report_batch(&mut self, watch: &Watch, batch: &Batch) -> Result<(), Failed> {
         let (workspace, builds) = self.context.watching("watch", &free())?;
-        let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+        let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
         watch.cover(look.state.set_defs());
         let mut session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
-        let mut taken = self.told.taken(&session, &batch.paths);
+        let mut taken = self.told.sources_from_checkout(&session, &batch.paths);
         let before = std::mem::take(&mut self.taken);
         if batch.head {
             taken.extend(before);
@@ -217,7 +217,7 @@ impl Watching<'_> {
             render::Edits::default()
         };
         news.extend(taken);
-        self.print(&render::moved(self.context, &news, &edits, stale, batch.head));
+        self.print(&render::describe_batch(self.context, &news, &edits, stale, batch.head));
         if let Some(patterns) = self.patterns.clone() {
             if builds {
                 self.build(&mut session, &workspace, patterns)?;
@@ -232,7 +232,7 @@ impl Watching<'_> {
     fn edits(&mut self, session: &mut Session, news: &[Moved]) -> Result<render::Edits, Failed> {
         let mut members = Members::of(session, news)?;
         while let Some(patterns) = members.patterns() {
-            let cancel = self.running.begin(false);
+            let cancel = self.running.start_build(false);
             let mut request = request(patterns);
             request.options.own = true;
             let report = session.build(&request, &Silent, &cancel)?;
@@ -253,7 +253,7 @@ impl Watching<'_> {
 
     fn build(&mut self, session: &mut Session, workspace: &Workspace, patterns: PatternSet) -> Result<(), Failed> {
         let start = Instant::now();
-        let cancel = self.running.begin(false);
+        let cancel = self.running.start_build(false);
         let mut report = session.build(&request(patterns), &Silent, &cancel)?;
         if !report.cancelled {
             self.told.built(session);
@@ -280,7 +280,7 @@ impl Watching<'_> {
     /// Builds ahead until another process wants the checkout.
     fn ahead(&mut self) -> Result<(), Failed> {
         // Before the checkout is taken: who wants it from then on is heard.
-        let cancel = self.running.begin(true);
+        let cancel = self.running.start_build(true);
         let told = &mut self.told;
         let ahead = build_ahead(self.context, &cancel, |session| told.built(session))?;
         if let Some(ahead) = ahead.filter(|ahead| ahead.ran > 0) {

@@ -79,19 +79,19 @@ fn joined(words: Vec<OsString>, index: usize) -> (Vec<OsString>, usize) {
 mod tests {
     use super::*;
 
-    fn words(words: &[&str]) -> Vec<OsString> {
+    fn os_strings(words: &[&str]) -> Vec<OsString> {
         words.iter().map(OsString::from).collect()
     }
 
     #[test]
     fn words_around_a_colon_are_one() {
-        let label = words(&["cortex", "show", "//types/A", ":", "se"]);
-        assert_eq!(joined(label, 4), (words(&["cortex", "show", "//types/A:se"]), 2));
-        let colon_last = words(&["cortex", "show", "A", ":"]);
-        assert_eq!(joined(colon_last, 3), (words(&["cortex", "show", "A:"]), 2));
-        let none = words(&["cortex", "show", "A", "B"]);
+        let label = os_strings(&["cortex", "show", "//types/A", ":", "se"]);
+        assert_eq!(joined(label, 4), (os_strings(&["cortex", "show", "//types/A:se"]), 2));
+        let colon_last = os_strings(&["cortex", "show", "A", ":"]);
+        assert_eq!(joined(colon_last, 3), (os_strings(&["cortex", "show", "A:"]), 2));
+        let none = os_strings(&["cortex", "show", "A", "B"]);
         assert_eq!(joined(none.clone(), 3), (none, 3));
-        let before = words(&["cortex", "build", "A", ":", "x", "B"]);
-        assert_eq!(joined(before, 5), (words(&["cortex", "build", "A:x", "B"]), 3));
+        let before = os_strings(&["cortex", "build", "A", ":", "x", "B"]);
+        assert_eq!(joined(before, 5), (os_strings(&["cortex", "build", "A:x", "B"]), 3));
     }
 }

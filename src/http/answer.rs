@@ -15,7 +15,7 @@ pub type Body = BoxBody<Bytes, Infallible>;
 const LONGEST: usize = 4 << 20;
 
 /// An answer of one text.
-pub fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
+pub fn text_answer(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     typed(status, "text/plain; charset=utf-8", text)
 }
 
@@ -34,7 +34,7 @@ pub fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Byt
 
 /// The answer to a method that a path does not take.
 pub fn not_allowed(allowed: &'static str, why: &'static str) -> Response<Body> {
-    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, why);
+    let mut response = text_answer(StatusCode::METHOD_NOT_ALLOWED, why);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
@@ -53,7 +53,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 pub async fn read_body(body: Incoming) -> Result<Bytes, Response<Body>> {
     match Limited::new(body, LONGEST).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(plain(StatusCode::PAYLOAD_TOO_LARGE, "a message is 4 MiB long at most")),
-        Err(_) => Err(plain(StatusCode::BAD_REQUEST, "the rest of the message did not come")),
+        Err(error) if error.is::<LengthLimitError>() => Err(text_answer(StatusCode::PAYLOAD_TOO_LARGE, "a message is 4 MiB long at most")),
+        Err(_) => Err(text_answer(StatusCode::BAD_REQUEST, "the rest of the message did not come")),
     }
 }

@@ -67,9 +67,11 @@ impl Gate {
     /// Why not.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
         self.check_address(headers)?;
-        let given = one(headers, &AUTHORIZATION).flatten().and_then(|given| given.split_once(' '));
+        let given = single_value(headers, &AUTHORIZATION)
+            .flatten()
+            .and_then(|given| given.split_once(' '));
         match given {
-            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && self.token.is(token.trim()) => Ok(()),
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && self.token.matches(token.trim()) => Ok(()),
             _ => Err(TOKEN),
         }
     }
@@ -79,11 +81,11 @@ impl Gate {
     /// # Errors
     /// Why not.
     pub fn check_address(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let host = one(headers, &hyper::header::HOST).ok_or(HOST)?.ok_or(HOST)?;
+        let host = single_value(headers, &hyper::header::HOST).ok_or(HOST)?.ok_or(HOST)?;
         if !self.is_own(host) {
             return Err(HOST);
         }
-        if let Some(origin) = one(headers, &ORIGIN).ok_or(PAGE)? {
+        if let Some(origin) = single_value(headers, &ORIGIN).ok_or(PAGE)? {
             let origin = origin.to_ascii_lowercase();
             let local = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
             if !self.origins.contains(&origin) && !local.is_some_and(|authority| self.is_own(authority)) {
@@ -104,7 +106,7 @@ impl Gate {
 }
 
 /// The only value of a header, if it has one. `None` when it is no text, or stands there several times.
-fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Option<&'h str>> {
+fn single_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Option<&'h str>> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => Some(None),

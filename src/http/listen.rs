@@ -1,6 +1,6 @@
 //! Accepts connections and hands requests that the gate lets in to the routes.
 
-use super::answer::{Body, plain};
+use super::answer::{Body, text_answer};
 use super::gate::Gate;
 use crate::service::server::{Stop, runtime};
 use hyper::body::Incoming;
@@ -40,7 +40,7 @@ pub trait Routes: Send + Sync + 'static {
 ///
 /// # Errors
 /// When it is neither.
-pub fn place(text: &str) -> Result<SocketAddr, String> {
+pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
     }
@@ -121,7 +121,7 @@ impl<R: Routes> Shared<R> {
         let Err(refused) = checked else {
             return self.routes.answer(request).await;
         };
-        let mut response = plain(refused.status, refused.why);
+        let mut response = text_answer(refused.status, refused.why);
         if refused.status == StatusCode::UNAUTHORIZED {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
@@ -135,13 +135,13 @@ mod tests {
 
     #[test]
     fn places_are_on_the_loopback_unless_said() {
-        let told = |text| place(text).map(|at| at.to_string());
+        let told = |text| parse_address(text).map(|at| at.to_string());
         assert_eq!(told("8080").as_deref(), Ok("127.0.0.1:8080"));
         assert_eq!(told("localhost:0").as_deref(), Ok("127.0.0.1:0"));
         assert_eq!(told("[::1]:80").as_deref(), Ok("[::1]:80"));
         assert_eq!(told("0.0.0.0:80").as_deref(), Ok("0.0.0.0:80"));
         for wrong in ["", "70000", "example.org:80", "127.0.0.1", ":80"] {
-            assert!(place(wrong).is_err(), "{wrong:?}");
+            assert!(parse_address(wrong).is_err(), "{wrong:?}");
         }
     }
 }

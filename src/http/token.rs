@@ -28,7 +28,7 @@ impl Token {
     }
 
     /// Whether it is that text; how long this takes tells nothing of how much of it is right.
-    pub fn is(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         hmac::verify(&self.key, text.as_bytes(), self.mark.as_ref()).is_ok()
     }
 }
@@ -90,7 +90,7 @@ mod tests {
         let first = Token::of(&text_at(&path).expect("it is made"));
         let text = fs::read_to_string(&path).expect("it is there");
         assert_eq!(fs::metadata(&path).expect("it is there").mode() & 0o777, 0o600);
-        assert!(first.is(text.trim()) && !first.is(&text) && !first.is("") && !first.is(&text.trim()[1..]));
+        assert!(first.matches(text.trim()) && !first.matches(&text) && !first.matches("") && !first.matches(&text.trim()[1..]));
         assert_eq!(text_at(&path).expect("it is read"), text.trim(), "it stays the same");
         let names = fs::read_dir(folder.path().join("views")).expect("the folder").count();
         assert_eq!(names, 1, "nothing else is left");

@@ -14,21 +14,21 @@ use serde_json::{Map, Value, json};
 /// The argument that says which of the methods is meant.
 const OP: &str = "op";
 
-fn words(tool: &str) -> Vec<&'static str> {
-    methods::operations(tool).map(|entry| entry.words().1).collect()
+fn operation_names(tool: &str) -> Vec<&'static str> {
+    methods::operations(tool).map(|entry| entry.group_and_word().1).collect()
 }
 
 /// The operation that is meant where none is named.
-fn usual(tool: &str) -> Option<&'static Entry> {
-    methods::operations(tool).find(|entry| entry.words().1 == tool)
+fn default_operation(tool: &str) -> Option<&'static Entry> {
+    methods::operations(tool).find(|entry| entry.group_and_word().1 == tool)
 }
 
 /// The tool, with the arguments of all its methods.
 pub fn definition(tool: &'static str) -> Tool {
     let entries: Vec<&Entry> = methods::operations(tool).collect();
-    let mut op = json!({"type": "string", "enum": words(tool)});
-    if let Some(usual) = usual(tool) {
-        op["default"] = usual.words().1.into();
+    let mut op = json!({"type": "string", "enum": operation_names(tool)});
+    if let Some(usual) = default_operation(tool) {
+        op["default"] = usual.group_and_word().1.into();
     }
     let mut fields = Map::from_iter([(OP.to_owned(), op)]);
     for entry in &entries {
@@ -38,7 +38,7 @@ pub fn definition(tool: &'static str) -> Tool {
         }
     }
     let mut input = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), fields.into())]);
-    if usual(tool).is_none() {
+    if default_operation(tool).is_none() {
         input.insert("required".to_owned(), json!([OP]));
     }
     tools::definition(tool.to_owned(), input, &entries)
@@ -49,11 +49,11 @@ pub fn definition(tool: &'static str) -> Tool {
 /// # Errors
 /// When it is none of the group.
 pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
-    let words = words(tool);
+    let words = operation_names(tool);
     let all = format!("there are {}", words.join(", "));
     let (why, hint) = match arguments.remove(OP) {
         Some(Value::String(op)) => {
-            if let Some(entry) = methods::operations(tool).find(|entry| entry.words().1 == op) {
+            if let Some(entry) = methods::operations(tool).find(|entry| entry.group_and_word().1 == op) {
                 return Ok((entry, arguments.into()));
             }
             let near = nearest(&op, words.iter().copied(), 1);
@@ -65,7 +65,7 @@ pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entr
             )
         }
         Some(_) => (Diagnostic::error(ErrorCode::E_PARAM, "'op' is to be a string"), all),
-        None => match usual(tool) {
+        None => match default_operation(tool) {
             Some(entry) => return Ok((entry, arguments.into())),
             None => (Diagnostic::error(ErrorCode::E_PARAM, "the argument 'op' is missing"), all),
         },

@@ -2,7 +2,7 @@
 
 use super::metrics;
 use super::server::Server;
-use crate::http::answer::{Body, is_json, json, not_allowed, plain, read_body, typed};
+use crate::http::answer::{Body, is_json, json, not_allowed, read_body, text_answer, typed};
 use crate::http::gate::Gate;
 use crate::http::listen::{self, Routes};
 use crate::methods;
@@ -58,7 +58,7 @@ impl Routes for Mcp {
             ("/mcp", _) => self.endpoint.handle(request).await,
             ("/metrics", &Method::GET) => typed(StatusCode::OK, metrics::MIME, metrics::text(&self.figures().await)),
             ("/metrics", _) => not_allowed("GET", "figures are only read"),
-            _ => plain(StatusCode::NOT_FOUND, "there are /mcp and /metrics"),
+            _ => text_answer(StatusCode::NOT_FOUND, "there are /mcp and /metrics"),
         }
     }
 }

@@ -101,24 +101,27 @@ fn understood(bytes: &[u8]) -> Result<Option<Box<Heard>>, (Value, i32, String)> 
 mod tests {
     use super::*;
 
-    fn refused(bytes: &[u8]) -> (Value, i32) {
+    fn refusal_of_line(bytes: &[u8]) -> (Value, i32) {
         let refusal = understood(bytes).map(|message| message.is_some());
         refusal.map_err(|(id, code, _)| (id, code)).expect_err("no message")
     }
 
     #[test]
     fn what_is_no_message_is_refused_under_its_id() {
-        assert_eq!(refused(br#"{"jsonrpc":"2.0","id":7,"method":"ping""#), (7.into(), code::PARSE));
         assert_eq!(
-            refused(b"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\xfe\"}}"),
+            refusal_of_line(br#"{"jsonrpc":"2.0","id":7,"method":"ping""#),
+            (7.into(), code::PARSE)
+        );
+        assert_eq!(
+            refusal_of_line(b"{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\xfe\"}}"),
             ("a".into(), code::PARSE)
         );
-        assert_eq!(refused(br#"{"id":"#), (Value::Null, code::PARSE));
-        assert_eq!(refused(b"hello"), (Value::Null, code::PARSE));
-        assert_eq!(refused(b"[]"), (Value::Null, code::REQUEST));
-        assert_eq!(refused(br#"{"id":1,"method":"ping"}"#), (1.into(), code::REQUEST));
+        assert_eq!(refusal_of_line(br#"{"id":"#), (Value::Null, code::PARSE));
+        assert_eq!(refusal_of_line(b"hello"), (Value::Null, code::PARSE));
+        assert_eq!(refusal_of_line(b"[]"), (Value::Null, code::REQUEST));
+        assert_eq!(refusal_of_line(br#"{"id":1,"method":"ping"}"#), (1.into(), code::REQUEST));
         assert_eq!(
-            refused(br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#),
+            refusal_of_line(br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#),
             (1.5.into(), code::REQUEST)
         );
     }

@@ -15,13 +15,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 pub struct Telling(Option<AbortHandle>);
 
 /// Tells that the request was taken, and from then on, whenever it has come further, how far in percent.
-pub async fn begin(host: Arc<Host>, context: &RequestContext<RoleServer>) -> Telling {
+pub async fn start_progress(host: Arc<Host>, context: &RequestContext<RoleServer>) -> Telling {
     let Some(token) = context.meta.get_progress_token() else {
         return Telling(None);
     };
     let peer = context.peer.clone();
     // Who does not hear it any more needs no progress.
-    let _ = tell(&peer, &token, 0).await;
+    let _ = send_progress(&peer, &token, 0).await;
     Telling(Some(tokio::spawn(follow(host, peer, token)).abort_handle()))
 }
 
@@ -32,14 +32,14 @@ async fn follow(host: Arc<Host>, peer: Peer<RoleServer>, token: ProgressToken) {
         // Progress only grows: while more is found to do, nothing is told.
         if let Some(percent) = host.load.percent().filter(|percent| *percent > told) {
             told = percent;
-            if tell(&peer, &token, percent).await.is_err() {
+            if send_progress(&peer, &token, percent).await.is_err() {
                 return;
             }
         }
     }
 }
 
-async fn tell(peer: &Peer<RoleServer>, token: &ProgressToken, percent: u64) -> Result<(), rmcp::ServiceError> {
+async fn send_progress(peer: &Peer<RoleServer>, token: &ProgressToken, percent: u64) -> Result<(), rmcp::ServiceError> {
     let words = if percent == 0 {
         "taken".to_owned()
     } else {

@@ -144,14 +144,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(name: &str, given: serde_json::Value) -> Result<String, String> {
+    fn prompt_text(name: &str, given: serde_json::Value) -> Result<String, String> {
         let given = given.as_object().expect("an object").clone();
         message(name, &given).map(|message| message.content.as_text().expect("a text").text.clone())
     }
 
     #[test]
     fn arguments_stand_in_the_text_as_they_are() {
-        let text = told("change_type", json!({"symbol": "N.{change}", "change": "Rename {symbol}."})).expect("a prompt");
+        let text = prompt_text("change_type", json!({"symbol": "N.{change}", "change": "Rename {symbol}."})).expect("a prompt");
         assert!(
             text.starts_with("Change N.{change} of this C# workspace as follows:\n\nRename {symbol}.\n\nUse the tools"),
             "{text}"
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let wrong = |name, given| told(name, given).expect_err("refused");
+        let wrong = |name, given| prompt_text(name, given).expect_err("refused");
         assert_eq!(wrong("explore_type", json!({})), "'explore_type' needs 'symbol'");
         assert_eq!(wrong("explore_type", json!({"symbol": 3})), "'symbol' is a text that is not empty");
         assert_eq!(

@@ -36,7 +36,7 @@ pub enum Meant {
 }
 
 /// What an address means; `None` when nothing stands under it.
-pub fn meant(uri: &str) -> Option<Meant> {
+pub fn parse_address(uri: &str) -> Option<Meant> {
     if uri == WINDOW.0 {
         return Some(Meant::Asked(methods::find(WINDOW.1)?, json!({})));
     }
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn addresses_mean_symbols_and_methods() {
-        let told = |uri: &str| match meant(uri) {
+        let told = |uri: &str| match parse_address(uri) {
             Some(Meant::Asked(entry, arguments)) => format!("{} {arguments}", entry.name),
             Some(Meant::References(entries)) => {
                 let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(told("cortex://operation/a1b2"), r#"operation {"opId":"a1b2"}"#);
         assert_eq!(told("cortex://pack/team%2Fcore"), r#"pack {"name":"team/core"}"#);
         for uri in of_types(&["N.List`1".to_owned(), "Größe@a b".to_owned()]).map(|resource| resource.uri) {
-            assert!(meant(&uri).is_some(), "{uri}");
+            assert!(parse_address(&uri).is_some(), "{uri}");
         }
     }
 
@@ -213,7 +213,7 @@ mod tests {
             "file:///etc/passwd",
             &long,
         ] {
-            assert!(meant(uri).is_none(), "{uri}");
+            assert!(parse_address(uri).is_none(), "{uri}");
         }
     }
 

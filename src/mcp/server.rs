@@ -126,7 +126,7 @@ impl Server {
     async fn ask(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
         let cancel = Cancel::default();
         let _wanted = Wanted(cancel.clone());
-        let _telling = progress::begin(self.host.clone(), context).await;
+        let _telling = progress::start_progress(self.host.clone(), context).await;
         let (host, workers) = (self.host.clone(), self.workers.clone());
         let work = async {
             let worker = workers.acquire_owned().await.map_err(|error| bug(&error))?;
@@ -149,7 +149,7 @@ impl Server {
 
 /// What is told of a request: the answer at a length that clients take, or why there is none, and what was said besides.
 struct Reply {
-    result: Result<(shorten::Told, Code), Failed>,
+    result: Result<(shorten::ShortenedAnswer, Code), Failed>,
     said: Vec<Diagnostic>,
 }
 
@@ -161,7 +161,7 @@ fn bug(what: &dyn std::fmt::Display) -> ErrorData {
 fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResult {
     let mut text = match failed.diagnostics.is_empty() && said.is_empty() {
         true => "error[E_FAILED]: the method gave no answer".to_owned(),
-        false => told(failed.diagnostics.iter().chain(said)),
+        false => diagnostics_text(failed.diagnostics.iter().chain(said)),
     };
     if failed
         .diagnostics
@@ -174,7 +174,7 @@ fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResul
 }
 
 /// Diagnostics as text.
-fn told<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
+fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
     let count = diagnostics.clone().count();
     let mut texts: Vec<String> = diagnostics.take(REMARKS).map(with_candidates).collect();
     if count > REMARKS {
@@ -186,7 +186,7 @@ fn told<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String
 /// A diagnostic with its candidates one a line, to choose from.
 fn with_candidates(diagnostic: &Diagnostic) -> String {
     let count = diagnostic.candidates.len();
-    let mut text = diagnostic::text(&cut(diagnostic, 0), Style::plain());
+    let mut text = diagnostic::text(&cut_candidates(diagnostic, 0), Style::plain());
     if count > 0 {
         // Of several that fit one is to be chosen; where none fits, these come near.
         text.push_str(if diagnostic.code == engine::values::codes::ErrorCode::AmbiguousSymbol {
@@ -205,7 +205,7 @@ fn with_candidates(diagnostic: &Diagnostic) -> String {
 }
 
 /// A diagnostic with no more than so many candidates.
-fn cut(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
+fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
     let mut cut = diagnostic.clone();
     cut.candidates.truncate(candidates);
     cut
@@ -226,7 +226,7 @@ fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolR
         _ => {
             let mut text = printable(&short.text);
             if !said.is_empty() {
-                text = format!("{}\n\n{}\n", text.trim_end(), told(said.iter()));
+                text = format!("{}\n\n{}\n", text.trim_end(), diagnostics_text(said.iter()));
             }
             CallToolResult::success(vec![ContentBlock::text(text)])
         }
@@ -239,7 +239,7 @@ fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolR
 fn with_remarks(mut data: Value, code: Code, said: &[Diagnostic]) -> Value {
     if let Some(fields) = data.as_object_mut() {
         if !said.is_empty() {
-            let said = said.iter().take(REMARKS).map(|one| diagnostic::json(&cut(one, REMARKS)));
+            let said = said.iter().take(REMARKS).map(|one| diagnostic::json(&cut_candidates(one, REMARKS)));
             fields.insert("diagnostics".to_owned(), said.collect::<Vec<_>>().into());
         }
         if code != Code::Ok {
@@ -313,7 +313,7 @@ impl ServerHandler for Server {
         };
         let (entry, arguments) = match tool.method_of(request.arguments.unwrap_or_default()) {
             Ok(asked) => asked,
-            Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(told(failed.diagnostics.iter()))]).into()),
+            Err(failed) => return Ok(CallToolResult::error(vec![ContentBlock::text(diagnostics_text(failed.diagnostics.iter()))]).into()),
         };
         let reply = self.reply(entry, arguments, &context).await?;
         Ok(result(entry, reply, self.form).into())
@@ -352,7 +352,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let text = match resources::meant(&request.uri) {
+        let text = match resources::parse_address(&request.uri) {
             None => {
                 let uri: String = request.uri.chars().take(120).collect();
                 let words = format!("there is no resource '{uri}'; resources/templates/list tells which there are");

@@ -26,7 +26,7 @@ const AGAIN: &str = "message";
 
 /// An answer as it is told.
 #[derive(Debug)]
-pub struct Told {
+pub struct ShortenedAnswer {
     /// For people and models.
     pub text: String,
     /// For programs; the text is made of it.
@@ -51,22 +51,22 @@ pub fn smaller(entry: &Entry, arguments: &Value, (had, kept): (usize, usize)) ->
 ///
 /// # Errors
 /// When it cannot be told.
-pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<Told, Failed> {
+pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAnswer, Failed> {
     let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
     let mut left = LeftOut::default();
     let had = on_page(entry, &data);
     for _ in 0..STEPS {
         let remarks = left.remarks(entry);
-        if fits(&text, &data, form, &remarks) {
+        if is_small_enough(&text, &data, form, &remarks) {
             if !remarks.is_empty() {
                 text = format!("{}\n\n{}\n", text.trim_end(), remarks.join("\n"));
                 mark(&mut data, remarks);
             }
             let kept = on_page(entry, &data);
             let cut = (kept < had).then_some((had, kept));
-            return Ok(Told { text, data, cut });
+            return Ok(ShortenedAnswer { text, data, cut });
         }
-        let Some(shorter) = left.step(entry, &data) else {
+        let Some(shorter) = left.leave_out_next(entry, &data) else {
             break;
         };
         text = (entry.text)(&shorter, Style::plain()).map_err(|error| Failed::bug(&error))?;
@@ -82,7 +82,7 @@ fn on_page(entry: &Entry, data: &Value) -> usize {
     lists.map(Vec::len).sum()
 }
 
-fn fits(text: &str, data: &Value, form: Form, remarks: &[String]) -> bool {
+fn is_small_enough(text: &str, data: &Value, form: Form, remarks: &[String]) -> bool {
     let mut all = match form {
         Form::Text => text.to_owned(),
         Form::Structured => data.to_string(),
@@ -114,7 +114,7 @@ struct LeftOut {
 
 impl LeftOut {
     /// Leaves out the next thing; `None` when there is none.
-    fn step(&mut self, entry: &Entry, data: &Value) -> Option<Value> {
+    fn leave_out_next(&mut self, entry: &Entry, data: &Value) -> Option<Value> {
         if !self.looked_for_data {
             self.looked_for_data = true;
             let mut without = data.clone();
@@ -149,7 +149,7 @@ impl LeftOut {
                     had
                 }
             };
-            *text = cut(text, had)?;
+            *text = cut_in_half(text, had)?;
         }
         (entry.text)(&shorter, Style::plain()).is_ok().then_some(shorter)
     }
@@ -200,7 +200,7 @@ fn drop_data(value: &mut Value) -> bool {
 }
 
 /// Half of a text, to the end of a line, with a line that says how much is missing of so many lines.
-fn cut(text: &str, had: usize) -> Option<String> {
+fn cut_in_half(text: &str, had: usize) -> Option<String> {
     const MARK: &str = "\n[… ";
     let kept = text.rfind(MARK).map_or(text, |mark| &text[..mark]);
     let half = kept.floor_char_boundary(kept.len() / 2);
@@ -266,14 +266,14 @@ mod tests {
     #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
     struct Asked {
         #[arg(long, default_value_t = 50)]
-        #[serde(default = "usual")]
+        #[serde(default = "default_tokens")]
         limit: usize,
         #[arg(long, default_value_t)]
         #[serde(default)]
         offset: usize,
     }
 
-    fn usual() -> usize {
+    fn default_tokens() -> usize {
         50
     }
 
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    fn structured_sample(places: usize, lines: usize, data: Option<Value>) -> Told {
+    fn structured_sample(places: usize, lines: usize, data: Option<Value>) -> ShortenedAnswer {
         let found = sample(places, lines, data);
         let told = sent(&found, Form::Text);
         let structured = sent(&found, Form::Structured);
@@ -320,7 +320,7 @@ mod tests {
         told
     }
 
-    fn sent(found: &Found, form: Form) -> Told {
+    fn sent(found: &Found, form: Form) -> ShortenedAnswer {
         let data = serde_json::to_value(found).expect("JSON");
         shorten(&ASKED, data, form).expect("it can be shortened")
     }

@@ -113,7 +113,7 @@ pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
     let told = match form {
         Form::Text => [].as_slice(),
-        Form::Structured => [Told::Always, Told::Kinds].as_slice(),
+        Form::Structured => [SchemaDetail::Always, SchemaDetail::Kinds].as_slice(),
     };
     for told in told {
         for (at, stands) in all.iter().enumerate() {
@@ -229,7 +229,7 @@ fn repeats(name: &str, clause: &str) -> bool {
 
 /// How much of an answer's schema is told; the reference has all of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum SchemaDetail {
     /// The fields that are always there.
     Always,
     /// Also of what kind each field is.
@@ -237,7 +237,7 @@ enum Told {
 }
 
 /// So much of the schema of the answer; `None` where it is no object.
-fn output(entry: &Entry, told: Told) -> Option<JsonObject> {
+fn output(entry: &Entry, told: SchemaDetail) -> Option<JsonObject> {
     let schema = object(&(entry.answers)());
     if schema.get("type")? != "object" {
         return None;
@@ -246,7 +246,11 @@ fn output(entry: &Entry, told: Told) -> Option<JsonObject> {
     if let Some(required) = schema.get("required") {
         short.insert("required".to_owned(), required.clone());
     }
-    if let Some(fields) = schema.get("properties").and_then(Value::as_object).filter(|_| told == Told::Kinds) {
+    if let Some(fields) = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .filter(|_| told == SchemaDetail::Kinds)
+    {
         let kind = |field: &Value| field.get("type").filter(|kind| kind.is_string()).cloned();
         let brief = |field| kind(field).map_or_else(|| json!({}), |kind| json!({ "type": kind }));
         let fields = fields.iter().map(|(name, field)| (name.clone(), brief(field)));
@@ -256,7 +260,7 @@ fn output(entry: &Entry, told: Told) -> Option<JsonObject> {
 }
 
 /// The keys of a schema that every client understands, its texts cut to their first sentences.
-fn plain(schema: Map<String, Value>) -> Map<String, Value> {
+fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
     const KEPT: [&str; 8] = [
         "type",
         "items",
@@ -282,7 +286,7 @@ fn plain(schema: Map<String, Value>) -> Map<String, Value> {
             }
             // A choice of words, each with a sentence of its own.
             ("oneOf" | "anyOf", Value::Array(choices)) => {
-                let words: Vec<Value> = choices.iter().flat_map(words).collect();
+                let words: Vec<Value> = choices.iter().flat_map(choice_values).collect();
                 if !words.is_empty() {
                     told.insert("type".to_owned(), "string".into());
                     told.insert("enum".to_owned(), words.into());
@@ -307,13 +311,13 @@ fn plain(schema: Map<String, Value>) -> Map<String, Value> {
 
 fn either(schema: Value) -> Value {
     match schema {
-        Value::Object(schema) => plain(schema).into(),
+        Value::Object(schema) => simplify_schema(schema).into(),
         // Anything goes.
         _ => json!({}),
     }
 }
 
-fn words(choice: &Value) -> Vec<Value> {
+fn choice_values(choice: &Value) -> Vec<Value> {
     match (choice.get("const"), choice.get("enum")) {
         (Some(word), _) => vec![word.clone()],
         (None, Some(Value::Array(words))) => words.clone(),
@@ -429,7 +433,7 @@ mod tests {
                 "on": {"type": "boolean", "default": false},
             },
         });
-        let told = plain(schema.as_object().expect("an object").clone());
+        let told = simplify_schema(schema.as_object().expect("an object").clone());
         assert_eq!(
             Value::Object(told),
             json!({

@@ -20,7 +20,7 @@ pub fn denied(mut failed: Failed) -> Failed {
     for why in &mut failed.diagnostics {
         // With a place in the manifest it is about that.
         let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
-        if is_asked && NO_NAME.iter().any(|code| why.code == *code) && asked(why).is_some_and(leads_out) {
+        if is_asked && NO_NAME.iter().any(|code| why.code == *code) && symbol_of(why).is_some_and(leads_out) {
             "this leads out of the workspace".clone_into(&mut why.message);
             why.hint = Some("name a type, a member, a pack or a label: what is asked for stays inside the workspace".to_owned());
         } else if why.code != ErrorCode::E_READ && (why.code != ErrorCode::E_PATH || why.place.is_some()) {
@@ -33,7 +33,7 @@ pub fn denied(mut failed: Failed) -> Failed {
 }
 
 /// What was asked for.
-fn asked(why: &Diagnostic) -> Option<&str> {
+fn symbol_of(why: &Diagnostic) -> Option<&str> {
     let excerpt = why.excerpt.as_ref().map(|excerpt| &excerpt.text);
     excerpt.or(why.found.as_ref()).or(why.label.as_ref()).map(String::as_str)
 }

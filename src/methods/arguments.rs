@@ -15,14 +15,14 @@ use std::fmt;
 /// # Errors
 /// Which of them is not what it is to be.
 pub fn read<'de, M: Deserialize<'de>>(arguments: Value) -> Result<M, Failed> {
-    serde_path_to_error::deserialize(arguments).map_err(|error| refused(&error))
+    serde_path_to_error::deserialize(arguments).map_err(|error| invalid_arguments(&error))
 }
 
 /// The arguments are not those of the method.
-fn refused(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
+fn invalid_arguments(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
     // The path of what is no field of its own is ".".
     let name = error.path().iter().next().map(|_| error.path().to_string());
-    let why = told(name.as_deref(), &error.inner().to_string());
+    let why = argument_error(name.as_deref(), &error.inner().to_string());
     let hint = why
         .hint
         .clone()
@@ -31,7 +31,7 @@ fn refused(error: &serde_path_to_error::Error<serde_json::Error>) -> Failed {
 }
 
 /// What the words of the reader of JSON mean, `name` being the argument that they are about.
-fn told(name: Option<&str>, words: &str) -> Diagnostic {
+fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
     let wrong = |message: String| Diagnostic::error(ErrorCode::E_PARAM, message);
     let quoted = |words: &str| words.split('`').nth(1).unwrap_or_default().to_owned();
     if words.starts_with("missing field ") {
@@ -45,7 +45,7 @@ fn told(name: Option<&str>, words: &str) -> Diagnostic {
         // The names in backquotes that come after the first.
         let known: Vec<&str> = rest.split('`').skip(3).step_by(2).collect();
         let near = nearest(&unknown, known.iter().copied(), 1);
-        let why = wrong("there is no argument of this name".to_owned()).found(cut(&unknown));
+        let why = wrong("there is no argument of this name".to_owned()).found(cut_value(&unknown));
         return match (near.first(), known.as_slice()) {
             (Some(near), _) => why.hint(format!("did you mean '{near}'?")),
             (None, []) => why.hint("this takes no arguments"),
@@ -57,15 +57,19 @@ fn told(name: Option<&str>, words: &str) -> Diagnostic {
         .or_else(|| words.strip_prefix("invalid value: "));
     let typed = typed.and_then(|rest| rest.rsplit_once(", expected "));
     match (typed, name) {
-        (Some((found, expected)), Some(name)) => wrong(format!("'{name}' is to be {}", wanted(expected))).found(cut(given(found))),
-        (Some((found, expected)), None) => wrong(format!("the arguments are to be {}", wanted(expected))).found(cut(given(found))),
+        (Some((found, expected)), Some(name)) => {
+            wrong(format!("'{name}' is to be {}", expected_words(expected))).found(cut_value(given(found)))
+        }
+        (Some((found, expected)), None) => {
+            wrong(format!("the arguments are to be {}", expected_words(expected))).found(cut_value(given(found)))
+        }
         (None, Some(name)) => wrong(format!("{name}: {words}")),
         (None, None) => wrong(words.to_owned()),
     }
 }
 
 /// What a type of ours wants.
-fn wanted(expected: &str) -> String {
+fn expected_words(expected: &str) -> String {
     match expected {
         "usize" | "u64" | "u128" => "a whole number from 0".to_owned(),
         "u32" => format!("a whole number from 0 to {}", u32::MAX),
@@ -93,7 +97,7 @@ fn given(found: &str) -> &str {
     }
 }
 
-fn cut(text: &str) -> String {
+fn cut_value(text: &str) -> String {
     text.chars().take(120).collect()
 }
 
@@ -141,11 +145,11 @@ mod tests {
     fn said(arguments: Value) -> String {
         match read::<SourceOf>(arguments) {
             Ok(read) => read.symbols.join(" "),
-            Err(failed) => words(&failed),
+            Err(failed) => failure_text(&failed),
         }
     }
 
-    fn words(failed: &Failed) -> String {
+    fn failure_text(failed: &Failed) -> String {
         let why = &failed.diagnostics[0];
         assert!(why.code == "E_PARAM" && why.hint.is_some(), "{why:?}");
         match &why.found {

@@ -1,6 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
-use super::symbols::{MOST, meant_with_overloads, notes, page, resolution, told};
+use super::symbols::{MOST, meant_with_overloads, notes, page, resolution, symbol_or_error};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -48,12 +48,12 @@ struct Of {
     symbol: String,
     /// Steps to go.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    #[serde(default = "one")]
+    #[serde(default = "default_depth")]
     #[schemars(range(min = 1))]
     depth: u32,
     /// Places at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Places to pass over: those that stood on the pages before.
@@ -69,11 +69,11 @@ const PAGES: &[&str] = &["places"];
 /// Places unless told.
 const USUAL: usize = 200;
 
-fn one() -> u32 {
+fn default_depth() -> u32 {
     1
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
@@ -108,7 +108,7 @@ impl Of {
         let walk = match walks_up {
             true => {
                 let meaning = resolution(desk, &names, &self.symbol, MOST)?;
-                let subject = told(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
+                let subject = symbol_or_error(desk, None, &self.symbol, "outline", Subject::of(&meaning))?;
                 callers(desk, &names.symbols, subject, self.depth, &health.gaps())?
             }
             false => callees(desk, &names.symbols, &meant, self.depth)?,

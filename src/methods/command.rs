@@ -3,11 +3,11 @@
 use super::touch::touch;
 use super::{Answered, Entry, FileForm, METHODS};
 use crate::cli::USUAL_TIMEOUT;
-use crate::commands::show::written;
+use crate::commands::show::outcome_of_write;
 use crate::context::{Context, Failed, Outcome};
 use crate::desk::Desk;
 use crate::exit::Code;
-use crate::service::client::{self, Reply, Told};
+use crate::service::client::{self, Reply, ServiceReply};
 use clap::{Arg, ArgMatches, Command, FromArgMatches, Subcommand};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -31,7 +31,7 @@ pub struct Call {
 impl Subcommand for Call {
     fn augment_subcommands(mut command: Command) -> Command {
         for entry in METHODS {
-            let (group, own) = entry.words();
+            let (group, own) = entry.group_and_word();
             let method = (entry.command)(Command::new(own));
             command = match group {
                 None => command.subcommand(method),
@@ -117,7 +117,7 @@ pub(super) fn file((argument, form): (&'static str, FileForm)) -> Arg {
 }
 
 /// The arguments, with the one that stands in a file.
-fn whole(call: &Call, entry: &Entry) -> Result<Value, Failed> {
+fn read_arguments(call: &Call, entry: &Entry) -> Result<Value, Failed> {
     let mut arguments = call.arguments.clone();
     let (Some((name, form)), Some(file)) = (entry.from_file, &call.file) else {
         return Ok(arguments);
@@ -161,8 +161,8 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
     if context.global.output.drawing().is_some() && entry.drawn.is_none() {
         return Err(not_drawn());
     }
-    let arguments = whole(call, entry)?;
-    let Answered { answer, code } = match asked(context, entry, &arguments)? {
+    let arguments = read_arguments(call, entry)?;
+    let Answered { answer, code } = match ask_service(context, entry, &arguments)? {
         Some(told) => {
             context.say(&told.said);
             told.result.map_err(|(code, diagnostics)| Failed { code, diagnostics })?
@@ -179,7 +179,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         touch(context.root().as_deref(), entry, &answer);
     }
     if context.json() {
-        written(writeln!(out, "{answer:#}"))?;
+        outcome_of_write(writeln!(out, "{answer:#}"))?;
         return Ok(code);
     }
     let text = match (context.global.output.drawing(), entry.drawn) {
@@ -187,7 +187,7 @@ pub fn run(context: &Context, call: &Call) -> Outcome {
         _ => (entry.text)(&answer, context.out),
     };
     let text = text.map_err(|error| Failed::bug(&error))?;
-    written(write!(out, "{text}"))?;
+    outcome_of_write(write!(out, "{text}"))?;
     Ok(code)
 }
 
@@ -208,7 +208,7 @@ pub fn not_within() -> Failed {
 }
 
 /// What the service answers. It has flags of its own, and takes the time it needs: whoever wants others, or sets a limit, is answered here.
-fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<Told>, Failed> {
+fn ask_service(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<ServiceReply>, Failed> {
     let global = &context.global;
     // What is about an overlay is in no memory of a service's.
     if global.overlay.is_some()
@@ -227,7 +227,7 @@ fn asked(context: &Context, entry: &Entry, arguments: &Value) -> Result<Option<T
                 .dim("waiting for the service of this checkout, which answers others or builds")
         )
     };
-    let hear = |words: &str| context.tell(words);
+    let hear = |words: &str| context.print_status(words);
     let Some(socket) = context.service() else {
         return Ok(None);
     };

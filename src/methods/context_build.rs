@@ -1,6 +1,6 @@
 //! `context build`: what a reader should see of the workspace to answer a query.
 
-use super::context_build_told::{Item, LeftOut, Told};
+use super::context_build_told::{ContextReport, Item, LeftOut};
 use super::investigate::never_send;
 use super::symbols::{Names, notes};
 use super::window::root;
@@ -25,12 +25,12 @@ use workbench::context::gather::{self, gather};
 use workbench::context::index::Index;
 use workbench::context::kept::{Absent, Conversations, MOST};
 use workbench::context::members;
-use workbench::context::mentioned::{Mention, Wanted, asked, mentions, mentions_among};
+use workbench::context::mentioned::{Mention, Wanted, mentions, mentions_among, query_words};
 use workbench::context::package::Package;
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS, figure};
-use workbench::context::rounds::{Asked, Conversation, Inheritance, Round, Shown};
-use workbench::context::shelf::Known;
+use workbench::context::rounds::{ComparedQuery, Conversation, Inheritance, Round, ShownType};
+use workbench::context::shelf::IndexWithSources;
 use workbench::context::spaced::possible;
 use workbench::symbols::state::State;
 use workbench::window::state::Window;
@@ -53,7 +53,7 @@ pub struct Build {
     pub conversation: Option<String>,
     /// Tokens of the text at most.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_budget")]
     pub budget: usize,
     /// Factors: other ones than bm25=0.4,access=0.25,recency=0.15,dependency=0.15,coverage=0.05, each from 0 to 1.
     #[arg(long, value_name = "NAME=NUMBER,…")]
@@ -69,7 +69,7 @@ pub struct Build {
 /// Tokens unless told.
 const USUAL: usize = 8_000;
 
-fn usual() -> usize {
+fn default_budget() -> usize {
     USUAL
 }
 
@@ -168,15 +168,15 @@ impl Method for Build {
         let index = &known.index;
         let root = root(desk)?;
         let before = self.before(&root)?.unwrap_or_default();
-        let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::named(&self.query));
+        let (mut mentions, packages) = (self.mentions(desk, &root, index)?, Package::packages_in_text(&self.query));
         members::find(desk, &names.symbols, index, &mut mentions)?;
         let attached = attached(desk, &root, &mut mentions)?;
         mentions.iter_mut().for_each(|mention| withhold(&known, mention));
-        let words = asked(&self.query, &mentions);
+        let words = query_words(&self.query, &mentions);
         let mut files: Vec<String> = mentions.iter().flat_map(|one| &one.files).cloned().collect();
         files.sort();
         files.dedup();
-        let inheritance = before.inheritance(&Asked::new(&self.query, &files));
+        let inheritance = before.inheritance(&ComparedQuery::new(&self.query, &files));
         let ground = Ground {
             names,
             known,
@@ -190,7 +190,7 @@ impl Method for Build {
         };
         let Draft { mut answer, round } = self.in_room(desk, &ground)?;
         if let Some(id) = &self.conversation {
-            let (id, round) = kept(&root, id, Round { files, ..round })?;
+            let (id, round) = write_round(&root, id, Round { files, ..round })?;
             answer.conversation = Some(RoundOf {
                 id,
                 round,
@@ -365,7 +365,7 @@ impl Build {
         };
         let made = compose(&self.query, material, budget, &o200k);
         let quality = Quality::of(index, &ground.words, &ground.log, &choice.chosen, &texts, &made);
-        let told = Told {
+        let told = ContextReport {
             question: &question,
             choice: &choice,
             texts: &texts,
@@ -395,12 +395,12 @@ impl Build {
         Ok(Draft { answer, round })
     }
 
-    fn round(&self, told: &Told<'_>) -> Round {
+    fn round(&self, told: &ContextReport<'_>) -> Round {
         let (mut inherited, mut new) = (Vec::new(), Vec::new());
         // A line is a hint where to look, and shows nothing.
         for placed in told.made.placed.iter().filter(|placed| placed.form != Form::Line) {
             let chosen = &told.choice.chosen[placed.at];
-            let shown = Shown {
+            let shown = ShownType {
                 path: told.question.index.key(chosen.at).to_owned(),
                 score: chosen.score,
             };
@@ -423,7 +423,7 @@ impl Build {
 /// What an answer is made from, however long it may be.
 struct Ground {
     names: Names,
-    known: Arc<Known>,
+    known: Arc<IndexWithSources>,
     mentions: Vec<Mention>,
     packages: Vec<Package>,
     attached: Vec<Attached>,
@@ -455,7 +455,7 @@ struct Draft {
 }
 
 /// Takes from a mention the types that no model may see, and says why.
-fn withhold(known: &Known, mention: &mut Mention) {
+fn withhold(known: &IndexWithSources, mention: &mut Mention) {
     let why = |path: &str| known.secrets.of(&known.index, known.index.find(path)?);
     let secret = mention.types.iter().find_map(|key| why(key));
     if let Some(secret) = secret {
@@ -469,9 +469,9 @@ fn withhold(known: &Known, mention: &mut Mention) {
 const NEW: &str = "new";
 
 /// Keeps a round. The handle and the number of the round.
-fn kept(root: &Path, id: &str, round: Round) -> Result<(String, u64), Failed> {
+fn write_round(root: &Path, id: &str, round: Round) -> Result<(String, u64), Failed> {
     let added = Conversations::change(root, |all| {
-        let conversation = if id == NEW { all.begin() } else { all.go_on(id)? };
+        let conversation = if id == NEW { all.start_conversation() } else { all.go_on(id)? };
         let number = conversation.add(round);
         Ok((conversation.id.clone(), number))
     });
@@ -505,7 +505,7 @@ fn log(root: &Path, conversation: &Conversation) -> Log {
     }
     for (path, seen) in &conversation.seen {
         let ago = conversation.count.saturating_sub(seen.last);
-        log.shown(path, seen.times, ago);
+        log.record_shown(path, seen.times, ago);
     }
     log
 }

@@ -80,7 +80,7 @@ const NO_ROOM: &str = "there is no room for it in the budget";
 
 /// What is told of: a question, what was chosen for it, and the text that was made.
 #[derive(Clone, Copy)]
-pub struct Told<'t> {
+pub struct ContextReport<'t> {
     /// What was asked, of which index.
     pub question: &'t Question<'t>,
     /// What was chosen.
@@ -95,7 +95,7 @@ pub struct Told<'t> {
     pub budget: usize,
 }
 
-impl Told<'_> {
+impl ContextReport<'_> {
     /// What the text shows, in its order.
     pub fn items(&self) -> Vec<Item> {
         let index = self.question.index;

@@ -16,7 +16,7 @@ use workbench::live::difference::Difference;
 use workbench::live::editor::{self, Editor};
 use workbench::live::edits::{Buffer, PERSON};
 use workbench::live::journal::{self, Anchor, Journal};
-use workbench::live::render::{Live, RECENT, Section, Shown};
+use workbench::live::render::{Live, RECENT, RenderedDocument, Section};
 
 /// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
 ///
@@ -45,7 +45,7 @@ pub struct Show {
     pub version: Option<u64>,
     /// Tokens at most, about.
     #[arg(long, value_name = "TOKENS", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_budget")]
     pub budget: usize,
     /// Who changed the document since the last call: agent, person, tool, or a name.
     #[arg(long, value_name = "NAME", default_value = PERSON)]
@@ -97,7 +97,7 @@ const USUAL: usize = 8_000;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
 
-fn usual() -> usize {
+fn default_budget() -> usize {
     USUAL
 }
 
@@ -117,7 +117,7 @@ pub struct Answer {
     /// The version that is shown: what to ask the next call with, as `since`.
     version: u64,
     /// How the document is shown.
-    shown: Shown,
+    shown: RenderedDocument,
     /// First and last line of it that are shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lines: Option<(usize, usize)>,
@@ -149,7 +149,7 @@ impl Method for Show {
         let place = Place::of(desk, &self.file, self.session.as_deref())?;
         let buffer = self.session.as_deref().map(|session| place.in_session(session)).transpose()?;
         if let Some(number) = self.version {
-            let budget = Budget::within(self.budget, desk.context.room());
+            let budget = Budget::of_tokens(self.budget, desk.context.room());
             return self.earlier(&place, number, buffer.as_ref(), (told.unwrap_or_default(), &budget));
         }
         let Seen { text, journal, mut notes } = place.seen(self, buffer.as_ref(), told)?;
@@ -165,7 +165,7 @@ impl Method for Show {
         });
         let anchor = match (&self.anchor, &buffer) {
             (Some(name), _) => {
-                let named = self.named(name, &journal, known);
+                let named = self.resolve_anchor(name, &journal, known);
                 named.map_err(|why| notes.push(why)).ok()
             }
             (None, Some(buffer)) => {
@@ -185,7 +185,7 @@ impl Method for Show {
                 timed.and_then(told)
             }
         };
-        let (editor, corrected) = journal.editor.within(&text);
+        let (editor, corrected) = journal.editor.clamp_to_text(&text);
         notes.extend(corrected);
         let live = Live {
             path: &place.path,
@@ -210,7 +210,7 @@ impl Method for Show {
             most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
             ..room
         });
-        let made = live.render(&Budget::within(self.budget, room));
+        let made = live.render(&Budget::of_tokens(self.budget, room));
         if made.tokens > self.budget {
             notes.push(format!(
                 "not less than {} tokens say anything; the budget is {}",
@@ -256,22 +256,24 @@ impl Show {
         ];
         let named = [self.set_anchor.as_ref(), self.anchor.as_ref(), self.selection.as_ref()];
         if named[..2].iter().flatten().any(|name| name.trim().is_empty()) {
-            return Err(wrong("an anchor's name is empty").hinted("give it a name, such as green"));
+            return Err(invalid_argument("an anchor's name is empty").hinted("give it a name, such as green"));
         }
         if named[..2].iter().flatten().any(|name| name.chars().any(char::is_control)) {
-            return Err(wrong("an anchor's name has a control character, such as a line end").hinted("give it a name of one line"));
+            return Err(
+                invalid_argument("an anchor's name has a control character, such as a line end").hinted("give it a name of one line")
+            );
         }
         if told.into_iter().chain(named).flatten().any(|words| words.len() > LONGEST_WORDS) {
-            return Err(wrong("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
+            return Err(invalid_argument("what is told of a change is longer than 4 KiB").hinted("tell it in fewer words"));
         }
         if self.author.trim().is_empty() {
-            return Err(wrong("the author's name is empty").hinted("it is agent, person, tool or another name"));
+            return Err(invalid_argument("the author's name is empty").hinted("it is agent, person, tool or another name"));
         }
         if self.since.is_some() && self.version.is_some() {
-            return Err(wrong("since and version cannot go together").hinted("leave one out"));
+            return Err(invalid_argument("since and version cannot go together").hinted("leave one out"));
         }
         if self.session.is_some() && self.failed.is_some() {
-            let why = wrong("session and failed cannot go together: a session notes itself which of its operations failed");
+            let why = invalid_argument("session and failed cannot go together: a session notes itself which of its operations failed");
             return Err(why.hinted("leave session out to note a try that failed with the file"));
         }
         let beside = [
@@ -285,15 +287,15 @@ impl Show {
         ];
         if let Some((_, name)) = beside.iter().find(|(given, _)| *given && self.version.is_some()) {
             let why = format!("version shows an earlier text and notes nothing: {name} cannot go with it");
-            return Err(wrong(&why).hinted("leave one out; two calls do both"));
+            return Err(invalid_argument(&why).hinted("leave one out; two calls do both"));
         }
         let cursor = self
             .cursor
             .as_ref()
-            .map(|text| editor::place(text).ok_or_else(|| wrong("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
+            .map(|text| editor::parse_place(text).ok_or_else(|| invalid_argument("the cursor is no LINE or LINE:COLUMN, from 1").at(text)));
         let cursor = cursor.transpose()?;
         if let Some(text) = self.selection.as_ref().filter(|text| editor::range(text).is_none()) {
-            return Err(wrong("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").at(text));
+            return Err(invalid_argument("the selection is no LINE:COLUMN-LINE:COLUMN, from 1").at(text));
         }
         if cursor.is_none() && self.selection.is_none() {
             return Ok(None);
@@ -330,7 +332,12 @@ impl Show {
     }
 
     /// The anchor of a name: what it is called, its number and its text. Or why it cannot be shown.
-    fn named(&self, name: &str, journal: &Journal, known: impl Fn(&str) -> Option<String>) -> Result<(String, u64, String), String> {
+    fn resolve_anchor(
+        &self,
+        name: &str,
+        journal: &Journal,
+        known: impl Fn(&str) -> Option<String>,
+    ) -> Result<(String, u64, String), String> {
         let Some(anchor) = journal.anchor(name, self.session.as_deref()) else {
             let seen = |anchor: &&Anchor| anchor.session.is_none() || anchor.session == self.session;
             let names = journal.anchors.iter().filter(seen).filter_map(|anchor| anchor.name.as_deref());
@@ -366,7 +373,7 @@ impl Show {
             let why = Diagnostic::error(ErrorCode::E_VERSION, format!("there is no version {number} of {path}"));
             return Err(Failed::new(Code::Usage, why.hint(self.remembered(&journal, buffer))));
         };
-        let (editor, notes) = editor.within(&text);
+        let (editor, notes) = editor.clamp_to_text(&text);
         let live = Live {
             path,
             text: &text,
@@ -380,7 +387,7 @@ impl Show {
             plans: Vec::new(),
             moment,
         };
-        let made = live.alone(budget);
+        let made = live.render_only(budget);
         Ok(Answer {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
             message: user(made.sections),
@@ -425,7 +432,7 @@ fn last_change(journal: &Journal) -> Option<&Difference> {
 /// An argument that cannot be answered.
 struct Wrong(Diagnostic);
 
-fn wrong(message: &str) -> Wrong {
+fn invalid_argument(message: &str) -> Wrong {
     Wrong(Diagnostic::error(ErrorCode::E_PARAM, message))
 }
 

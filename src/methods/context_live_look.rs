@@ -111,7 +111,7 @@ impl Place {
 
     /// Looks at the document, and notes what it is and what this call tells; others wait for as long as that takes.
     pub(super) fn seen(&self, show: &Show, buffer: Option<&Buffer>, editor: Option<Editor>) -> Result<Seen, Failed> {
-        let held = kept::alone(&self.root).map_err(|error| self.unkept(&error))?;
+        let held = kept::lock_journal(&self.root).map_err(|error| self.unkept(&error))?;
         let unsaved = edits::take_over(&self.files, &self.root, &held, &self.path);
         let unsaved = unsaved.map_err(|error| self.unkept(&error))?;
         let (file, mut notes) = match self.document() {
@@ -126,7 +126,7 @@ impl Place {
             .map(|buffer| buffer.text.clone())
             .or_else(|| file.clone())
             .unwrap_or_default();
-        let corrected = editor.map(|editor| editor.within(&text));
+        let corrected = editor.map(|editor| editor.clamp_to_text(&text));
         let (editor, told) = corrected.map_or((None, Vec::new()), |(editor, told)| (Some(editor), told));
         notes.extend(told);
         let noted = self.noted(show, &held, file.as_deref(), buffer, editor)?;
@@ -170,7 +170,7 @@ impl Place {
         let journal = kept::change(&self.root, held, &self.path, &texts, |journal| {
             let before = journal.current().and_then(|current| self.text(&current.digest));
             if let Some(text) = file {
-                noted.is_version = journal.found(text, before.as_deref(), self.now, &said);
+                noted.is_version = journal.record_found(text, before.as_deref(), self.now, &said);
             }
             let version = buffer.map_or(journal.given, Buffer::version);
             noted.has_cause = journal.plan(show.session.as_deref(), version, show.plan.as_deref(), show.result.as_deref());
@@ -205,7 +205,7 @@ impl Place {
         if let Some(buffer) = edits::buffer(&self.files, session, path, self.now).map_err(no_session)? {
             return Ok(buffer);
         }
-        let missing = edits::missing(&self.files, session, path, self.now).map_err(no_session)?;
+        let missing = edits::why_missing(&self.files, session, path, self.now).map_err(no_session)?;
         let (why, hint) = match missing {
             Missing::Unknown => (
                 format!("{path} is no document of session {session}"),

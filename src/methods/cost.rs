@@ -54,7 +54,7 @@ impl Method for CostOf {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "'since' is no day and no span of time");
             Failed::new(Code::Usage, why.found(self.since.clone().unwrap_or_default()).hint(hint))
         })?;
-        let (_, session) = desk.look()?;
+        let (_, session) = desk.open_to_read()?;
         let since = since.map_or(0, |since| since.at(session.engine.world.now_secs()));
         Ok(Cost {
             since,

@@ -76,7 +76,7 @@ impl Method for Diff {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Difference, Failed> {
         let context = desk.context;
-        let (workspace, session) = desk.look()?;
+        let (workspace, session) = desk.open_to_read()?;
         let (label, found) = find_versions(context, workspace, session, &self.label)?;
         let (from, to) = self.places(&label, &found)?;
         let changes = match (&found[from].record, &found[to].record) {

@@ -23,11 +23,11 @@ use workbench::symbols::state::State;
 pub struct Duplicates {
     /// The least likeness, from 0.5 to 1.
     #[arg(long, value_name = "LIKENESS", default_value_t = USUAL_LIKENESS)]
-    #[serde(default = "usual_likeness")]
+    #[serde(default = "default_likeness")]
     pub least: f32,
     /// Pairs at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     pub limit: usize,
     /// Generated code, too.
     #[arg(long)]
@@ -38,17 +38,17 @@ pub struct Duplicates {
 const USUAL_LIKENESS: f32 = 0.85;
 const USUAL: usize = 20;
 
-fn usual_likeness() -> f32 {
+fn default_likeness() -> f32 {
     USUAL_LIKENESS
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
 /// The pairs.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct DuplicatesAnswer {
     pairs: Vec<Alike>,
     /// How many pairs there are in all.
     total: usize,
@@ -70,9 +70,9 @@ impl Method for Duplicates {
     const NAME: &'static str = "duplicates";
     const EFFECT: Effect = Effect::Looks;
     const TOOL: AsTool = AsTool::None;
-    type Answer = Found;
+    type Answer = DuplicatesAnswer;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<DuplicatesAnswer, Failed> {
         if !(0.5..=1.0).contains(&self.least) {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "'least' is a likeness from 0.5 to 1").found(self.least.to_string());
             return Err(Failed::new(Code::Usage, why.hint("write --least 0.9")));
@@ -90,7 +90,7 @@ impl Method for Duplicates {
         let state = State::default()
             .of_workspace(&names.flaws)
             .page(0, shown.len(), pairs.len(), "raise the limit");
-        Ok(Found {
+        Ok(DuplicatesAnswer {
             total: pairs.len(),
             types: vectors.len(),
             pairs: shown,
@@ -98,7 +98,7 @@ impl Method for Duplicates {
         })
     }
 
-    fn text(answer: &Found) -> String {
+    fn text(answer: &DuplicatesAnswer) -> String {
         let mut text = String::new();
         for pair in &answer.pairs {
             text.push_str(&format!("{:.2}  {}  {}\n", pair.likeness, pair.types[0], pair.types[1]));

@@ -1,7 +1,7 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
 use super::edit_line;
-use super::symbols::{Names, meant};
+use super::symbols::{Names, resolve_one};
 use super::{Effect, Method, window};
 use crate::commands::gc::now;
 use crate::context::Failed;
@@ -17,7 +17,7 @@ use std::str::FromStr;
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
-use workbench::edit::order::{Asked, Order, Part};
+use workbench::edit::order::{EditRequest, Order, Part};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
 use workbench::edit::replies;
@@ -208,13 +208,13 @@ impl Method for Edit {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         edit_line::refuse_unused(self)?;
         let root = window::root(desk)?;
-        let Meant { path, symbol, defines } = self.place(desk)?;
+        let Meant { path, symbol, defines } = self.resolve_place(desk)?;
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: self.manifest,
         };
         let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
-        let asked = Asked {
+        let asked = EditRequest {
             order: self.order(symbol, defines)?,
             session: self.session.clone(),
             path,
@@ -252,7 +252,7 @@ impl Method for Edit {
             (false, true) => Level::Full,
             (false, false) => {
                 let manifest = live.read("cortex.toml").ok().flatten();
-                manifest.map_or_else(Level::default, |manifest| replies::usual(&manifest.bytes))
+                manifest.map_or_else(Level::default, |manifest| replies::level_of_manifest(&manifest.bytes))
             }
         };
         Ok(response.at(level))
@@ -282,7 +282,7 @@ fn is_conditional(disk: &Disk, file: &str) -> bool {
 /// The files that declare a symbol. Of a member those are known that declare it as they are compiled; other parts of its type may have it under
 /// another `#if`.
 fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> Vec<String> {
-    let owner = found.member().and_then(|_| meant(desk, names, found.key()).ok());
+    let owner = found.member().and_then(|_| resolve_one(desk, names, found.key()).ok());
     let others = owner
         .map(|(owner, _)| owner.files)
         .filter(|files| files.len() > 1)
@@ -298,7 +298,7 @@ fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> 
 
 impl Edit {
     /// What is meant. A symbol says in which file it is, if it is in one alone.
-    fn place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
+    fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         let by_name =
             matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
         let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
@@ -309,7 +309,7 @@ impl Edit {
             });
         };
         let names = desk.names()?;
-        let (found, _) = meant(desk, &names, symbol)?;
+        let (found, _) = resolve_one(desk, &names, symbol)?;
         let disk = Disk::new(&window::root(desk)?);
         let files = parts(desk, &names, &disk, &found);
         let defines = match files.as_slice() {
@@ -339,7 +339,7 @@ impl Edit {
     fn order(&self, symbol: Option<String>, defines: Option<BTreeSet<String>>) -> Result<Order, Failed> {
         let new = || self.needed("newText", self.new_text.as_ref());
         let at = |at: Where| {
-            Ok::<_, Failed>(Order::Symbol(symbol::Asked {
+            Ok::<_, Failed>(Order::Symbol(symbol::SymbolEdit {
                 symbol: self.needed("symbol", symbol.as_ref())?,
                 at,
                 new: new()?,

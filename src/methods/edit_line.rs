@@ -331,7 +331,7 @@ mod tests {
     }
 
     /// What a line of words means, or what is wrong with it.
-    fn told(words: &str) -> Result<Edit, String> {
+    fn parse_edit(words: &str) -> Result<Edit, String> {
         let given = words.split(' ').filter(|word| !word.is_empty());
         let matches = command(Command::new("edit")).try_get_matches_from(["edit"].into_iter().chain(given));
         read(&matches.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
@@ -342,7 +342,7 @@ mod tests {
         assert_eq!(LINES.len(), Op::value_variants().len());
         for line in LINES {
             let words = line.example.replace("'", "").replace("\"a\", \"newText\": \"b\"", "");
-            let edit = told(words.split(" --").next().unwrap_or_default());
+            let edit = parse_edit(words.split(" --").next().unwrap_or_default());
             let Err(missing) = edit else { continue };
             // What is left out here is told with the form that works.
             assert!(missing.contains(&format!("cortex edit {} {}", line.name, line.form)), "{missing}");
@@ -353,13 +353,13 @@ mod tests {
     #[test]
     fn a_file_is_named_by_its_place_or_by_a_flag() {
         for words in ["open a.cs", "open --path a.cs"] {
-            let edit = told(words).expect("a line that works");
+            let edit = parse_edit(words).expect("a line that works");
             assert_eq!((edit.op, edit.path.as_deref()), (Op::Open, Some("a.cs")), "{words}");
         }
-        assert!(told("commit --session s --manifest").is_ok_and(|edit| edit.manifest));
-        let edit = told("replace_selection --session s --selection-id 2").expect("a line that works");
+        assert!(parse_edit("commit --session s --manifest").is_ok_and(|edit| edit.manifest));
+        let edit = parse_edit("replace_selection --session s --selection-id 2").expect("a line that works");
         assert_eq!((edit.op, edit.selection_id), (Op::ReplaceSelection, Some(2)));
-        assert!(told("replace a.cs --old-text a --file b").is_ok());
+        assert!(parse_edit("replace a.cs --old-text a --file b").is_ok());
         for (words, says) in [
             ("replace --old-text a --new-text b", "<PATH>"),
             ("replace a.cs --new-text b", "--old-text <TEXT>"),
@@ -368,7 +368,7 @@ mod tests {
             ("a.cs", "cortex edit replace PATH --old-text TEXT"),
             ("replace-selection", "replace_selection"),
         ] {
-            let why = told(words).expect_err("refused");
+            let why = parse_edit(words).expect_err("refused");
             assert!(why.contains(says), "{words}: {why}");
         }
     }

@@ -81,7 +81,7 @@ pub struct Target {
     #[schemars(with = "Option<String>")]
     pub key: Option<Digest>,
     /// The run that made it.
-    pub made: Option<Made>,
+    pub made: Option<Provenance>,
     /// The fields of the present key, names and values.
     pub fields: Vec<(String, String)>,
     /// Its inputs: `role`, `label`, `digest`, `missing`.
@@ -151,7 +151,7 @@ pub struct FileDiff {
 
 /// How an output was made.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Made {
+pub struct Provenance {
     /// The target it was first made for.
     pub label: String,
     /// Producer and version.
@@ -189,7 +189,7 @@ impl Method for Explain {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Explained, Failed> {
         let context = desk.context;
-        let (workspace, session) = desk.look()?;
+        let (workspace, session) = desk.open_to_read()?;
         match (&self.label, &*self.diff) {
             (Some(label), []) => explain_target(context, workspace, session, label).map(|target| Explained::Target(Box::new(target))),
             (None, &[from, to]) => compare_builds(workspace, session, from, to).map(|found| Explained::Builds(Box::new(found))),
@@ -271,7 +271,7 @@ impl Target {
             file: None,
             output: explanation.output,
             key: explanation.key.map(|key| key.0),
-            made: explanation.record.map(Made::of),
+            made: explanation.record.map(Provenance::of),
             fields: explanation
                 .fields
                 .into_iter()
@@ -301,7 +301,7 @@ impl Target {
     }
 }
 
-impl Made {
+impl Provenance {
     fn of(record: ActionRecord) -> Self {
         Self {
             label: record.label,

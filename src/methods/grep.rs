@@ -41,7 +41,7 @@ pub struct Grep {
     pub word: bool,
     /// Lines at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to pass over: those that stood on the pages before.
@@ -54,13 +54,13 @@ pub struct Grep {
 /// Lines unless told.
 const USUAL: usize = 100;
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
 /// The lines.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct GrepAnswer {
     /// Lines by file and line.
     hits: Vec<Hit>,
     /// How many lines match in all.
@@ -74,9 +74,9 @@ impl Method for Grep {
     const TOOL: AsTool = AsTool::Under("search");
     const WITHIN: bool = true;
     const PAGES: &'static [&'static str] = &["hits"];
-    type Answer = Found;
+    type Answer = GrepAnswer;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<GrepAnswer, Failed> {
         let query = Query {
             pattern: &self.pattern,
             fixed: self.fixed,
@@ -106,14 +106,14 @@ impl Method for Grep {
                 .notes
                 .push(format!("{} sources are no text and were not searched", found.unread));
         }
-        Ok(Found {
+        Ok(GrepAnswer {
             state: page(state, (self.offset, hits.len()), total),
             hits,
             total,
         })
     }
 
-    fn text(answer: &Found) -> String {
+    fn text(answer: &GrepAnswer) -> String {
         let mut text = String::new();
         let mut last = None;
         for hit in &answer.hits {

@@ -128,7 +128,7 @@ impl Method for HistoryOf {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<History, Failed> {
         let context = desk.context;
-        let (workspace, session) = desk.look()?;
+        let (workspace, session) = desk.open_to_read()?;
         let (label, versions) = find_versions(context, workspace, session, &self.label)?;
         Ok(History {
             label,
@@ -141,7 +141,7 @@ impl Method for HistoryOf {
     }
 
     fn styled(answer: &History, style: Style) -> String {
-        pages::list(answer, style)
+        pages::list_versions(answer, style)
     }
 }
 

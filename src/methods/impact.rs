@@ -44,12 +44,12 @@ pub struct ImpactOf {
     filter: bool,
     /// Steps to go.
     #[arg(long, value_name = "N", default_value_t = USUAL_DEPTH, value_parser = clap::value_parser!(u32).range(1..))]
-    #[serde(default = "usual_depth")]
+    #[serde(default = "default_depth")]
     #[schemars(range(min = 1))]
     depth: u32,
     /// Rows at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
@@ -64,11 +64,11 @@ const USUAL_DEPTH: u32 = 5;
 /// Rows unless told.
 const USUAL: usize = 200;
 
-fn usual_depth() -> u32 {
+fn default_depth() -> u32 {
     USUAL_DEPTH
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
@@ -152,7 +152,7 @@ impl Method for ImpactOf {
             }
             line.push_str(&one.path);
             if one.how != Reached::Uses {
-                line.push_str(&format!(", {} {}", one.how.word(), one.by.as_deref().unwrap_or_default()));
+                line.push_str(&format!(", {} {}", one.how.as_str(), one.by.as_deref().unwrap_or_default()));
             }
             if let Some(why) = &one.why {
                 line.push_str(&format!(" (possible: {why})"));

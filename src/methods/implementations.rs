@@ -28,7 +28,7 @@ pub struct ImplementationsOf {
     all: bool,
     /// Rows at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Rows to pass over: those that stood on the pages before.
@@ -41,7 +41,7 @@ pub struct ImplementationsOf {
 /// Rows unless told.
 const USUAL: usize = 200;
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
@@ -101,7 +101,7 @@ impl Method for ImplementationsOf {
             if let Some(place) = &one.place {
                 text.push_str(&format!("{place}: "));
             }
-            text.push_str(&format!("{} {}", one.relation.word(), one.path));
+            text.push_str(&format!("{} {}", one.relation.as_str(), one.path));
             if let Some(heir) = &one.through {
                 text.push_str(&format!(", through {heir}"));
             }

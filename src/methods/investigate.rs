@@ -82,7 +82,7 @@ fn budget() -> u64 {
 /// What it came to.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
+pub struct InvestigateAnswer {
     /// The operation, of which `operation` tells how it went.
     op_id: String,
     /// Where the answer is filed.
@@ -105,19 +105,19 @@ impl Method for Investigate {
     const ALSO: &'static [&'static str] = &["Investigate"];
     const EFFECT: Effect = Effect::Acts;
     const ASKS: bool = true;
-    type Answer = Found;
+    type Answer = InvestigateAnswer;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<InvestigateAnswer, Failed> {
         let question = self.question.trim();
         if question.is_empty() {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "there is no question");
             let hint = "ask one: cortex investigate \"How are batches saved?\" --scope NAMESPACE";
             return Err(Failed::new(Code::Usage, why.hint(hint)));
         }
-        let mut operation = Operation::begin(question, &self.scope);
+        let mut operation = Operation::start_operation(question, &self.scope);
         if self.background && desk.is_served() {
             let root = desk.context.root().unwrap_or_default();
-            step(desk.context, &root, &mut operation, State::Gathering, "is to begin".to_owned());
+            record_progress(desk.context, &root, &mut operation, State::Gathering, "is to begin".to_owned());
             desk.later(
                 Self::NAME,
                 &Self {
@@ -125,7 +125,7 @@ impl Method for Investigate {
                     ..self.clone()
                 },
             );
-            return Ok(Found {
+            return Ok(InvestigateAnswer {
                 op_id: operation.op_id,
                 label: operation.label,
                 cached: false,
@@ -142,16 +142,16 @@ impl Method for Investigate {
             operation.error = why.as_ref().map(diagnostic::json);
             let words = why.map_or_else(|| "it came to no answer".to_owned(), |why| why.message);
             let root = desk.context.root().unwrap_or_default();
-            step(desk.context, &root, &mut operation, State::Failed, words);
+            record_progress(desk.context, &root, &mut operation, State::Failed, words);
         }
         found
     }
 
-    fn text(answer: &Found) -> String {
+    fn text(answer: &InvestigateAnswer) -> String {
         Self::styled(answer, Style::plain())
     }
 
-    fn styled(answer: &Found, style: Style) -> String {
+    fn styled(answer: &InvestigateAnswer, style: Style) -> String {
         match &answer.answer {
             Some(findings) => text(findings, &answer.state.notes, style),
             None => format!(
@@ -164,16 +164,16 @@ impl Method for Investigate {
 }
 
 impl Investigate {
-    fn look_into(&self, desk: &mut Desk<'_>, question: &str, operation: &mut Operation) -> Result<Found, Failed> {
+    fn look_into(&self, desk: &mut Desk<'_>, question: &str, operation: &mut Operation) -> Result<InvestigateAnswer, Failed> {
         let context = desk.context;
         let root = desk.open()?.0.root.clone();
-        let step = |operation: &mut Operation, state: State, event: String| step(context, &root, operation, state, event);
+        let step = |operation: &mut Operation, state: State, event: String| record_progress(context, &root, operation, state, event);
         step(operation, State::Gathering, format!("gathers what is in {}", self.scope.join(" ")));
         // Names are looked up among the types that there are.
         desk.outputs(&["//index:types".to_owned()], true)?;
         let mut patterns = Vec::new();
         for scope in &self.scope {
-            patterns.extend(meant(desk, scope)?);
+            patterns.extend(resolve_scope(desk, scope)?);
         }
         let report = desk.outputs(&patterns, true)?;
         let candidates: Vec<Candidate> = report
@@ -233,7 +233,7 @@ impl Investigate {
             (None, false) => "asked no model".to_owned(),
         };
         step(operation, State::Done, cost);
-        Ok(Found {
+        Ok(InvestigateAnswer {
             op_id: operation.op_id.clone(),
             label,
             cached: made.cached,
@@ -283,8 +283,8 @@ fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
 }
 
 /// Notes that an operation went on.
-fn step(context: &Context, root: &Path, operation: &mut Operation, state: State, event: String) {
-    context.tell(&format!("{}: {event}", operation.op_id));
+fn record_progress(context: &Context, root: &Path, operation: &mut Operation, state: State, event: String) {
+    context.print_status(&format!("{}: {event}", operation.op_id));
     operation.state = state;
     operation.events.push(event);
     if let Err(error) = operation.write(root) {
@@ -327,7 +327,7 @@ fn nothing_shown(material: &Material, budget: u64) -> Diagnostic {
 }
 
 /// What a scope means: a pattern as it is, a name as the types of the namespace of that name, or else as the type or types that it means.
-fn meant(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed> {
+fn resolve_scope(desk: &mut Desk<'_>, scope: &str) -> Result<Vec<String>, Failed> {
     if scope.starts_with("//") || scope.starts_with("-//") {
         let last = scope.rsplit('/').next().unwrap_or_default();
         return Ok(vec![match last.contains(':') {

@@ -300,7 +300,7 @@ pub const fn entry<M: Method>() -> Entry {
         answers: schema::of::<M::Answer>,
         call: |desk, mut arguments| {
             if M::WITHIN {
-                within::enter(desk, &mut arguments)?;
+                within::take_overlay_argument(desk, &mut arguments)?;
             }
             let method: M = arguments::read(arguments)?;
             if method.reads() {
@@ -325,7 +325,7 @@ pub const fn entry<M: Method>() -> Entry {
 
 impl Entry {
     /// The group that it belongs to, if it does, and its own word.
-    pub fn words(&self) -> (Option<&'static str>, &'static str) {
+    pub fn group_and_word(&self) -> (Option<&'static str>, &'static str) {
         match self.name.split_once(' ') {
             Some((group, own)) => (Some(group), own),
             None => (None, self.name),
@@ -335,7 +335,7 @@ impl Entry {
     /// The tool of which it is an operation.
     pub fn operation_of(&self) -> Option<&'static str> {
         match self.tool {
-            AsTool::Operation => self.words().0,
+            AsTool::Operation => self.group_and_word().0,
             AsTool::Under(tool) => Some(tool),
             AsTool::Own | AsTool::None => None,
         }

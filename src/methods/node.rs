@@ -68,7 +68,7 @@ pub struct Output {
 }
 
 impl Output {
-    fn new(shown: &show::Shown, state: NodeState) -> Self {
+    fn new(shown: &show::LabelledOutput, state: NodeState) -> Self {
         let is_text = Table::is_table(&shown.bytes) || std::str::from_utf8(&shown.bytes).is_ok();
         Self {
             label: shown.label.clone(),
@@ -84,7 +84,7 @@ impl Output {
 }
 
 fn state_word(state: NodeState) -> String {
-    state.word().replace(' ', "_")
+    state.as_str().replace(' ', "_")
 }
 
 impl Method for Get {

@@ -82,7 +82,7 @@ impl Method for Near {
     type Answer = Drawing;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Drawing, Failed> {
-        let (_, session) = desk.look()?;
+        let (_, session) = desk.open_to_read()?;
         // Looking a name up settles the marks that tell what moved: a label that the graph has is taken as it is.
         let known = expanded(&self.label);
         let label = match session.graph.find(&known) {

@@ -11,7 +11,7 @@ use producers::languages::model::FileSymbols;
 use workbench::other_languages::files::{definition, outlined, provenance, read};
 use workbench::other_languages::names::{OtherNames, OtherSymbol};
 use workbench::other_languages::search::{hit, search};
-use workbench::symbols::file::Asked;
+use workbench::symbols::file::FileRequest;
 use workbench::symbols::index::Symbols;
 use workbench::symbols::meaning::Candidate;
 use workbench::symbols::outputs::{SymbolError, Trouble};
@@ -89,9 +89,9 @@ impl Meant {
     }
 
     /// The lines that it stands on.
-    pub fn lines(&self, symbols: &FileSymbols) -> Option<Asked> {
+    pub fn lines(&self, symbols: &FileSymbols) -> Option<FileRequest> {
         let definition = definition(symbols, &self.symbol)?;
-        Some(Asked {
+        Some(FileRequest {
             path: self.symbol.file.clone(),
             lines: Some((definition.start.into(), Some(definition.end.into()))),
         })

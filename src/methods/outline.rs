@@ -54,7 +54,7 @@ pub struct Outline {
     pub last_good: bool,
     /// Lines at most of what is in a file, folder, namespace or project; all are counted.
     #[arg(long, value_name = "N", default_value_t = FEW)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Lines to pass over: those that stood on the pages before.
@@ -64,7 +64,7 @@ pub struct Outline {
     pub offset: usize,
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     FEW
 }
 
@@ -119,7 +119,7 @@ impl Method for Outline {
             }
         } else {
             let labels;
-            (labels, containers, others) = self.meant(desk)?;
+            (labels, containers, others) = self.resolve_symbols(desk)?;
             if !labels.is_empty() {
                 let report = desk.outputs(&labels, true)?;
                 let made = report.roots.iter().zip(&report.outputs);
@@ -150,7 +150,7 @@ impl Method for Outline {
             });
         }
         for (container, also) in &containers {
-            outlines.push(self.list(desk, container, also)?);
+            outlines.push(self.list_container(desk, container, also)?);
         }
         outlines.extend(others);
         let mut outlines = outlines.into_iter();
@@ -198,7 +198,7 @@ fn types(count: usize) -> String {
 
 impl Outline {
     /// What the symbols mean. What the engine does not know by such a label is looked for among all names.
-    fn meant(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
+    fn resolve_symbols(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
         // Names are looked up among the types that there are.
         if desk.reads_csharp()? {
             desk.output("//index:types")?;
@@ -248,7 +248,7 @@ impl Outline {
     }
 
     /// What is in a container.
-    fn list(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
+    fn list_container(&self, desk: &mut Desk<'_>, container: &Container, also: &[String]) -> Result<One, Failed> {
         let names = desk.names()?;
         let layout = Layout::read(desk)?;
         let found = contents(desk, &names.symbols, &layout, container, (self.offset, self.limit))?;
@@ -258,7 +258,7 @@ impl Outline {
         }
         Ok(One {
             resolved: Resolved::gone(&container.name()),
-            outline_text: format!("# {} {}: {}\n", container.word(), container.name(), types(found.types)),
+            outline_text: format!("# {} {}: {}\n", container.as_str(), container.name(), types(found.types)),
             data: None,
             state: page(state, (self.offset, found.listed.len()), found.total),
             entries: found.listed,
@@ -291,7 +291,7 @@ fn container(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<Option<
         });
     };
     let others = [folder, project.ok().flatten()].into_iter().flatten();
-    let also = others.map(|other| format!("the {} {}", other.word(), other.name()));
+    let also = others.map(|other| format!("the {} {}", other.as_str(), other.name()));
     Ok(Some((Container::Namespace(namespace.path.clone()), also.collect())))
 }
 

@@ -131,7 +131,7 @@ impl From<Compared> for Document {
         Self {
             path: one.path,
             kind: kind(one.kind).to_owned(),
-            file: since(one.since).to_owned(),
+            file: since_word(one.since).to_owned(),
             why: one.blocked,
         }
     }
@@ -148,7 +148,7 @@ fn kind(kind: Kind) -> &'static str {
 }
 
 /// What became of a file meanwhile, as a word.
-fn since(since: Since) -> &'static str {
+fn since_word(since: Since) -> &'static str {
     match since {
         Since::Same => "same",
         Since::Moved => "moved",
@@ -181,7 +181,7 @@ impl Method for List {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Overlays, Failed> {
         let (files, now) = (files(desk)?, now());
         let mut overlays = Vec::new();
-        for Listed { name, overlay } in record::list(&files)? {
+        for Listed { name, overlay } in record::list_overlays(&files)? {
             let status = match &overlay {
                 None => "damaged",
                 Some(overlay) if overlay.is_over(now) => "ended",

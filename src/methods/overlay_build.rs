@@ -3,7 +3,7 @@
 use super::overlay::{self, Document, files};
 use super::{AsTool, Effect, Method};
 use crate::cli::unguarded;
-use crate::commands::build::{build, code, usual};
+use crate::commands::build::{build, code, default_request};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -60,12 +60,12 @@ impl Method for Build {
     type Answer = Built;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Built, Failed> {
-        let request = usual(&self.patterns)?;
-        desk.context.within(&self.name);
+        let request = default_request(&self.patterns)?;
+        desk.context.use_overlay(&self.name);
         let context = desk.context;
         let (_, session) = desk.open()?;
         let report = build(context, session, &request)?;
-        refused(&report)?;
+        fail_if_nothing_matched(&report)?;
         desk.worsen(code(&report));
         let tally = &report.tally;
         Ok(Built {
@@ -114,7 +114,7 @@ fn targets(number: usize) -> String {
 }
 
 /// Patterns that mean nothing, which has been said.
-fn refused(report: &Report) -> Result<(), Failed> {
+fn fail_if_nothing_matched(report: &Report) -> Result<(), Failed> {
     match report.refused.is_empty() {
         true => Ok(()),
         false => Err(Failed {
@@ -248,7 +248,7 @@ impl Method for Diff {
             text.push_str("(signs that steer terminals are shown as \\u{…}; with --json the diff is exact)\n");
         }
         if let Some(targets) = &answer.targets {
-            text.push_str(&told(targets));
+            text.push_str(&targets_text(targets));
         }
         printable(&text)
     }
@@ -256,9 +256,9 @@ impl Method for Diff {
 
 /// What the documents of an overlay would mean for targets.
 fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, Failed> {
-    let mut request = usual(&[pattern.to_owned()])?;
+    let mut request = default_request(&[pattern.to_owned()])?;
     request.options.keep_going = true;
-    desk.context.within(name);
+    desk.context.use_overlay(name);
     let context = desk.context;
     let (workspace, session) = desk.open()?;
     let asks = workbench::paid::any(&workspace.definition()?.manifest, &workspace.engine.registry);
@@ -267,7 +267,7 @@ fn prospect(desk: &mut Desk<'_>, name: &str, pattern: &str) -> Result<Targets, F
     let (now, before) = (marked(session), marked(&workspace.session_beneath()?));
     let currency = workbench::paid::currency(session);
     let report = build(context, session, &request)?;
-    refused(&report)?;
+    fail_if_nothing_matched(&report)?;
     desk.worsen(code(&report));
     let outlook = report.outlook.unwrap_or_default();
     // The last is behind all others; that what runs for certain has to run goes without saying.
@@ -323,7 +323,7 @@ fn marked(session: &Session) -> BTreeSet<String> {
 /// Labels listed; the true count is always said.
 const SHOWN: usize = 5;
 
-fn told(told: &Targets) -> String {
+fn targets_text(told: &Targets) -> String {
     let mut text = format!("{}: {} may be out of date", targets(told.asked), many(told.stale));
     if told.stale_without > 0 {
         text.push_str(&format!(", {} of them in the workspace, too", many(told.stale_without)));
@@ -355,7 +355,7 @@ fn told(told: &Targets) -> String {
     }
     for (name, asks) in [("asks", &told.asks), ("may ask", &told.may_ask)] {
         if let Some(asks) = asks {
-            line(name, &asked(asks));
+            line(name, &asks_text(asks));
         }
     }
     let is_idle = told.will_run.is_empty() && told.may_run == 0 && told.made == 0;
@@ -365,7 +365,7 @@ fn told(told: &Targets) -> String {
     text
 }
 
-fn asked(asks: &Asks) -> String {
+fn asks_text(asks: &Asks) -> String {
     let currency = asks.currency.as_ref().map_or(String::new(), |currency| format!(" {currency}"));
     let cost = asks
         .micros

@@ -98,7 +98,7 @@ impl Method for Build {
                 docs: None,
                 semantic: self.semantic.then_some(true),
             };
-            packs::put(desk.redefine()?, &self.name, &row)?;
+            packs::write_pack(desk.redefine()?, &self.name, &row)?;
         }
         let meant = types(desk, &self.name)?;
         let shown = desk.output(&label(&self.name, "pack"))?;
@@ -111,7 +111,7 @@ impl Method for Build {
             name: self.name.clone(),
             token_estimate: contents.token_estimate,
             pack_text: String::from_utf8_lossy(&shown.bytes).into_owned(),
-            state: told(state, &meant, &contents, &left_out),
+            state: with_omissions(state, &meant, &contents, &left_out),
             types: contents.types,
             left_out,
             path: format!(".cortex/out/packs/{}.md", self.name),
@@ -125,7 +125,7 @@ impl Method for Build {
 
 /// With the present names of types that the filter calls by their names of before: it means none of those.
 fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, Failed> {
-    let packs = packs::list(desk.open()?.0)?;
+    let packs = packs::list_packs(desk.open()?.0)?;
     let Some(Ok(filter)) = packs
         .iter()
         .find(|pack| pack.name == name)
@@ -141,7 +141,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
         .flat_map(|one| match one.field {
             Field::Type | Field::Depends => vec![one.token.as_str()],
             Field::Tag => {
-                let named = tags.iter().filter(|(tag, _)| one.glob.is(tag));
+                let named = tags.iter().filter(|(tag, _)| one.glob.matches(tag));
                 named.flat_map(|(_, patterns)| patterns.iter().map(String::as_str)).collect()
             }
             _ => Vec::new(),
@@ -159,7 +159,7 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
 }
 
 /// With what the text lacks of the types that are `meant`, and why it is empty.
-fn told(mut state: State, meant: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
+fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
     let shown = &contents.types;
     let summaries = left_out.iter().filter(|out| out.part == "summary").count();
     let crowded = match contents.needed {
@@ -203,21 +203,21 @@ impl From<producers::csharp::pack::form::LeftOut> for LeftOut {
 /// # Errors
 /// When there is no pack of that name, with those that there are.
 pub fn types(desk: &mut Desk<'_>, name: &str) -> Result<Vec<String>, Failed> {
-    let known = packs::list(desk.open()?.0)?;
+    let known = packs::list_packs(desk.open()?.0)?;
     if !known.iter().any(|pack| pack.name == name) {
         let near = nearest(name, known.iter().map(|pack| pack.name.as_str()), 5);
         let hint = match near.first() {
             Some(first) => format!("did you mean {first}?"),
             None => "make it with --filter, or write [pack.NAME] in cortex.toml".to_owned(),
         };
-        return Err(Failed::new(Code::Usage, unknown(name).hint(hint).candidates(near)));
+        return Err(Failed::new(Code::Usage, unknown_pack(name).hint(hint).candidates(near)));
     }
     let shown = desk.output(&label(name, "selection"))?;
     let selection: Selection = serde_json::from_slice(&shown.bytes).map_err(|error| Failed::bug(&error))?;
     Ok(selection.types)
 }
 
-fn unknown(name: &str) -> Diagnostic {
+fn unknown_pack(name: &str) -> Diagnostic {
     let why = Diagnostic::error(ErrorCode::E_NO_PACK, "there is no pack of this name");
     why.found(name.chars().take(120).collect::<String>())
 }
@@ -268,8 +268,8 @@ impl Method for List {
     type Answer = Packs;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Packs, Failed> {
-        let (workspace, session) = desk.look()?;
-        let known = packs::list(workspace)?;
+        let (workspace, session) = desk.open_to_read()?;
+        let known = packs::list_packs(workspace)?;
         let mut infos = Vec::with_capacity(known.len());
         let mut state = State::default();
         let mut moved = Vec::new();
@@ -370,7 +370,7 @@ impl Method for Remove {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Removed, Failed> {
         let success = packs::remove(desk.redefine()?, &self.name)?;
         if !success && leads_out(&self.name) {
-            return Err(Failed::new(Code::Usage, unknown(&self.name)));
+            return Err(Failed::new(Code::Usage, unknown_pack(&self.name)));
         }
         Ok(Removed { success })
     }

@@ -44,7 +44,7 @@ pub struct Query {
 
 /// The nodes that answer a query.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
+pub struct QueryAnswer {
     /// By label; those of a way in its order.
     pub nodes: Vec<Node>,
     /// Pairs of labels among them: a reader and what it reads.
@@ -69,8 +69,8 @@ impl Method for Query {
     const EFFECT: Effect = Effect::Reads;
     const TOOL: AsTool = AsTool::Under("node");
     const WITHIN: bool = true;
-    const DRAWN: Option<fn(&Found, Drawing) -> String> = Some(graph::drawn);
-    type Answer = Found;
+    const DRAWN: Option<fn(&QueryAnswer, Drawing) -> String> = Some(graph::drawn);
+    type Answer = QueryAnswer;
 
     fn parsed(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
         let form = matches.try_get_one::<OutputForm>("output").ok().flatten();
@@ -81,19 +81,19 @@ impl Method for Query {
         })
     }
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Found, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<QueryAnswer, Failed> {
         let context = desk.context;
-        find_nodes(context, desk.look()?.1, &self.expr, self.edges)
+        find_nodes(context, desk.open_to_read()?.1, &self.expr, self.edges)
     }
 
-    fn text(answer: &Found) -> String {
+    fn text(answer: &QueryAnswer) -> String {
         graph::labels(answer)
     }
 }
 
 /// The nodes that answer a query; what is not known of them is said. `edges`: with what reads what.
-pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: bool) -> Result<Found, Failed> {
-    let query = parse(expr).map_err(|error| Failed::new(Code::Usage, wrong(expr, &error)))?;
+pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: bool) -> Result<QueryAnswer, Failed> {
+    let query = parse(expr).map_err(|error| Failed::new(Code::Usage, query_diagnostic(expr, &error)))?;
     let answer = answer(session, &query, edges)?;
     if !answer.refused.is_empty() {
         return Err(Failed {
@@ -119,7 +119,7 @@ pub fn find_nodes(context: &Context, session: &mut Session, expr: &str, edges: b
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_UNSURE, sentence).hint("build them, and ask again")]);
     }
     let label = |at: usize| answer.nodes[at].label.to_string();
-    Ok(Found {
+    Ok(QueryAnswer {
         edges: answer.edges.iter().map(|&(reader, read)| (label(reader), label(read))).collect(),
         unknown: answer.unknown.iter().map(diagnostic::json).collect(),
         unsure: answer.unsure,
@@ -145,7 +145,7 @@ pub fn unknown_set(unknown: &Diagnostic) -> Diagnostic {
     .hint(hint)
 }
 
-fn wrong(text: &str, error: &QueryError) -> Diagnostic {
+fn query_diagnostic(text: &str, error: &QueryError) -> Diagnostic {
     let (excerpt, column) = excerpt(text, error);
     Diagnostic {
         excerpt: Some(excerpt),

@@ -53,7 +53,7 @@ pub fn section(entry: &Entry) -> String {
     } else {
         format!(", {}", also.join(", "))
     };
-    let tool = match (entry.tool, entry.words()) {
+    let tool = match (entry.tool, entry.group_and_word()) {
         (AsTool::Own, _) => format!(" · tool `{}`", entry.name.replace(' ', "_")),
         (_, (_, own)) => match entry.operation_of() {
             Some(tool) if tool == own => format!(" · tool `{tool}`"),

@@ -1,6 +1,6 @@
 //! `deps` and `rdeps`: what a type uses, and what uses it.
 
-use super::symbols::{meant, notes, page};
+use super::symbols::{notes, page, resolve_one};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -49,7 +49,7 @@ struct Of {
     symbol: String,
     /// Steps to go; 0 for as many as there are.
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[serde(default = "one")]
+    #[serde(default = "default_depth")]
     depth: u32,
     /// Only by declarations: bases, signatures, attributes.
     #[arg(long, conflicts_with = "body")]
@@ -63,7 +63,7 @@ struct Of {
     body: bool,
     /// Types at most, the nearest first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     limit: usize,
     /// Types to pass over: those that stood on the pages before.
@@ -79,11 +79,11 @@ const PAGES: &[&str] = &["types"];
 /// Types unless told.
 const USUAL: usize = 200;
 
-fn one() -> u32 {
+fn default_depth() -> u32 {
     1
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
@@ -118,7 +118,7 @@ impl Of {
             return Err(Failed::new(Code::Usage, why.hint("leave both out for all edges")));
         }
         let names = desk.names()?;
-        let (found, former) = meant(desk, &names, &self.symbol)?;
+        let (found, former) = resolve_one(desk, &names, &self.symbol)?;
         if found.member().is_some() {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "this is a member; types depend on types").found(self.symbol.clone());
             return Err(Failed::new(Code::Usage, why.hint("`usages` lists the places that use a member")));

@@ -1,6 +1,6 @@
 //! `rename`: another name for a type or a member, everywhere.
 
-use super::symbols::{Names, meant};
+use super::symbols::{Names, resolve_one};
 use super::window::root;
 use super::{AsTool, Effect, Method};
 use crate::commands::gc::now;
@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use workbench::edit::disk::Disk;
 use workbench::edit::files::Files;
-use workbench::edit::order::{Asked, Order};
+use workbench::edit::order::{EditRequest, Order};
 use workbench::edit::perform::perform;
 use workbench::edit::place::Guard;
 use workbench::edit::response::Response;
@@ -102,7 +102,7 @@ impl Method for Rename {
         let locked = plan.files.iter().filter(|file| is_read_only(&file.path));
         let locked: BTreeSet<String> = locked.map(|file| format!("{}: it is read-only", file.path)).collect();
         if !locked.is_empty() {
-            return Err(refused(self, &InTheWay(locked)));
+            return Err(rename_blocked(self, &InTheWay(locked)));
         }
         // The files are not kept from others while they are edited.
         desk.context.let_go();
@@ -162,14 +162,14 @@ impl Method for Rename {
 impl Rename {
     fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
         let names = desk.names()?;
-        let (candidate, _) = meant(desk, &names, &self.symbol)?;
+        let (candidate, _) = resolve_one(desk, &names, &self.symbol)?;
         let health = desk.health()?;
         let gaps = health.gaps();
         let flawed: BTreeSet<String> = names.flaws.keys().cloned().collect();
         let (workspace, session) = desk.open()?;
         let world = workspace.engine.world.clone();
         let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-        let asked = rename::Asked {
+        let asked = rename::RenameRequest {
             candidate: &candidate,
             new: &self.new,
             leave_possible: self.leave_possible,
@@ -177,21 +177,21 @@ impl Rename {
             flawed: &flawed,
             sources: &sources,
         };
-        rename::plan(desk, &names.symbols, &*world, asked)?.map_err(|way| refused(self, &way))
+        rename::plan(desk, &names.symbols, &*world, asked)?.map_err(|way| rename_blocked(self, &way))
     }
 
     /// Looks at the workspace with the new texts.
     fn verified(&self, desk: &Desk<'_>, plan: &Plan, session: &str) -> Result<(), Failed> {
         let global = desk.context.global.clone();
         let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent));
-        context.within(session);
+        context.use_overlay(session);
         let mut inside = Desk::new(&context, Self::NAME);
         inside.read_only();
         let names: Names = inside.names()?;
         let gaps = inside.health()?.gaps();
         let found = rename::verify(&mut inside, &names.symbols, plan, &gaps)?;
         context.close();
-        found.map_err(|way| refused(self, &way))
+        found.map_err(|way| rename_blocked(self, &way))
     }
 }
 
@@ -204,7 +204,7 @@ impl engine::values::event::Observer for Silent {
 
 /// Performs one operation of the session.
 fn order(disk: &Disk, order: Order, session: Option<&str>, mode: Option<Mode>) -> Result<Response, Failed> {
-    let asked = Asked {
+    let asked = EditRequest {
         order,
         session: session.map(str::to_owned),
         path: None,
@@ -225,7 +225,7 @@ fn order(disk: &Disk, order: Order, session: Option<&str>, mode: Option<Mode>) -
     ))
 }
 
-fn refused(rename: &Rename, way: &InTheWay) -> Failed {
+fn rename_blocked(rename: &Rename, way: &InTheWay) -> Failed {
     let count = way.0.len();
     let message = match count {
         1 => format!("{} is not renamed to {}: something is in the way", rename.symbol, rename.new),

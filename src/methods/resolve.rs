@@ -27,14 +27,14 @@ pub struct Resolve {
     pub symbol: String,
     /// Candidates to list; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     pub limit: usize,
 }
 
 const USUAL: usize = 20;
 const MOST: usize = 1000;
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
@@ -74,7 +74,7 @@ impl Method for Resolve {
         let names = desk.names()?;
         let mut found = resolution(desk, &names, &self.symbol, self.limit.clamp(1, MOST))?;
         if leads_out(&self.symbol) && matches!(found.how, None | Some(How::Fuzzy)) {
-            found.meant()?;
+            found.candidate()?;
         }
         found.candidates.truncate(self.limit);
         let mut state = match found.how {

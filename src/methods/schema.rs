@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// The schema of a type.
 pub fn of<T: JsonSchema>() -> Schema {
-    let plain = RecursiveTransform(plain);
+    let plain = RecursiveTransform(drop_null);
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -18,7 +18,7 @@ pub fn of<T: JsonSchema>() -> Schema {
 }
 
 /// What is absent may be left out; that it could also be null is not said.
-fn plain(schema: &mut Schema) {
+fn drop_null(schema: &mut Schema) {
     schema.remove("format");
     if let Some(Value::Array(kinds)) = schema.get("type")
         && let [one, Value::String(null)] = kinds.as_slice()
@@ -35,7 +35,7 @@ fn plain(schema: &mut Schema) {
         && null.get("type").is_some_and(|kind| kind == "null")
         && let Ok(mut one) = Schema::try_from(one.clone())
     {
-        plain.transform(&mut one);
+        drop_null.transform(&mut one);
         schema.remove("anyOf");
         if let Some(fields) = one.as_object() {
             for (key, value) in fields.clone() {

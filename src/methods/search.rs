@@ -31,7 +31,7 @@ pub struct Search {
     pub query: String,
     /// Hits on the page, 200 at most; overloads count as one.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// The kind: type, class, struct, interface, enum, delegate, record, record struct, namespace, member, method, constructor,
@@ -61,7 +61,7 @@ pub struct Search {
     pub cursor: Option<String>,
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use workbench::edit::place::Refused;
 use workbench::live::budget::Room;
-use workbench::symbols::file::{Asked, ENDINGS, lines};
+use workbench::symbols::file::{ENDINGS, FileRequest, lines};
 use workbench::symbols::fitting::fit;
 use workbench::symbols::resolve::{Candidate, Resolved};
 use workbench::symbols::source::{Source, USUAL_LINES, sources};
@@ -35,12 +35,12 @@ pub struct SourceOf {
     pub symbols: Vec<String>,
     /// Lines of each at most.
     #[arg(long, value_name = "N", default_value_t = USUAL_LINES)]
-    #[serde(default = "usual")]
+    #[serde(default = "default_limit")]
     #[schemars(extend("x-tool" = false))]
     pub lines: usize,
 }
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL_LINES
 }
 
@@ -72,7 +72,7 @@ impl Method for SourceOf {
     type Answer = Texts;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Texts, Failed> {
-        let (meant, failed) = self.meant(desk)?;
+        let (meant, failed) = self.resolve_places(desk)?;
         let symbols: Vec<&Candidate> = meant.iter().flat_map(Meant::symbols).collect();
         let mut state = match symbols.is_empty() {
             true => State::default(),
@@ -116,7 +116,7 @@ impl Method for SourceOf {
 
     fn text(answer: &Texts) -> String {
         let mut text = parts(&answer.sources);
-        answer.failed.iter().for_each(|failed| text.push_str(&told(failed)));
+        answer.failed.iter().for_each(|failed| text.push_str(&failure_text(failed)));
         printable(&format!("{text}{}", notes(&answer.state)))
     }
 }
@@ -148,7 +148,7 @@ fn beside(room: Room, sources: &[Source], failed: &[Value]) -> Room {
         .for_each(|part| part.text.clear());
     let all = match room.sends_data {
         true => json!({"sources": bare, "failed": failed}).to_string(),
-        false => parts(&bare) + &failed.iter().map(told).collect::<String>(),
+        false => parts(&bare) + &failed.iter().map(failure_text).collect::<String>(),
     };
     Room {
         most: room.most.saturating_sub((room.taken)(&all)),
@@ -167,14 +167,14 @@ impl Meant {
 
 impl SourceOf {
     /// What is meant, and what cannot be shown of it. Who asks for one thing, or for nothing that can be shown, is told by an error.
-    fn meant(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
+    fn resolve_places(&self, desk: &mut Desk<'_>) -> Result<(Vec<Meant>, Vec<Value>), Failed> {
         let root = root(desk)?;
         let store = desk.context.store_folder();
-        let asked: Vec<Asked> = self.symbols.iter().map(|text| Asked::among(text, &root)).collect();
-        let places: Vec<_> = asked.iter().map(|one| one.place(&root, store.as_deref())).collect();
+        let asked: Vec<FileRequest> = self.symbols.iter().map(|text| FileRequest::among(text, &root)).collect();
+        let places: Vec<_> = asked.iter().map(|one| one.path_in_workspace(&root, store.as_deref())).collect();
         // Files are shown while somebody builds; for names it may have to be built.
         let (workspace, _) = match places.iter().all(|place| matches!(place, Ok((_, true)))) {
-            true => desk.look()?,
+            true => desk.open_to_read()?,
             false => desk.open()?,
         };
         let world = workspace.engine.world.clone();
@@ -243,7 +243,7 @@ impl SourceOf {
 }
 
 /// What cannot be shown, as errors are told.
-fn told(failed: &Value) -> String {
+fn failure_text(failed: &Value) -> String {
     let field = |name: &str| failed[name].as_str().unwrap_or_default();
     let mut text = format!("error[{}] {}: {}\n", field("code"), field("asked"), field("message"));
     for (label, name) in [("found", "found"), ("help", "hint")] {
@@ -257,14 +257,14 @@ fn told(failed: &Value) -> String {
 }
 
 /// Whether a name that means no symbol is that of a file.
-fn is_of_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<bool, Failed> {
+fn is_of_file(desk: &mut Desk<'_>, asked: &FileRequest) -> Result<bool, Failed> {
     let Some((_, ending)) = asked.path.rsplit_once('.').filter(|(name, _)| !name.is_empty()) else {
         return Ok(false);
     };
     if ENDINGS.contains(&ending) {
         return Ok(true);
     }
-    let (_, session) = desk.look()?;
+    let (_, session) = desk.open_to_read()?;
     let of_file = |path: &str| path.rsplit_once('.').is_some_and(|(_, own)| own == ending);
     Ok(session.sources.files().iter().any(|(path, _)| of_file(path)))
 }
@@ -279,8 +279,8 @@ fn not_shown(refused: &Refused) -> Failed {
 }
 
 /// There is no such file; which of those that there are may be meant.
-fn no_file(desk: &mut Desk<'_>, asked: &Asked) -> Result<Failed, Failed> {
-    let (_, session) = desk.look()?;
+fn no_file(desk: &mut Desk<'_>, asked: &FileRequest) -> Result<Failed, Failed> {
+    let (_, session) = desk.open_to_read()?;
     let files = session.sources.files();
     let near = nearest(&asked.path, files.iter().map(|(path, _)| path.as_str()), 5);
     let why = Diagnostic::error(ErrorCode::E_NO_FILE, "there is no such file in the workspace")

@@ -98,7 +98,7 @@ impl Method for Status {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Standing, Failed> {
         let (service, context) = (desk.service(), desk.context);
-        let (workspace, session) = desk.look()?;
+        let (workspace, session) = desk.open_to_read()?;
         let found = workbench::status::status(workspace, session)?;
         let folder = workspace.store_folder.as_ref();
         let store = found.usage.as_ref().zip(folder).map(|(usage, folder)| StoreFigures {

@@ -60,7 +60,7 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
         return Ok(false);
     }
     let root = workspace.root.clone();
-    let wanted = aliases::wanted(&root, session)?;
+    let wanted = aliases::required_targets(&root, session)?;
     if !wanted.is_empty() {
         desk.outputs(&wanted, true)?;
     }
@@ -74,27 +74,33 @@ pub fn learns(desk: &mut Desk<'_>) -> Result<bool, Failed> {
 /// What a symbol means where several of one name can be shown ([`Resolution::namesakes`]), and what it was called before.
 pub fn namesakes(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
-    let all = told(desk, None, symbol, "outline", found.namesakes())?;
+    let all = symbol_or_error(desk, None, symbol, "outline", found.namesakes())?;
     Ok((all.into_iter().flatten().collect(), found.former))
 }
 
 /// The type or member that a symbol means, or all overloads of a name, and what it was called before.
 pub fn meant_with_overloads(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Vec<Candidate>, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, MOST)?;
-    let all = told(desk, None, symbol, "outline", found.meant_with_overloads().map(<[_]>::to_vec))?;
+    let all = symbol_or_error(desk, None, symbol, "outline", found.meant_with_overloads().map(<[_]>::to_vec))?;
     Ok((all, found.former))
 }
 
 /// The one type or member that a symbol means.
-pub fn meant(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
+pub fn resolve_one(desk: &mut Desk<'_>, names: &Names, symbol: &str) -> Result<(Candidate, Option<String>), Failed> {
     let found = resolution(desk, names, symbol, workbench::symbols::resolve::SHOWN)?;
-    let one = told(desk, None, symbol, "outline", found.meant().cloned())?;
+    let one = symbol_or_error(desk, None, symbol, "outline", found.candidate().cloned())?;
     Ok((one, found.former))
 }
 
 /// What a symbol means. Of one that means nothing it is said whether it was there once, as the subject of a target; `command` is who asks, if it
 /// has a `--last-good`.
-pub fn told<T>(desk: &mut Desk<'_>, command: Option<&str>, symbol: &str, target: &str, meant: Result<T, SymbolError>) -> Result<T, Failed> {
+pub fn symbol_or_error<T>(
+    desk: &mut Desk<'_>,
+    command: Option<&str>,
+    symbol: &str,
+    target: &str,
+    meant: Result<T, SymbolError>,
+) -> Result<T, Failed> {
     if let Err(SymbolError {
         trouble: Trouble::NotFound,
         ..
@@ -146,7 +152,7 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
     if found.how == Some(How::Wildcard) {
         return Ok(found.candidates.iter().map(|one| one.label(target)).collect());
     }
-    let all = told(desk, Some(command), symbol, target, found.namesakes())?;
+    let all = symbol_or_error(desk, Some(command), symbol, target, found.namesakes())?;
     remark_renamed(desk, symbol, target, &found)?;
     Ok(all.iter().flatten().map(|one| one.label(target)).collect())
 }
@@ -155,7 +161,7 @@ pub fn found_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &
 pub fn one_by_name(desk: &mut Desk<'_>, command: &str, symbol: &str, target: &str) -> Result<String, Failed> {
     let names = desk.names()?;
     let found = resolution(desk, &names, symbol, MOST)?;
-    let one = told(desk, Some(command), symbol, target, found.meant().cloned())?;
+    let one = symbol_or_error(desk, Some(command), symbol, target, found.candidate().cloned())?;
     remark_renamed(desk, symbol, target, &found)?;
     Ok(one.label(target))
 }

@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::symbols::{Names, notes, page, resolution, told};
+use super::symbols::{Names, notes, page, resolution, symbol_or_error};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -29,7 +29,7 @@ pub struct UsagesOf {
     pub symbol: String,
     /// Places at most of each symbol, certain ones first; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL)]
-    #[serde(default = "usual", alias = "maxResults")]
+    #[serde(default = "default_limit", alias = "maxResults")]
     #[schemars(extend("x-tool" = false))]
     pub limit: usize,
     /// Places to pass over: those that stood on the pages before.
@@ -39,7 +39,7 @@ pub struct UsagesOf {
     pub offset: usize,
     /// Possible places at most; all are counted.
     #[arg(long, value_name = "N", default_value_t = USUAL_POSSIBLE)]
-    #[serde(default = "usual_possible")]
+    #[serde(default = "default_possible")]
     #[schemars(extend("x-tool" = false))]
     pub possible: usize,
 }
@@ -47,7 +47,7 @@ pub struct UsagesOf {
 /// Possible places unless told.
 const USUAL_POSSIBLE: usize = 100;
 
-fn usual_possible() -> usize {
+fn default_possible() -> usize {
     USUAL_POSSIBLE
 }
 
@@ -57,7 +57,7 @@ const MOST_OVERLOADS: usize = 1000;
 /// Places unless told.
 const USUAL: usize = 1000;
 
-fn usual() -> usize {
+fn default_limit() -> usize {
     USUAL
 }
 
@@ -134,7 +134,7 @@ impl Method for UsagesOf {
         }
         let names = desk.names()?;
         let meaning = resolution(desk, &names, &self.symbol, MOST_OVERLOADS)?;
-        let all = told(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
+        let all = symbol_or_error(desk, None, &self.symbol, "outline", Subject::all_of(&meaning))?;
         let mut found = Vec::with_capacity(all.len());
         for subject in all {
             found.push(self.spots(desk, &names, subject, meaning.former.as_deref())?);
@@ -262,7 +262,7 @@ fn spot(place: Place, why: Option<&Why>) -> Spot {
         line: place.line,
         column: place.column,
         text: place.text,
-        kind: place.kind.word().to_owned(),
+        kind: place.kind.as_str().to_owned(),
         why: why.map(Why::to_string),
     }
 }

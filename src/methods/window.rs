@@ -1,6 +1,6 @@
 //! `window show`, `window pin`, `window unpin`, `window dismiss`, `window set`: the prompt window of the checkout.
 
-use super::symbols::{learns, meant};
+use super::symbols::{learns, resolve_one};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -22,7 +22,7 @@ use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Freshness, State};
 use workbench::window::OUT;
-use workbench::window::compose::{Card, Composed, compose, wanted};
+use workbench::window::compose::{Card, Composed, candidate_types, compose};
 use workbench::window::room::Room;
 use workbench::window::state::Window;
 
@@ -38,7 +38,7 @@ pub struct Show {}
 /// The window.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct WindowAnswer {
     /// The text.
     window_text: String,
     /// Types in it, in order.
@@ -66,9 +66,9 @@ impl Method for Show {
     const ALSO: &'static [&'static str] = &["GetPromptWindow"];
     const EFFECT: Effect = Effect::Reads;
     const TOOL: AsTool = AsTool::None;
-    type Answer = Shown;
+    type Answer = WindowAnswer;
 
-    fn answer(&self, desk: &mut Desk<'_>) -> Result<Shown, Failed> {
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowAnswer, Failed> {
         let root = root(desk)?;
         let mut window = Window::read(&root).map_err(|error| unwritten(&error))?;
         let renamed = renamed(desk, &window)?;
@@ -85,7 +85,7 @@ impl Method for Show {
             })?,
         };
         let known = cards(desk, &window, &pack)?;
-        let room = Room::read(&window, desk.look()?.0.text());
+        let room = Room::read(&window, desk.open_to_read()?.0.text());
         let mut made = compose(&window, &known.cards, &pack, room);
         if let Err(error) = checkout::write(&root, OUT, made.text.as_bytes()) {
             // The text can be told all the same.
@@ -98,7 +98,7 @@ impl Method for Show {
         for (from, to) in renamed.iter().filter(|(_, to)| made.shown.contains(to)) {
             state = state.renamed(Some(from), to);
         }
-        Ok(Shown {
+        Ok(WindowAnswer {
             state,
             chars: made.text.chars().count(),
             tokens: (made.text.len() as f64 / BYTES).ceil() as usize,
@@ -111,14 +111,14 @@ impl Method for Show {
         })
     }
 
-    fn text(answer: &Shown) -> String {
+    fn text(answer: &WindowAnswer) -> String {
         printable(&answer.window_text)
     }
 }
 
 /// What is known of the types that the window may show.
 #[derive(Default)]
-struct Known {
+struct KnownTypes {
     cards: BTreeMap<String, Card>,
     /// Labels of outlines that could not be made.
     unread: Vec<String>,
@@ -126,7 +126,7 @@ struct Known {
     unasked: BTreeSet<String>,
 }
 
-impl Known {
+impl KnownTypes {
     /// How fresh and how complete a window is that was made of it.
     fn state(&self, desk: &mut Desk<'_>, made: &Composed) -> Result<State, Failed> {
         let names = desk.names()?;
@@ -166,14 +166,14 @@ impl Known {
 }
 
 /// What is known of them. Summaries that a model makes are taken as they are; none is asked for.
-fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known, Failed> {
+fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<KnownTypes, Failed> {
     let names = desk.names()?;
-    let keys: Vec<String> = wanted(window, pack)
+    let keys: Vec<String> = candidate_types(window, pack)
         .into_iter()
         .filter(|key| names.symbols.find(key).is_some())
         .collect();
     if keys.is_empty() {
-        return Ok(Known::default());
+        return Ok(KnownTypes::default());
     }
     let labels: Vec<String> = keys.iter().map(|key| type_label(key, "outline")).collect();
     let outlines: BTreeMap<String, Arc<[u8]>> = read(desk, &labels)?;
@@ -213,7 +213,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known,
             ..card
         })
     };
-    Ok(Known {
+    Ok(KnownTypes {
         cards: keys.iter().filter_map(|key| Some((key.clone(), card(key)?))).collect(),
         unread: labels.into_iter().filter(|label| !outlines.contains_key(label)).collect(),
         unasked,
@@ -222,7 +222,7 @@ fn cards(desk: &mut Desk<'_>, window: &Window, pack: &[String]) -> Result<Known,
 
 /// The types of the window that have another name now, with that.
 fn renamed(desk: &mut Desk<'_>, window: &Window) -> Result<BTreeMap<String, String>, Failed> {
-    let wanted = wanted(window, &[]);
+    let wanted = candidate_types(window, &[]);
     if wanted.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -321,7 +321,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
             before.is_some_and(|before| before.ends_with(['.', '+'])) && names.symbols.find(path).is_none()
         };
         let ends_so: BTreeSet<&String> = known.filter(|path| gone && is_gone(path)).collect();
-        match (meant(desk, &names, symbol), ends_so.first()) {
+        match (resolve_one(desk, &names, symbol), ends_so.first()) {
             (Err(_), Some(path)) if ends_so.len() == 1 => (Resolved::gone(path), State::default()),
             (meant, _) => {
                 let (found, former) = meant?;
@@ -349,7 +349,7 @@ fn change(desk: &mut Desk<'_>, symbol: &str, gone: bool, change: impl Fn(&mut Wi
     })
 }
 
-fn told(answer: &Changed, did: &str, did_not: &str) -> String {
+fn changed_text(answer: &Changed, did: &str, did_not: &str) -> String {
     let what = if answer.success { did } else { did_not };
     printable(&format!("{} {what}\n", answer.resolved.path))
 }
@@ -366,7 +366,7 @@ impl Method for Pin {
     }
 
     fn text(answer: &Changed) -> String {
-        told(answer, "is pinned", "was pinned already")
+        changed_text(answer, "is pinned", "was pinned already")
     }
 }
 
@@ -382,7 +382,7 @@ impl Method for Unpin {
     }
 
     fn text(answer: &Changed) -> String {
-        told(answer, "is pinned no longer", "was not pinned")
+        changed_text(answer, "is pinned no longer", "was not pinned")
     }
 }
 
@@ -398,7 +398,7 @@ impl Method for Dismiss {
     }
 
     fn text(answer: &Changed) -> String {
-        told(answer, "is no longer among those looked at", "was not looked at")
+        changed_text(answer, "is no longer among those looked at", "was not looked at")
     }
 }
 
@@ -467,7 +467,7 @@ impl Method for Set {
         });
         let window = changed.map_err(|error| unwritten(&error))?;
         Ok(Settings {
-            max_chars: Room::read(&window, desk.look()?.0.text()).max_chars,
+            max_chars: Room::read(&window, desk.open_to_read()?.0.text()).max_chars,
             pack: window.pack,
         })
     }

@@ -23,14 +23,14 @@ pub fn schema<M: Method>() -> Schema {
 ///
 /// # Errors
 /// When it is no name.
-pub fn enter(desk: &Desk<'_>, arguments: &mut Value) -> Result<(), Failed> {
+pub fn take_overlay_argument(desk: &Desk<'_>, arguments: &mut Value) -> Result<(), Failed> {
     #[derive(Deserialize)]
     struct Named {
         overlay: Option<String>,
     }
     if let Some(named) = arguments.as_object_mut().and_then(|arguments| arguments.remove(ARGUMENT)) {
         let named: Named = arguments::read(json!({ ARGUMENT: named }))?;
-        named.overlay.iter().for_each(|name| desk.context.within(name));
+        named.overlay.iter().for_each(|name| desk.context.use_overlay(name));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use engine::values::digest::Digest;
 use producers::llm::{Note, Waiting};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::work::{Known, targets};
+use workbench::work::{TypeGraph, targets};
 
 /// Longest name of an agent, in characters.
 const LONGEST_NAME: usize = 64;
@@ -141,7 +141,7 @@ pub fn round(desk: &mut Desk<'_>, patterns: &[String]) -> Result<Round, Failed> 
         });
     }
     let mut waiting = agents.take_waiting();
-    Known::of(session)?.sort(&mut waiting);
+    TypeGraph::of(session)?.sort(&mut waiting);
     let round = Round {
         report,
         waiting,
@@ -187,7 +187,7 @@ pub fn name(agent: &str) -> Result<&str, Failed> {
 ///
 /// # Errors
 /// When it is not.
-pub fn within(argument: &str, number: u64, most: u64) -> Result<(), Failed> {
+pub fn check_range(argument: &str, number: u64, most: u64) -> Result<(), Failed> {
     if (1..=most).contains(&number) {
         return Ok(());
     }

@@ -97,8 +97,8 @@ impl Method for Next {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Questions, Failed> {
         let agent = work::name(&self.agent)?;
-        work::within("count", self.count, MOST)?;
-        work::within("minutes", self.minutes, LONGEST_LEASE / 60)?;
+        work::check_range("count", self.count, MOST)?;
+        work::check_range("minutes", self.minutes, LONGEST_LEASE / 60)?;
         let round = work::scoped(desk, &self.scope.0)?;
         let (workspace, session) = desk.open()?;
         let notes = workspace.asking.agents().notes();

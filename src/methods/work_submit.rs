@@ -11,7 +11,7 @@ use engine::values::diagnostic::Diagnostic;
 use producers::llm::{Given, Note, Waiting, is_id};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::work::{Handed, Known, hand_in, moved};
+use workbench::work::{Handed, TypeGraph, changed_lines, hand_in};
 
 /// Longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
@@ -161,7 +161,7 @@ impl Submit {
         let (why, found) = match round.waiting.iter().find(|other| other.label == *label) {
             Some(other) => {
                 let why = format!("the question moved while it was answered; it is {} now", other.id);
-                (why, Some(moved(&note.asked, &other.user)))
+                (why, Some(changed_lines(&note.asked, &other.user)))
             }
             None if !round.report.refused.is_empty() => ("there is no such target any more".to_owned(), None),
             None if round.report.tally.skipped > 0 => ("what it depends on moved and has to be answered first".to_owned(), None),
@@ -180,7 +180,7 @@ impl Submit {
     /// What can be asked now that a target has its answer.
     fn possible(&self, desk: &mut Desk<'_>, label: &str) -> Result<Vec<Possible>, Failed> {
         let (_, session) = desk.open()?;
-        let readers: Vec<String> = Known::of(session)?.readers(label).into_iter().collect();
+        let readers: Vec<String> = TypeGraph::of(session)?.readers(label).into_iter().collect();
         let round = work::round(desk, &readers)?;
         let possible = |question: Waiting| Possible {
             kind: kind(question.patch).to_owned(),

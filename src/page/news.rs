@@ -93,7 +93,7 @@ impl News {
     /// The news as the body of an answer, from how things stand on.
     pub(super) fn body(&self) -> crate::http::answer::Body {
         let (to, from) = mpsc::channel(WAITING);
-        tokio::spawn(tell(self.0.subscribe(), to));
+        tokio::spawn(send_news(self.0.subscribe(), to));
         Events(from).boxed()
     }
 }
@@ -110,7 +110,7 @@ async fn newest_build(host: Arc<Host>) -> Option<u64> {
 }
 
 /// Tells one page, until it goes.
-async fn tell(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Bytes>) {
+async fn send_news(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Bytes>) {
     loop {
         let told = {
             let now = standing.borrow_and_update();

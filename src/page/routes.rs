@@ -2,7 +2,7 @@
 
 use super::news::News;
 use super::shell::SHELL;
-use crate::http::answer::{Body, is_json, json, not_allowed, plain, read_body, typed};
+use crate::http::answer::{Body, is_json, json, not_allowed, read_body, text_answer, typed};
 use crate::http::gate::Gate;
 use crate::http::listen::{self, Routes};
 use crate::service::peer::Shared;
@@ -52,7 +52,7 @@ impl Routes for Page {
             ("/", &Method::GET | &Method::HEAD) => page(),
             ("/", _) => not_allowed("GET, HEAD", "the page is only read"),
             ("/rpc", &Method::POST) if is_json(request.headers()) => self.message(request).await,
-            ("/rpc", &Method::POST) => plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json"),
+            ("/rpc", &Method::POST) => text_answer(StatusCode::UNSUPPORTED_MEDIA_TYPE, "a message is application/json"),
             ("/rpc", _) => not_allowed("POST", "messages are posted"),
             ("/events", &Method::GET) => {
                 let mut response = Response::new(self.news.body());
@@ -62,7 +62,7 @@ impl Routes for Page {
                 response
             }
             ("/events", _) => not_allowed("GET", "events are only read"),
-            _ => plain(StatusCode::NOT_FOUND, "there are /, /rpc and /events"),
+            _ => text_answer(StatusCode::NOT_FOUND, "there are /, /rpc and /events"),
         };
         for (name, value) in &HEADERS {
             response.headers_mut().insert(name, HeaderValue::from_static(value));
@@ -79,7 +79,7 @@ impl Page {
         };
         match self.shared.answer_message(&body).await {
             Some(answer) => json(StatusCode::OK, &answer),
-            None => plain(StatusCode::ACCEPTED, ""),
+            None => text_answer(StatusCode::ACCEPTED, ""),
         }
     }
 }

@@ -122,7 +122,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     for build in [from, to] {
         let number = style.bold(&format!("build {}", build.number));
         text.push_str(&format!("{number}  {}  {}\n", moment(build.at), printable(&build.command)));
-        text.push_str(&ended(build, style));
+        text.push_str(&describe_ending(build, style));
     }
     let plural = if *changed == 1 { " differs" } else { "s differ" };
     let among = [(*new, "new"), (*gone, "gone"), (*collected, "collected")];
@@ -177,7 +177,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
 }
 
 /// How a build ended that did not end well: what failed, and why.
-fn ended(build: &BuildRecord, style: Style) -> String {
+fn describe_ending(build: &BuildRecord, style: Style) -> String {
     let (failed, skipped) = (build.counts.failed, build.counts.skipped);
     let mut text = String::new();
     for one in build.failures.iter().take(SHOWN) {

@@ -65,7 +65,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
 
 /// `error[E_CODE] place: sentence`, the line it is about, then the facts and the next step.
 pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
-    let kind = format!("{}[{}]", word(diagnostic.severity), diagnostic.code);
+    let kind = format!("{}[{}]", severity_word(diagnostic.severity), diagnostic.code);
     let kind = match diagnostic.severity {
         Severity::Error => style.red(&kind),
         Severity::Warning => style.yellow(&kind),
@@ -90,7 +90,7 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         format!("\n  {} {value}", style.dim(&format!("{name}:")))
     };
     if let Some(found) = &diagnostic.found {
-        text.push_str(&fact("found", &shown(found)));
+        text.push_str(&fact("found", &escape_and_cut(found)));
     }
     if diagnostic.candidates.len() > 1 {
         // One a line, to be pasted.
@@ -108,7 +108,7 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
 }
 
 /// A found value, escaped and then cut: no escape is longer than what is left of its line.
-fn shown(value: &str) -> String {
+fn escape_and_cut(value: &str) -> String {
     let cut = |line: &str| {
         // Escapes only lengthen: more of the value than this cannot be shown.
         let head: String = line.chars().take(FOUND + 1).collect();
@@ -129,7 +129,7 @@ fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
     // A text without lines, such as a pattern, has no number.
     let number = if line > 0 { line.to_string() } else { String::new() };
     let gap = " ".repeat(number.len());
-    let excerpt = &cut(excerpt);
+    let excerpt = &cut_excerpt(excerpt);
     let shown = printable(&excerpt.text).replace(['\t', '\n'], " ");
     let width = |from: u32, count: u32| shown.chars().skip(from as usize).take(count as usize).collect::<String>().width();
     let carets = "^".repeat(width(excerpt.start, excerpt.len).max(1));
@@ -143,7 +143,7 @@ fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
 }
 
 /// The excerpt cut around where its mistake begins: an argument may be of any length.
-fn cut(excerpt: &Excerpt) -> Excerpt {
+fn cut_excerpt(excerpt: &Excerpt) -> Excerpt {
     let first = (excerpt.start as usize).saturating_sub(AROUND);
     let lead = if first > 0 { "…" } else { "" };
     let mut rest = excerpt.text.chars().skip(first);
@@ -162,7 +162,7 @@ fn cut(excerpt: &Excerpt) -> Excerpt {
 /// The JSON form: one object, with the fields that belong to its code (seed 000 §16), whoever is told.
 pub fn json(diagnostic: &Diagnostic) -> Value {
     let mut value = serde_json::json!({
-        "severity": word(diagnostic.severity),
+        "severity": severity_word(diagnostic.severity),
         "code": diagnostic.code,
         "message": diagnostic.message,
     });
@@ -225,7 +225,7 @@ pub fn from_json(value: &Value) -> Diagnostic {
     }
 }
 
-fn word(severity: Severity) -> &'static str {
+fn severity_word(severity: Severity) -> &'static str {
     match severity {
         Severity::Note => "note",
         Severity::Warning => "warning",
@@ -287,10 +287,10 @@ mod tests {
 
     #[test]
     fn a_found_value_is_cut_between_characters() {
-        assert_eq!(shown(&"ä".repeat(120)), "ä".repeat(120));
-        assert_eq!(shown(&"ä".repeat(121)), format!("{}…", "ä".repeat(120)));
-        let escaped = shown(&"\u{1b}".repeat(100_000));
+        assert_eq!(escape_and_cut(&"ä".repeat(120)), "ä".repeat(120));
+        assert_eq!(escape_and_cut(&"ä".repeat(121)), format!("{}…", "ä".repeat(120)));
+        let escaped = escape_and_cut(&"\u{1b}".repeat(100_000));
         assert!(escaped.chars().count() == 121 && escaped.starts_with("\\u{1b}"), "{escaped}");
-        assert_eq!(shown(&"said\n".repeat(50)).lines().count(), 21);
+        assert_eq!(escape_and_cut(&"said\n".repeat(50)).lines().count(), 21);
     }
 }

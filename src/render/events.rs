@@ -24,7 +24,7 @@ struct State {
 impl EventLog {
     /// Makes or empties the file.
     pub fn create(path: &Path) -> Result<Self, Failed> {
-        let file = File::create(path).map_err(|error| failed(path, &error))?;
+        let file = File::create(path).map_err(|error| write_failure(path, &error))?;
         Ok(Self {
             path: path.to_path_buf(),
             state: Mutex::new(State {
@@ -35,17 +35,17 @@ impl EventLog {
     }
 
     /// Writes what is left.
-    pub fn end(self) -> Result<(), Failed> {
+    pub fn flush_rest(self) -> Result<(), Failed> {
         let mut state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let ended = match state.error.take() {
             Some(error) => Err(error),
             None => state.file.flush(),
         };
-        ended.map_err(|error| failed(&self.path, &error))
+        ended.map_err(|error| write_failure(&self.path, &error))
     }
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failed {
+fn write_failure(path: &Path, error: &std::io::Error) -> Failed {
     let why = Diagnostic::error(
         ErrorCode::E_WRITE,
         format!("the event log {} cannot be written: {error}", path.display()),

@@ -123,7 +123,7 @@ impl Page {
     fn steps(&mut self, name: &str, step: &ChainStep) {
         let step = &step.step;
         if step.redefined.is_empty() {
-            return self.line(name, &self.step(step));
+            return self.line(name, &self.step_text(step));
         }
         let label = self.style.cyan(&printable(&step.label));
         for (at, redefined) in step.redefined.iter().take(SHOWN).enumerate() {
@@ -133,7 +133,7 @@ impl Page {
         self.rest(step.redefined.len());
     }
 
-    fn step(&self, step: &Step) -> String {
+    fn step_text(&self, step: &Step) -> String {
         let label = self.style.cyan(&printable(&step.label));
         match (&step.input, &step.reason) {
             (_, Some(reason)) => format!("{label}: {}", printable(&reason.to_string())),

@@ -1,7 +1,7 @@
 //! Answers to queries as labels, Graphviz and Mermaid. Labels are data: each form escapes them in its own way.
 
 use super::printable;
-use crate::methods::query::Found;
+use crate::methods::query::QueryAnswer;
 use std::collections::HashMap;
 
 /// How to draw a graph.
@@ -14,19 +14,19 @@ pub enum Drawing {
 }
 
 /// Labels, one a line.
-pub fn labels(found: &Found) -> String {
+pub fn labels(found: &QueryAnswer) -> String {
     found.nodes.iter().map(|node| format!("{}\n", printable(&node.label))).collect()
 }
 
 /// The nodes with what reads what.
-pub fn drawn(found: &Found, drawing: Drawing) -> String {
+pub fn drawn(found: &QueryAnswer, drawing: Drawing) -> String {
     match drawing {
         Drawing::Dot => dot(found),
         Drawing::Mermaid => mermaid(found),
     }
 }
 
-fn dot(found: &Found) -> String {
+fn dot(found: &QueryAnswer) -> String {
     let quoted = |text: &str| format!("\"{}\"", printable(text).replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = String::from("digraph cortex {\n  rankdir = LR;\n  node [shape = box];\n");
     for node in &found.nodes {
@@ -39,7 +39,7 @@ fn dot(found: &Found) -> String {
     text
 }
 
-fn mermaid(found: &Found) -> String {
+fn mermaid(found: &QueryAnswer) -> String {
     let mut text = String::from("flowchart LR\n");
     let mut numbers: HashMap<&str, usize> = HashMap::new();
     for (at, node) in found.nodes.iter().enumerate() {
@@ -78,7 +78,7 @@ mod tests {
             kind: "command".into(),
         };
         let (one, other) = ("//a/q\"\\x:t", "//a/<b>#c`1:t");
-        let found = Found {
+        let found = QueryAnswer {
             nodes: vec![node(one), node(other)],
             edges: vec![(one.to_owned(), other.to_owned())],
             unknown: Vec::new(),

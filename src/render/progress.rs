@@ -41,7 +41,7 @@ impl Progress {
     }
 
     /// Takes the bar away.
-    pub fn end(&self) {
+    pub fn remove_bar(&self) {
         self.bar.finish_and_clear();
     }
 
@@ -98,7 +98,7 @@ impl Progress {
             .set_message(format!("{} ran, {} cached{failed}", count(*ran), count(*cached)));
     }
 
-    fn tell(&self, event: &Event<'_>) {
+    fn show_event(&self, event: &Event<'_>) {
         let style = self.style;
         match event {
             Event::Scanned {
@@ -144,7 +144,7 @@ impl Progress {
 impl Observer for Progress {
     fn event(&self, event: &Event<'_>) {
         if self.verbose {
-            self.tell(event);
+            self.show_event(event);
         }
         self.count(event);
     }

@@ -10,7 +10,7 @@ pub struct QuietControl {
 
 impl QuietControl {
     /// Turns the echo off if `wanted`.
-    pub fn begin(wanted: bool) -> Self {
+    pub fn turn_echo_off(wanted: bool) -> Self {
         let saved = tcgetattr(std::io::stdin()).ok().filter(|_| wanted);
         if let Some(saved) = &saved {
             let mut quiet = saved.clone();
@@ -21,7 +21,7 @@ impl QuietControl {
     }
 
     /// Puts the terminal back as it was.
-    pub fn end(&self) {
+    pub fn restore(&self) {
         if let Some(saved) = &self.saved {
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, saved);
         }

@@ -31,11 +31,11 @@ pub struct Trace {
     path: PathBuf,
     file: File,
     start: Instant,
-    heard: Mutex<Heard>,
+    heard: Mutex<TraceEvents>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct TraceEvents {
     phases: Vec<Phase>,
     jobs: Vec<Job>,
 }
@@ -50,7 +50,7 @@ struct Job {
 }
 
 impl Job {
-    fn step(&self, node: NodeId) -> Step<NodeId> {
+    fn trace_step(&self, node: NodeId) -> Step<NodeId> {
         Step {
             node,
             finds_inputs: self.task == "expand",
@@ -63,7 +63,7 @@ impl Job {
 impl Trace {
     /// Makes or empties the file. Times are counted from `start`.
     pub fn create(path: &Path, start: Instant) -> Result<Self, Failed> {
-        let file = File::create(path).map_err(|error| failed(path, &error))?;
+        let file = File::create(path).map_err(|error| write_failure(path, &error))?;
         Ok(Self {
             path: path.to_path_buf(),
             file,
@@ -73,7 +73,7 @@ impl Trace {
     }
 
     /// Writes it. The session tells what reads what.
-    pub fn end(self, session: &Session) -> Result<(), Failed> {
+    pub fn write_trace(self, session: &Session) -> Result<(), Failed> {
         let Self { path, file, start, heard } = self;
         let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         let graph = &session.graph;
@@ -84,7 +84,7 @@ impl Trace {
             .enumerate()
             .filter_map(|(at, job)| Some((at, graph.find(&job.label)?)))
             .collect();
-        let steps: Vec<Step<NodeId>> = known.iter().map(|&(at, node)| heard.jobs[at].step(node)).collect();
+        let steps: Vec<Step<NodeId>> = known.iter().map(|&(at, node)| heard.jobs[at].trace_step(node)).collect();
         let waits = |node| Waits {
             deciders: graph
                 .get(node)
@@ -102,15 +102,15 @@ impl Trace {
         let written = serde_json::to_writer(&mut file, &document)
             .map_err(std::io::Error::from)
             .and_then(|()| file.flush());
-        written.map_err(|error| failed(&path, &error))
+        written.map_err(|error| write_failure(&path, &error))
     }
 
-    fn heard(&self) -> std::sync::MutexGuard<'_, Heard> {
+    fn heard(&self) -> std::sync::MutexGuard<'_, TraceEvents> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Failed {
+fn write_failure(path: &Path, error: &std::io::Error) -> Failed {
     let why = Diagnostic::error(
         ErrorCode::E_WRITE,
         format!("the profile {} cannot be written: {error}", path.display()),

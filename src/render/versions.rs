@@ -10,7 +10,7 @@ use similar::TextDiff;
 use std::sync::Arc;
 
 /// The versions of a target, the newest first.
-pub fn list(history: &History, style: Style) -> String {
+pub fn list_versions(history: &History, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&printable(&history.label)));
     for version in history.versions.iter().rev() {
         let mark = match &version.former {

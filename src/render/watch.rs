@@ -43,7 +43,7 @@ pub struct Edits {
 }
 
 /// What a batch moved.
-pub fn moved(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
+pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.json() {
         return line(
@@ -83,7 +83,7 @@ pub fn moved(context: &Context, files: &[Moved], edits: &Edits, stale: usize, he
         }
         text += &format!("  {}\n", shown.join(", "));
     }
-    let kinds = |one: &Edited| one.kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(" and ");
+    let kinds = |one: &Edited| one.kinds.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(" and ");
     for one in types.iter().take(SHOWN) {
         text += &format!("  {}: {}\n", printable(&one.name), kinds(one));
     }

@@ -60,7 +60,7 @@ pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Se
 }
 
 fn open(workspace: &Workspace) -> Result<Session, Failed> {
-    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, look)?)
 }
 

@@ -28,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const MOMENT: Duration = Duration::from_millis(300);
 
 /// What the service said.
-pub struct Told {
+pub struct ServiceReply {
     /// The answer, or why there is none.
     pub result: Result<Answered, (Code, Vec<Diagnostic>)>,
     /// What it said besides.
@@ -38,7 +38,7 @@ pub struct Told {
 /// What came of asking a service.
 pub enum Reply {
     /// It answered.
-    Told(Told),
+    Told(ServiceReply),
     /// No service answers, or one of another version: the method runs here.
     Nobody,
     /// The service of this pid listens and gives no sign of life. It was asked to act, if `asked` says so, and may do it when it goes on.
@@ -101,7 +101,7 @@ fn ping(socket: &Path) -> io::Result<()> {
 }
 
 /// The answer of a service of this version.
-fn read_reply(mut message: Value) -> Option<Told> {
+fn read_reply(mut message: Value) -> Option<ServiceReply> {
     #[derive(Deserialize)]
     struct Reply {
         answer: Value,
@@ -115,7 +115,7 @@ fn read_reply(mut message: Value) -> Option<Told> {
         Value::Null => Err((code, reply.failed)),
         answer => Ok(Answered { answer, code }),
     };
-    Some(Told { result, said: reply.said })
+    Some(ServiceReply { result, said: reply.said })
 }
 
 /// What the service tells of itself.
@@ -142,7 +142,7 @@ pub fn unanswering(socket: &Path, why: &io::Error) -> Option<i32> {
 ///
 /// # Errors
 /// When the signal cannot be sent.
-pub fn end(socket: &Path, pid: i32) -> io::Result<bool> {
+pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
     let process = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
     kill_process(process, Signal::TERM)?;
     let until = Instant::now() + END;

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use workbench::context::shelf::Known;
+use workbench::context::shelf::IndexWithSources;
 use workbench::live::budget::Room;
 use workbench::locks::Hold;
 
@@ -93,7 +93,7 @@ pub struct Host {
     beside: Turn,
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
-    index: Mutex<Option<(Arc<Known>, Moment)>>,
+    index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
@@ -108,7 +108,7 @@ pub struct Host {
 struct Request<'h>(&'h AtomicUsize);
 
 impl<'h> Request<'h> {
-    fn begin(count: &'h AtomicUsize) -> Self {
+    fn count_request(count: &'h AtomicUsize) -> Self {
         count.fetch_add(1, Relaxed);
         Self(count)
     }
@@ -200,7 +200,7 @@ impl Host {
             hear,
         }: Asker,
     ) -> Outcome {
-        let _request = Request::begin(&self.requests);
+        let _request = Request::count_request(&self.requests);
         let start = Instant::now();
         let question = (entry.effect == Effect::Looks).then(|| format!("{}\0{arguments}", entry.name));
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
@@ -224,7 +224,7 @@ impl Host {
             let asked = (entry, arguments.clone(), question.clone());
             let answering = AssertUnwindSafe(|| self.answer(asked, &context, (cancel, patience)));
             let result = catch_unwind(answering).unwrap_or_else(|panic| Err(self.panicked(entry.name, &*panic)));
-            let filed: Vec<Arc<Hold>> = context.holds().into_iter().filter(|hold| hold.filed().is_some()).collect();
+            let filed: Vec<Arc<Hold>> = context.locks_held().into_iter().filter(|hold| hold.filed().is_some()).collect();
             context.close();
             let said = context.take_said();
             let failed = result.as_ref().err().map_or(&[][..], |failed| &failed.diagnostics);
@@ -269,7 +269,7 @@ impl Host {
         }
         // What was said with an answer is part of it: those are not kept.
         if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_said()) {
-            self.warm.put(question, &answered.answer, moment);
+            self.warm.remember(question, &answered.answer, moment);
         }
         Ok(answered)
     }
@@ -454,15 +454,15 @@ impl Serving for Seat<'_> {
         known.filter(|(_, moment)| moment.stands())
     }
 
-    fn keep(&self, names: &Names, moment: Moment) {
+    fn remember_names(&self, names: &Names, moment: Moment) {
         *self.host.names.lock().unwrap_or_else(PoisonError::into_inner) = Some((names.clone(), moment));
     }
 
-    fn index(&self) -> Option<(Arc<Known>, Moment)> {
+    fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)> {
         self.host.index.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn keep_index(&self, index: &Arc<Known>, moment: Moment) {
+    fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment) {
         *self.host.index.lock().unwrap_or_else(PoisonError::into_inner) = Some((index.clone(), moment));
     }
 }

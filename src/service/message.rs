@@ -160,7 +160,7 @@ pub fn notification(method: &str, params: Value) -> Value {
 }
 
 /// The message that tells why a method failed. `said` is what it told meanwhile.
-pub fn failed(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
+pub fn error_message(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
     let data = fault(failed, said);
     let message = data["message"].as_str().unwrap_or("it failed").to_owned();
     let code = match (failed.code, data["code"].as_str().and_then(ErrorCode::parse)) {
@@ -197,7 +197,7 @@ pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> (Value, i32) {
+    fn refusal_of_message(text: &str) -> (Value, i32) {
         parse(text.as_bytes()).map_err(|(id, code, _)| (id, code)).expect_err("no message")
     }
 
@@ -252,16 +252,22 @@ mod tests {
 
     #[test]
     fn what_is_no_message() {
-        assert_eq!(refused("{"), (Value::Null, code::PARSE));
-        assert_eq!(refused("[]"), (Value::Null, code::REQUEST));
-        assert_eq!(refused("3"), (Value::Null, code::REQUEST));
-        assert_eq!(refused(r#"{"id":1,"method":"x"}"#), (1.into(), code::REQUEST));
-        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":"a","method":3}"#), ("a".into(), code::REQUEST));
+        assert_eq!(refusal_of_message("{"), (Value::Null, code::PARSE));
+        assert_eq!(refusal_of_message("[]"), (Value::Null, code::REQUEST));
+        assert_eq!(refusal_of_message("3"), (Value::Null, code::REQUEST));
+        assert_eq!(refusal_of_message(r#"{"id":1,"method":"x"}"#), (1.into(), code::REQUEST));
         assert_eq!(
-            refused(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":3}"#),
+            refusal_of_message(r#"{"jsonrpc":"2.0","id":"a","method":3}"#),
+            ("a".into(), code::REQUEST)
+        );
+        assert_eq!(
+            refusal_of_message(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":3}"#),
             (1.into(), code::REQUEST)
         );
-        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#), (Value::Null, code::REQUEST));
-        assert_eq!(refused(&"[".repeat(100_000)), (Value::Null, code::PARSE));
+        assert_eq!(
+            refusal_of_message(r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#),
+            (Value::Null, code::REQUEST)
+        );
+        assert_eq!(refusal_of_message(&"[".repeat(100_000)), (Value::Null, code::PARSE));
     }
 }

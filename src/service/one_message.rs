@@ -2,7 +2,7 @@
 
 use super::host::{Asker, Patience};
 use super::message::{self, Message, code};
-use super::peer::{Asked, STOP, Shared, reply_to};
+use super::peer::{MethodCall, STOP, Shared, reply_to};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
 
@@ -23,25 +23,25 @@ impl Shared {
             Ok(Message::Notification { .. } | Message::Answer) => return None,
             Err((id, code, why)) => return Some(message::error(&id, code, &why)),
         };
-        if let Some(answer) = self.own(&id, &method) {
+        if let Some(answer) = self.answer_about_service(&id, &method) {
             if method == STOP {
                 self.stop.notify_one();
             }
             return Some(answer);
         }
-        Some(match Asked::read(&method, params) {
+        Some(match MethodCall::read(&method, params) {
             Ok(asked) => self.answer_asked(&id, asked).await,
             Err((code, why)) => message::error(&id, code, &why),
         })
     }
 
-    async fn answer_asked(&self, id: &Value, asked: Asked) -> Value {
+    async fn answer_asked(&self, id: &Value, asked: MethodCall) -> Value {
         let Ok(_worker) = self.workers.acquire().await else {
             return message::error(id, code::BUSY, "the service ends");
         };
         let cancel = CancelOnDrop(Cancel::default());
         let (host, stop) = (self.host.clone(), cancel.0.clone());
-        let Asked { entry, arguments, cli, .. } = asked;
+        let MethodCall { entry, arguments, cli, .. } = asked;
         let answering = move || host.call_with(entry, arguments, &stop, Asker::of(Patience::Long));
         match tokio::task::spawn_blocking(answering).await {
             Ok(outcome) => reply_to(id, outcome, cli),

@@ -54,17 +54,17 @@ impl Outbox {
     }
 
     /// Puts a message in as soon as there is room. Who does not read any more needs no answer.
-    pub async fn put(&self, message: Value) {
+    pub async fn send_when_there_is_room(&self, message: Value) {
         if let Some(ready) = self.ready(message).await {
-            ready.put();
+            ready.send();
         }
     }
 }
 
 impl Ready {
     /// Puts it in.
-    pub fn put(self) {
-        // As in `Outbox::put`.
+    pub fn send(self) {
+        // As in `Outbox::send_when_there_is_room`.
         let _ = self.to.send(self.message);
     }
 }
@@ -107,9 +107,9 @@ mod tests {
         let (outbox, mut queue) = new();
         let small = || Value::from("x");
         for _ in 0..ROOM / LEAST {
-            assert_eq!(now(std::pin::pin!(outbox.put(small()))), Some(()));
+            assert_eq!(now(std::pin::pin!(outbox.send_when_there_is_room(small()))), Some(()));
         }
-        let mut more = Box::pin(outbox.put(small()));
+        let mut more = Box::pin(outbox.send_when_there_is_room(small()));
         assert_eq!(now(more.as_mut()), None, "it waits");
         drop(run(queue.take()));
         assert_eq!(now(more.as_mut()), Some(()), "there is room again");
@@ -119,8 +119,8 @@ mod tests {
     fn a_message_longer_than_the_room_goes_alone() {
         let (outbox, mut queue) = new();
         let long = Value::from("x".repeat(3 * ROOM));
-        run(outbox.put(long));
-        let mut next = Box::pin(outbox.put(Value::Null));
+        run(outbox.send_when_there_is_room(long));
+        let mut next = Box::pin(outbox.send_when_there_is_room(Value::Null));
         assert_eq!(now(next.as_mut()), None);
         assert_eq!(run(queue.take()).map(|(bytes, _)| bytes.len()), Some(3 * ROOM + 2));
         assert_eq!(now(next.as_mut()), Some(()));
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn who_waits_for_a_client_that_went_waits_no_longer() {
         let (outbox, queue) = new();
-        run(outbox.put(Value::from("x".repeat(ROOM))));
+        run(outbox.send_when_there_is_room(Value::from("x".repeat(ROOM))));
         let mut more = Box::pin(outbox.ready(Value::Null));
         assert!(now(more.as_mut()).is_none());
         drop(queue);

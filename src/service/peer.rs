@@ -80,7 +80,9 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
         Some(Message::Request { id, method, .. }) => (id, method),
         _ => (Value::Null, String::new()),
     };
-    let answer = shared.own(&id, &method).unwrap_or_else(|| message::error(&id, code::BUSY, FULL));
+    let answer = shared
+        .answer_about_service(&id, &method)
+        .unwrap_or_else(|| message::error(&id, code::BUSY, FULL));
     let answer = answer.to_string();
     let told = frame::write(&mut to, reader.framing(), answer.as_bytes());
     // Who does not read it does not learn it.
@@ -92,7 +94,7 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
 
 impl Shared {
     /// The answer to a question about the service itself; `None` when it is another one.
-    pub(super) fn own(&self, id: &Value, method: &str) -> Option<Value> {
+    pub(super) fn answer_about_service(&self, id: &Value, method: &str) -> Option<Value> {
         let told = match method {
             "ping" | STOP => json!({}),
             "methods" => LISTING.clone(),
@@ -181,7 +183,7 @@ impl Peer {
     }
 
     pub(super) async fn send(&self, message: Value) {
-        self.out.put(message).await;
+        self.out.send_when_there_is_room(message).await;
     }
 
     async fn refuse(&self, code: i32, why: &str) {
@@ -211,7 +213,7 @@ impl Peer {
                 .refuse(code::REQUEST, &format!("a request of the id {id} is being answered"))
                 .await;
         }
-        if let Some(answer) = self.shared.own(&id, method) {
+        if let Some(answer) = self.shared.answer_about_service(&id, method) {
             self.send(answer).await;
             if method == STOP {
                 self.shared.stop.notify_one();
@@ -220,18 +222,18 @@ impl Peer {
         }
         if matches!(method, "StreamOp" | "$/enumerator/next" | "$/enumerator/abort") {
             let (peer, method) = (self.clone(), method.to_owned());
-            return match self.begin(&id) {
+            return match self.register_request(&id) {
                 Err(refused) => self.send(refused).await,
                 Ok(cancel) => {
                     tokio::spawn(async move {
                         let message = peer.follow(&id, &method, params, &cancel).await;
-                        peer.end(&id, message).await;
+                        peer.answer_request(&id, message).await;
                     });
                 }
             };
         }
-        let told = match Asked::read(method, params) {
-            Ok(asked) => self.begin(&id).map(|cancel| (asked, cancel)),
+        let told = match MethodCall::read(method, params) {
+            Ok(asked) => self.register_request(&id).map(|cancel| (asked, cancel)),
             Err(why) => Err(message::error(&id, why.0, &why.1)),
         };
         match told {
@@ -244,7 +246,7 @@ impl Peer {
     }
 
     /// Notes that a request is being answered.
-    fn begin(&self, id: &Value) -> Result<Cancel, Value> {
+    fn register_request(&self, id: &Value) -> Result<Cancel, Value> {
         let mut running = self.running();
         if running.len() >= MOST {
             return Err(message::error(
@@ -259,19 +261,19 @@ impl Peer {
     }
 
     /// Answers a request. Its id is free again when the answer stands before any other one of that id.
-    async fn end(&self, id: &Value, message: Value) {
+    async fn answer_request(&self, id: &Value, message: Value) {
         let ready = self.out.ready(message).await;
         let mut running = self.running();
         running.remove(&id.to_string());
         if let Some(ready) = ready {
-            ready.put();
+            ready.send();
         }
     }
 
-    async fn answer(&self, id: Value, asked: Asked, cancel: Cancel) {
+    async fn answer(&self, id: Value, asked: MethodCall, cancel: Cancel) {
         // Held until the answer is on its way: what a client does not read is not even made.
         let Ok(_working) = self.working.acquire().await else { return };
-        let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().tell(token)));
+        let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().send_progress(token)));
         let host = self.shared.host.clone();
         let (entry, arguments, stop) = (asked.entry, asked.arguments, cancel.clone());
         let patience = if asked.cli || progress.is_some() {
@@ -298,7 +300,7 @@ impl Peer {
             Ok(outcome) => reply_to(&id, outcome, asked.cli),
             Err(_) => message::error(&id, code::INTERNAL, "a bug of cortex: the request came to no end"),
         };
-        self.end(&id, message).await;
+        self.answer_request(&id, message).await;
     }
 
     /// Tells the command line how things go.
@@ -326,7 +328,7 @@ impl Peer {
     }
 
     /// Tells how far what is being built has come, at once and as long as it is asked to.
-    async fn tell(self, token: Value) {
+    async fn send_progress(self, token: Value) {
         let mut before = None;
         loop {
             let percent = self.shared.host.percent();
@@ -365,12 +367,12 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
             }
             message::answer(id, answered.answer)
         }
-        Err(failed) => message::failed(id, &failed, &outcome.said),
+        Err(failed) => message::error_message(id, &failed, &outcome.said),
     }
 }
 
 /// A request for a method of the table.
-pub(super) struct Asked {
+pub(super) struct MethodCall {
     pub(super) entry: &'static Entry,
     pub(super) arguments: Value,
     /// Whether the command line asks, which tells everything itself.
@@ -379,12 +381,12 @@ pub(super) struct Asked {
     progress: Option<Value>,
 }
 
-impl Asked {
+impl MethodCall {
     /// The method and its arguments, by name or by position.
     pub(super) fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
-            let entry = methods::find(name).ok_or_else(|| unknown(name))?;
+            let entry = methods::find(name).ok_or_else(|| unknown_method(name))?;
             if params["version"] != super::version() {
                 return Err((code::REQUEST, "the service is of another version".to_owned()));
             }
@@ -395,7 +397,7 @@ impl Asked {
                 progress: None,
             });
         }
-        let entry = methods::find(method).ok_or_else(|| unknown(method))?;
+        let entry = methods::find(method).ok_or_else(|| unknown_method(method))?;
         let mut named = match params {
             Value::Null => Map::new(),
             Value::Object(named) => named,
@@ -418,7 +420,7 @@ impl Asked {
     }
 }
 
-fn unknown(method: &str) -> (i32, String) {
+fn unknown_method(method: &str) -> (i32, String) {
     let method: String = method.chars().take(80).collect();
     (code::METHOD, format!("there is no method '{method}'; 'methods' lists them"))
 }

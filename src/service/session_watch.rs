@@ -9,7 +9,7 @@ use workbench::edit::foreign_writes::notice;
 use workbench::edit::place::Guard;
 
 /// Begins to listen; `None` where nothing can be heard. Then each operation looks for itself, as it does without a service.
-pub fn begin(context: &Context) -> Option<Lookout> {
+pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
     let root = context.root()?.canonicalize().ok()?;
     // Nothing is edited here, whatever is open.
     let guard = Guard {

@@ -22,12 +22,12 @@ pub struct Warm(Mutex<Kept>);
 impl Warm {
     /// The answer to a question, if it is known and nothing moved since.
     pub fn get(&self, question: &str) -> Option<Arc<Value>> {
-        let (answer, moment) = self.kept().answers.get(question)?.clone();
+        let (answer, moment) = self.lock_answers().answers.get(question)?.clone();
         // Asked without the lock: the watch may take a moment.
         if moment.stands() {
             return Some(answer);
         }
-        let mut kept = self.kept();
+        let mut kept = self.lock_answers();
         if let Some((old, _)) = kept.answers.get(question)
             && Arc::ptr_eq(old, &answer)
         {
@@ -38,9 +38,9 @@ impl Warm {
     }
 
     /// Keeps an answer that is true as of `moment`.
-    pub fn put(&self, question: String, answer: &Value, moment: Moment) {
+    pub fn remember(&self, question: String, answer: &Value, moment: Moment) {
         let bytes = question.len() + size(answer);
-        let mut kept = self.kept();
+        let mut kept = self.lock_answers();
         if kept.bytes + bytes > MOST {
             *kept = Kept::default();
         }
@@ -50,7 +50,7 @@ impl Warm {
         }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock_answers(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Begins to watch the sources, so that nobody has to look at them for each request. Where `cortex watch` runs it serves as well; where
 /// nothing can be heard each request looks. `ahead`: builds ahead when nothing moves; `hear` hears what moved, as far as this process watches.
-pub fn begin(
+pub fn start_watching(
     context: &Context,
     stop: &Stop,
     host: &Arc<Host>,
@@ -56,7 +56,7 @@ pub fn begin(
                 let context = Context::of_request(global.clone(), Default::default(), Arc::new(engine::values::event::Silent));
                 // A manifest that is wrong is told to whoever asks next.
                 if let Ok(workspace) = context.workspace("serve")
-                    && let Ok(look) = workspace.engine.look(&workspace.digest, || workspace.manifest())
+                    && let Ok(look) = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())
                 {
                     watch.cover(look.state.set_defs());
                 }
@@ -69,7 +69,7 @@ pub fn begin(
 
 fn start(context: &Context, host: &Arc<Host>) -> Result<Option<Watch>, Failed> {
     let workspace = context.workspace("serve")?;
-    let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+    let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     let Some(store) = &workspace.store_folder else { return Ok(None) };
     let socket = match Socket::bind(&workbench::watch::socket(store, workspace.engine.view)) {
         Ok(socket) => socket,

@@ -21,7 +21,7 @@ fn main() -> Result<(), LibraryError> {
             out,
             "{} is {}, {}\n{}",
             output.label,
-            library.state(label)?.word(),
+            library.state(label)?.as_str(),
             output.digest,
             String::from_utf8_lossy(&output.bytes)
         );

@@ -13,7 +13,7 @@ use engine::store::StoreError;
 use engine::values::digest::Digest;
 use engine::values::fold::strip_end;
 use engine::values::table::Table;
-use producers::csharp::aliases::{Identity, aliases, alone, identity, place};
+use producers::csharp::aliases::{Identity, aliases, fingerprint, identity, types_with_own_file};
 use producers::csharp::types::{TypeRow, symbol_of};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,7 +155,7 @@ pub fn update(root: &Path, session: &Session) -> Result<bool, WorkbenchError> {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn wanted(root: &Path, session: &Session) -> Result<Vec<String>, StoreError> {
+pub fn required_targets(root: &Path, session: &Session) -> Result<Vec<String>, StoreError> {
     let before = read(root);
     if behind(root, session, &before).is_none() {
         return Ok(Vec::new());
@@ -321,14 +321,14 @@ fn identities(
         let found = first.or_else(|| versions.iter().rfind(|(made, _)| *made <= at));
         found.map_or(Ok(None), |(_, digest)| (states.bytes)(digest))
     };
-    let alone = alone(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
+    let alone = types_with_own_file(&types.iter().map(|(key, row)| (key.as_str(), row)).collect());
     let mut found = BTreeMap::new();
     for (key, row) in types {
         let state = match (blob(key, ":structure")?, blob(key, ":impl")?) {
             (Some(structure), Some(implementation)) => Some(Identity {
                 place: alone
                     .contains(key.as_str())
-                    .then(|| place(key, row, &structure, &implementation))
+                    .then(|| fingerprint(key, row, &structure, &implementation))
                     .flatten(),
                 ..identity(key, row, &structure, &implementation)
             }),

@@ -21,9 +21,9 @@ use std::path::PathBuf;
 pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verified>), StoreError> {
     // What is to be mended must be as it was found: nobody is let in then.
     let found = if repair {
-        look(disk, disk.verify()?)?
+        check_graphs(disk, disk.verify()?)?
     } else {
-        look(disk, disk.verify_among_others()?)?
+        check_graphs(disk, disk.verify_among_others()?)?
     };
     if !repair || found.is_sound() {
         return Ok((found, None));
@@ -35,22 +35,22 @@ pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verifi
             disk.clear(view, &[Part::Nodes, Part::Links, Part::State, Part::Requests])?;
         }
     }
-    let mut left = look(disk, disk.verify()?)?;
+    let mut left = check_graphs(disk, disk.verify()?)?;
     // A count that damage made wrong, and rows that no search finds, are made right by copying what can be reached and is sound. What then
     // misses a part of it is dropped, too.
     if !left.is_sound() {
         disk.compact_reachable()?;
-        left = look(disk, disk.verify()?)?;
+        left = check_graphs(disk, disk.verify()?)?;
     }
     if !left.is_sound() {
         disk.repair(&left.harm)?;
-        left = look(disk, disk.verify()?)?;
+        left = check_graphs(disk, disk.verify()?)?;
     }
     Ok((found, Some(left)))
 }
 
 /// Adds to what was found what is wrong with graphs, and the labels of what is damaged.
-fn look(disk: &DiskStore, mut found: Verified) -> Result<Verified, StoreError> {
+fn check_graphs(disk: &DiskStore, mut found: Verified) -> Result<Verified, StoreError> {
     for view in disk.tenants()? {
         found.harm.extend(graph_harm(disk, view)?.map(Harm::of_graph));
     }

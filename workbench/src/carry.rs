@@ -28,7 +28,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
         let Some((key, rest)) = parts(&label) else { continue };
         let Some(now) = renamed(root, session, &key)? else { continue };
         let present = label_of(&now, rest);
-        if put(session, &present, &record.words)? {
+        if replace_words_in_output(session, &present, &record.words)? {
             let rows = vec![corrections::release(&label, record.view)];
             session
                 .engine
@@ -44,7 +44,7 @@ pub fn carry(root: &Path, session: &mut Session) -> Result<Vec<Diagnostic>, Work
 }
 
 /// Puts the words into the last output of a label; whether there was one to put them into.
-fn put(session: &mut Session, label: &str, words: &Words) -> Result<bool, WorkbenchError> {
+fn replace_words_in_output(session: &mut Session, label: &str, words: &Words) -> Result<bool, WorkbenchError> {
     let mine = |record: &CorrectionRecord| record.view == session.engine.view;
     if !is_paid(session, label) || corrections::of(&*session.engine.store, label)?.iter().any(mine) {
         return Ok(false);

@@ -1,7 +1,7 @@
 //! Which lines of sources differ from the commit that is checked out.
 
 use crate::edit::encoding::{LARGEST, decode};
-use crate::edit::lines::{fit, place, split};
+use crate::edit::lines::{fit, line_and_column, split};
 use crate::edit::merge::changes;
 use crate::git;
 use engine::seams::world::World;
@@ -38,7 +38,7 @@ fn text(bytes: &[u8]) -> Option<String> {
 fn between(before: &str, now: &str) -> Vec<(u32, u32)> {
     let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
     let lines = changes(before, now).into_iter().map(|change| {
-        let first = place(now, change.new.start).0;
+        let first = line_and_column(now, change.new.start).0;
         let count = split(&now[change.new]).count();
         (number(first), number(first + count.saturating_sub(1)))
     });
@@ -75,7 +75,7 @@ mod tests {
             let world = MemoryWorld::new();
             for file in &sources {
                 if let Ok(bytes) = std::fs::read(root.join(file)) {
-                    world.put(file, bytes);
+                    world.write_source(file, bytes);
                 }
             }
             changed_lines(&root, &world, &sources).expect("a checkout")

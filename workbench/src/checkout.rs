@@ -45,7 +45,7 @@ impl InTheWay {
         format!("remove {}, or move it away; what is needed in its place is made anew", self.path)
     }
 
-    fn found(folder: &OwnedFd, name: &str, path: &str, wanted: &'static str) -> io::Error {
+    fn error_if_wrong_kind(folder: &OwnedFd, name: &str, path: &str, wanted: &'static str) -> io::Error {
         let what = if is_link(folder, name) {
             "is a link, and links are not followed here"
         } else {
@@ -131,7 +131,7 @@ pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<(
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let mut file = File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o666))?);
     if file.metadata()?.len() >= most {
-        kill::step()?;
+        kill::check_killed()?;
         file.set_len(0)?;
     }
     kill::write(&mut file, bytes)
@@ -147,7 +147,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    kill::step()?;
+    kill::check_killed()?;
     match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
         Ok(()) => Ok(true),
         Err(Errno::NOENT) => Ok(false),
@@ -160,7 +160,7 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
 ///
 /// # Errors
 /// When it is a link, or cannot be read.
-pub fn list(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
+pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
     // Any name does: what is opened is the folder above it.
     let folder = match open(root, &format!("{folder}/x"), false) {
         Ok((folder, _)) => folder,
@@ -184,20 +184,20 @@ pub fn list(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 ///
 /// # Errors
 /// When it cannot be made, or is a link.
-pub fn hold(root: &Path, folder: &str) -> io::Result<Held> {
+pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
     let (folder, _) = locked(root, &format!("{folder}/x"))?;
     Ok(Held { folder })
 }
 
-/// As [`hold`], of a folder that nobody but its owner may look into, whatever it was before.
+/// As [`lock_folder`], of a folder that nobody but its owner may look into, whatever it was before.
 ///
 /// # Errors
-/// As [`hold`].
+/// As [`lock_folder`].
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
-    let held = hold(root, folder)?;
+    let held = lock_folder(root, folder)?;
     let found = rustix::fs::fstat(&held.folder)?;
     if found.st_mode & 0o077 != 0 {
-        kill::step()?;
+        kill::check_killed()?;
         rustix::fs::fchmod(&held.folder, Mode::from_raw_mode(0o700))?;
     }
     Ok(held)
@@ -226,14 +226,14 @@ fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(OwnedFd, &'n
         let opened = rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty());
         folder = match opened {
             Err(Errno::NOENT) if make => {
-                kill::step()?;
+                kill::check_killed()?;
                 match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(errno) => return Err(errno.into()),
                 }
                 rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty())?
             }
-            Err(Errno::NOTDIR | Errno::LOOP) => return Err(InTheWay::found(&folder, part, &path, NO_FOLDER)),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(InTheWay::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
             opened => opened?,
         };
         if make && path == ".cortex" {
@@ -255,11 +255,11 @@ fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<
     let file: File = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(fd) => fd.into(),
         Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::LOOP) => return Err(InTheWay::found(folder, name, below, NO_FILE)),
+        Err(Errno::LOOP) => return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE)),
         Err(errno) => return Err(errno.into()),
     };
     if !file.metadata()?.is_file() {
-        return Err(InTheWay::found(folder, name, below, NO_FILE));
+        return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE));
     }
     let mut bytes = Vec::new();
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
@@ -276,11 +276,11 @@ fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<
 pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let made = || rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666));
-    kill::step()?;
+    kill::check_killed()?;
     let made = match made() {
         Err(Errno::EXIST) => {
             rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
-            kill::step()?;
+            kill::check_killed()?;
             made()
         }
         other => other,
@@ -294,9 +294,9 @@ fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut file = fresh(folder, NEW)?;
     let written = kill::write(&mut file, bytes)
         .and_then(|()| kill::sync(&file))
-        .and_then(|()| kill::step());
+        .and_then(|()| kill::check_killed());
     let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, NEW, folder, name)?));
-    if done.is_err() && kill::step().is_ok() {
+    if done.is_err() && kill::check_killed().is_ok() {
         // Nothing more can be done about a file that stays; no one looks at it.
         let _ = rustix::fs::unlinkat(folder, NEW, AtFlags::empty());
     }
@@ -383,24 +383,27 @@ mod tests {
     fn folders_are_listed_kept_and_emptied() {
         let root = tempfile::tempdir().expect("folder");
         let root = root.path();
-        assert_eq!(list(root, ".cortex/a").expect("none"), []);
+        assert_eq!(list_files(root, ".cortex/a").expect("none"), []);
         assert!(!remove(root, ".cortex/a/x").expect("none"));
         write(root, ".cortex/a/y", b"1").expect("written");
         write(root, ".cortex/a/x", b"1").expect("written");
-        assert_eq!(list(root, ".cortex/a").expect("a list"), [("x".to_owned(), 1), ("y".to_owned(), 1)]);
+        assert_eq!(
+            list_files(root, ".cortex/a").expect("a list"),
+            [("x".to_owned(), 1), ("y".to_owned(), 1)]
+        );
         // What a kill left behind is nothing, and goes with the next that is written.
         let left = root.join(".cortex/a/.new");
         std::fs::write(&left, "half").expect("file");
-        assert_eq!(list(root, ".cortex/a").expect("a list").len(), 2);
+        assert_eq!(list_files(root, ".cortex/a").expect("a list").len(), 2);
         write(root, ".cortex/a/z", b"2").expect("written");
         assert!(!left.exists());
         assert!(remove(root, ".cortex/a/z").expect("removed"));
         assert!(remove(root, ".cortex/a/x").expect("removed") && !remove(root, ".cortex/a/x").expect("gone"));
-        let held = hold(root, ".cortex/b").expect("held");
+        let held = lock_folder(root, ".cortex/b").expect("held");
         let (told, heard) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                let _second = hold(root, ".cortex/b").expect("held");
+                let _second = lock_folder(root, ".cortex/b").expect("held");
                 told.send(()).expect("heard");
             });
             assert!(heard.try_recv().is_err(), "the folder is kept");
@@ -408,7 +411,11 @@ mod tests {
             heard.recv().expect("it is free");
         });
         symlink("a", root.join(".cortex/link")).expect("link");
-        assert!(list(root, ".cortex/link").is_err() && hold(root, ".cortex/link").is_err() && remove(root, ".cortex/link/y").is_err());
+        assert!(
+            list_files(root, ".cortex/link").is_err()
+                && lock_folder(root, ".cortex/link").is_err()
+                && remove(root, ".cortex/link/y").is_err()
+        );
     }
 
     #[test]

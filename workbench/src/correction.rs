@@ -80,7 +80,7 @@ impl Sections {
     }
 
     /// The words of these sections.
-    pub fn words<'n>(&self, names: impl Iterator<Item = &'n str>) -> Words {
+    pub fn words_of_sections<'n>(&self, names: impl Iterator<Item = &'n str>) -> Words {
         names
             .filter_map(|name| Some((name.to_owned(), self.text(name)?.to_owned())))
             .collect()
@@ -187,7 +187,7 @@ mod tests {
         let second = notes(&old, &newer, &first);
         assert_eq!(second[CORRECTED], "EDGE_CASES,ROLE");
         assert_eq!(second["base"], Digest::of(old.as_bytes()).to_string());
-        assert_eq!(newer.words(corrected(&second))["EDGE_CASES"], "Many: see\nmore.");
+        assert_eq!(newer.words_of_sections(corrected(&second))["EDGE_CASES"], "Many: see\nmore.");
         assert_eq!(released(&second).get(CORRECTED), None);
     }
 

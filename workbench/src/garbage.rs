@@ -49,7 +49,7 @@ pub struct Options {
 
 impl Options {
     /// What is done unless told otherwise.
-    pub fn usual(now: u64) -> Self {
+    pub fn default_options(now: u64) -> Self {
         Self {
             now,
             dry_run: false,
@@ -67,8 +67,8 @@ const EVERY: u64 = 3_600;
 
 impl Options {
     /// As a manifest's `[store]` says; its size is for what collects by itself.
-    pub fn within(limits: &StoreLimits, now: u64) -> Self {
-        let usual = Self::usual(now);
+    pub fn options_of_limits(limits: &StoreLimits, now: u64) -> Self {
+        let usual = Self::default_options(now);
         Self {
             keep_versions: limits.keep_versions.map_or(usual.keep_versions, |versions| versions as usize),
             older_than: limits.older_than.unwrap_or(usual.older_than),
@@ -96,7 +96,7 @@ pub fn keep_within(disk: &DiskStore, limits: &StoreLimits, now: u64) -> Result<O
     };
     let options = Options {
         max_size: Some(max),
-        ..Options::within(limits, now)
+        ..Options::options_of_limits(limits, now)
     };
     match collect(disk, &options) {
         // Somebody began since that was asked, and does the same.
@@ -240,7 +240,7 @@ fn roots(disk: &DiskStore, options: &Options, report: &mut Report) -> Result<Mar
             report.vanished.push(root);
         }
         report.held.insert(view);
-        hold(disk, view, &mut marks)?;
+        mark_view_results(disk, view, &mut marks)?;
         if let Some(record) = known.get(&view) {
             // Of overlays that cannot be read results are lost, which are made again.
             let held = overlay::build::held(record.root(), options.now).unwrap_or_default();
@@ -282,18 +282,18 @@ pub fn is_there(record: &ViewRecord) -> bool {
     record.root().join(MANIFEST).try_exists().unwrap_or(true)
 }
 
-fn hold(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), GarbageError> {
+fn mark_view_results(disk: &DiskStore, view: ViewId, marks: &mut Marks) -> Result<(), GarbageError> {
     disk.damage();
     for (_, page) in disk.rows(view, Part::Nodes)? {
         let mut note = |label: &str, filed: &Filed| {
-            marks.hold(&filed.key, &filed.output);
+            marks.mark_result(&filed.key, &filed.output);
             marks.stands(view, label);
         };
         each_result(&page, &mut note).ok_or_else(|| GarbageError::Damaged("a row of a checkout's graph cannot be read".to_owned()))?;
     }
     for pin in disk.rows(view, Part::Pins)?.iter().filter_map(Pin::from_row) {
         if let Some((key, output)) = pin.result() {
-            marks.hold(&key, &output);
+            marks.mark_result(&key, &output);
         }
     }
     // Rows that do not open are left out and noted.

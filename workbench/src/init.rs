@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 100;
 
 /// What was found and written.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct Initialised {
     /// The workspace's name.
     pub name: String,
     /// What it was taken from, for people.
@@ -41,7 +41,7 @@ pub enum InitError {
 ///
 /// # Errors
 /// When there is a manifest already (unless `force`) or the folder cannot be read or written.
-pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
+pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
     let path = folder.join(MANIFEST);
     let io = |what: &'static str| {
         let path = path.clone();
@@ -62,7 +62,7 @@ pub fn init(folder: &Path, force: bool) -> Result<Found, InitError> {
         .unwrap_or_else(|| "workspace".to_owned());
     let code = survey(&root);
     write_manifest(&root.join(MANIFEST), &text(&name, &code)).map_err(io("written"))?;
-    Ok(Found { name, basis, code })
+    Ok(Initialised { name, basis, code })
 }
 
 /// Replaces a manifest whole or not at all; it keeps the permissions that it had.

@@ -61,7 +61,7 @@ pub fn gather(
     budget: u64,
     never_send: &[String],
 ) -> Result<Material, WorkbenchError> {
-    let words = relevance::words(question);
+    let words = relevance::question_words(question);
     let secret = secret(session, never_send)?;
     let mut withheld = Vec::new();
     let references = references(session)?;
@@ -209,7 +209,7 @@ pub struct Operation {
 const MOST_BYTES: usize = 64 << 20;
 
 /// Where an operation's file is, below the workspace's root.
-fn below(id: &str) -> String {
+fn file_of(id: &str) -> String {
     format!(".cortex/out/ops/{id}.json")
 }
 
@@ -218,7 +218,7 @@ pub fn read(root: &Path, id: &str) -> Option<serde_json::Value> {
     if id.is_empty() || id.len() > 64 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return None;
     }
-    let bytes = checkout::read(root, &below(id), MOST_BYTES).ok()??;
+    let bytes = checkout::read(root, &file_of(id), MOST_BYTES).ok()??;
     serde_json::from_slice(&bytes).ok()
 }
 
@@ -230,7 +230,7 @@ pub fn rejected(root: &Path, label: &str) -> Option<String> {
 
 impl Operation {
     /// An operation that begins.
-    pub fn begin(question: &str, scope: &[String]) -> Self {
+    pub fn start_operation(question: &str, scope: &[String]) -> Self {
         let id = Digest::of(format!("{question}\0{}", scope.join("\0")).as_bytes()).short();
         Self {
             label: format!("//investigations/{id}:answer"),
@@ -253,7 +253,7 @@ impl Operation {
     pub fn write(&self, root: &Path) -> Result<PathBuf, std::io::Error> {
         let mut bytes = serde_json::to_vec_pretty(self)?;
         bytes.push(b'\n');
-        let below = below(&self.op_id);
+        let below = file_of(&self.op_id);
         checkout::write(root, &below, &bytes)?;
         Ok(root.join(below))
     }

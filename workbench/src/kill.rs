@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 /// When the thread was stopped.
 #[cfg(not(test))]
 #[allow(clippy::unnecessary_wraps)]
-pub fn step() -> io::Result<()> {
+pub fn check_killed() -> io::Result<()> {
     Ok(())
 }
 
@@ -35,7 +35,7 @@ pub fn sync(what: impl AsFd) -> io::Result<()> {
 }
 
 #[cfg(test)]
-pub use stopped::{after, fail, step, sync, write};
+pub use stopped::{check_killed, fail, kill_after, sync, write};
 
 #[cfg(test)]
 mod stopped {
@@ -55,11 +55,11 @@ mod stopped {
     }
 
     /// Stops this thread after so many more steps; `None` has it go on, as a new process.
-    pub fn after(steps: Option<usize>) {
+    pub fn kill_after(steps: Option<usize>) {
         LEFT.set(steps);
     }
 
-    pub fn step() -> io::Result<()> {
+    pub fn check_killed() -> io::Result<()> {
         match FAILS.get() {
             Some(0) => {
                 FAILS.set(None);
@@ -79,7 +79,7 @@ mod stopped {
     pub fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
         let (first, rest) = bytes.split_at(bytes.len() / 2);
         for part in [first, rest] {
-            step()?;
+            check_killed()?;
             file.write_all(part)?;
         }
         Ok(())
@@ -87,6 +87,6 @@ mod stopped {
 
     /// A killed process loses nothing that the system has: it is not waited for.
     pub fn sync(_: impl AsFd) -> io::Result<()> {
-        step()
+        check_killed()
     }
 }

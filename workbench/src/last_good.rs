@@ -45,7 +45,7 @@ pub struct LastGood {
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn broken(session: &Session) -> Result<Broken, StoreError> {
+pub fn files_with_errors(session: &Session) -> Result<Broken, StoreError> {
     let mut broken = Broken::new();
     let mut sources: Option<BTreeSet<String>> = None;
     for (label, remark) in session.remarks()? {
@@ -123,7 +123,7 @@ pub fn behind<'b>(session: &Session, keys: &BTreeSet<String>, broken: &'b Broken
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn meant(session: &Session, name: &str) -> Result<Option<String>, StoreError> {
+pub fn newest_type_of_name(session: &Session, name: &str) -> Result<Option<String>, StoreError> {
     let (store, view) = (&*session.engine.store, session.engine.view);
     for table in indexes(session)? {
         let keys: Vec<String> = Table::open(&table)

@@ -177,7 +177,7 @@ impl Library {
     /// When the folders cannot be watched.
     pub fn watch(&self) -> Result<Changes> {
         let workspace = self.workspace(Access::Look)?;
-        let look = workspace.engine.look(&workspace.digest, || workspace.manifest())?;
+        let look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
         let watcher = Watcher::new(&workspace.root, &look.state.set_defs()).map_err(WatchError::from)?;
         let watch = Watch::start(watcher, None, Box::new(|| {})).map_err(|error| WorkbenchError::Path {
             path: workspace.root.clone(),

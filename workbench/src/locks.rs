@@ -53,7 +53,7 @@ impl Hold {
         // A store that was removed, or set aside, and begun anew is no other store.
         let same = self.disk.id().is_some_and(|own| own == id) || place.trim_end() == self.place.to_string();
         (!same).then(|| {
-            let message = format!("the files in {OUT} were laid out from another store, {}", shown(&noted));
+            let message = format!("the files in {OUT} were laid out from another store, {}", printable_note(&noted));
             Diagnostic::warning(ErrorCode::W_OTHER_STORE, message)
                 .hint("use one store for one checkout (--store, CORTEX_STORE); files that differ are written anew, no other is touched")
         })
@@ -90,7 +90,7 @@ impl Hold {
 }
 
 /// What a note may say on a terminal.
-fn shown(noted: &str) -> String {
+fn printable_note(noted: &str) -> String {
     let name: String = noted
         .lines()
         .next()

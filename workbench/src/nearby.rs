@@ -104,7 +104,7 @@ impl GitTrees {
 }
 
 impl Nearby for GitTrees {
-    fn own(&self) -> Vec<String> {
+    fn bundle_names(&self) -> Vec<String> {
         let mut names = Vec::new();
         if git::revision(&self.root).is_some_and(|revision| revision.dirty == Some(false)) {
             names.extend(self.trees(&["HEAD".to_owned()]));
@@ -182,13 +182,13 @@ mod tests {
         fs::create_dir(&inner).unwrap();
         let all = trees_of(&inner, &[]);
         assert_eq!(
-            (all.own(), all.near()[0].as_str()),
+            (all.bundle_names(), all.near()[0].as_str()),
             (vec!["latest".to_owned()], "branch main"),
             "no checkout"
         );
         git(root, &["init"]);
         let (one, two) = (commit(root, "one"), commit(root, "two"));
-        assert_eq!(all.own(), [two.clone(), "branch main".to_owned(), "latest".to_owned()]);
+        assert_eq!(all.bundle_names(), [two.clone(), "branch main".to_owned(), "latest".to_owned()]);
         git(root, &["checkout", "-b", "side"]);
         let (three, four) = (commit(root, "three"), commit(root, "four"));
         assert_eq!(
@@ -202,9 +202,13 @@ mod tests {
                 "branch main".to_owned()
             ]
         );
-        assert_eq!(all.own(), [four, "branch side".to_owned()], "not the latest of the main line");
+        assert_eq!(
+            all.bundle_names(),
+            [four, "branch side".to_owned()],
+            "not the latest of the main line"
+        );
         fs::write(root.join("in/a.txt"), "edited, and longer").unwrap();
-        assert_eq!(all.own(), ["branch side"], "the files are no commit's");
+        assert_eq!(all.bundle_names(), ["branch side"], "the files are no commit's");
         // Elsewhere than in the workspace nothing moves its tree.
         fs::write(root.join("b.txt"), "b").unwrap();
         git(root, &["add", "b.txt"]);
@@ -224,14 +228,17 @@ mod tests {
         git(root, &["checkout", "--detach"]);
         let merging = trees_of(root, &[("GITHUB_REF", "refs/pull/7/merge"), ("GITHUB_BASE_REF", "next")]);
         assert!(
-            !merging.own().iter().any(|name| name.starts_with("branch") || name == "latest"),
+            !merging
+                .bundle_names()
+                .iter()
+                .any(|name| name.starts_with("branch") || name == "latest"),
             "{:?}",
-            merging.own()
+            merging.bundle_names()
         );
         assert!(merging.near().contains(&"branch next".to_owned()));
         let built = trees_of(root, &[("CI_COMMIT_BRANCH", "next"), ("CI_DEFAULT_BRANCH", "next")]);
-        assert_eq!(built.own()[1..], ["branch next".to_owned(), "latest".to_owned()]);
+        assert_eq!(built.bundle_names()[1..], ["branch next".to_owned(), "latest".to_owned()]);
         let other = trees_of(root, &[("CI_COMMIT_BRANCH", "side"), ("CI_DEFAULT_BRANCH", "next")]);
-        assert_eq!(other.own()[1..], ["branch side".to_owned()]);
+        assert_eq!(other.bundle_names()[1..], ["branch side".to_owned()]);
     }
 }

@@ -54,7 +54,7 @@ pub fn semantic_state(state: NodeState) -> &'static str {
     match state {
         NodeState::Current => "cached",
         NodeState::MaybeStale => "maybeStale",
-        state => state.word(),
+        state => state.as_str(),
     }
 }
 
@@ -181,7 +181,7 @@ fn said(session: &Session, ids: &[NodeId], states: &[NodeState], status: &mut St
         let Some(at) = place else { continue };
         match states[at] {
             NodeState::Current => status.diagnostics.extend(remark.said),
-            NodeState::Pending => status.failures.extend(remark.failure.map(|failed| failed.told())),
+            NodeState::Pending => status.failures.extend(remark.failure.map(|failed| failed.diagnostic())),
             _ => {}
         }
     }

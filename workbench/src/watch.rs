@@ -4,7 +4,7 @@ use crate::window::state::Window;
 use engine::build::engine::EngineError;
 use engine::build::query::NodeState;
 use engine::build::session::Session;
-use engine::build::state::{Known, decode};
+use engine::build::state::{CurrentRequest, decode};
 use engine::build::{file_label, file_path};
 use engine::graph::stale::taint;
 use engine::graph::{Graph, NodeId};
@@ -64,12 +64,12 @@ pub struct Moved {
 
 /// What was told already, so that a batch tells what it moved itself.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ReportedChanges {
     generation: u64,
     files: BTreeMap<String, Option<Digest>>,
 }
 
-impl Told {
+impl ReportedChanges {
     /// What moved since the last call, as a session sees it.
     pub fn news(&mut self, session: &Session) -> Vec<Moved> {
         let now: BTreeMap<String, Option<Digest>> = session
@@ -106,7 +106,7 @@ impl Told {
     }
 
     /// Of what a checkout moved, the sources that a build has taken in since the last call of [`Self::news`].
-    pub fn taken(&self, session: &Session, checked_out: &BTreeSet<String>) -> Vec<Moved> {
+    pub fn sources_from_checkout(&self, session: &Session, checked_out: &BTreeSet<String>) -> Vec<Moved> {
         if session.state.generation == self.generation {
             return Vec::new();
         }
@@ -162,7 +162,7 @@ impl Kind {
     ];
 
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Structure => "structure",
             Self::Body => "body",
@@ -365,7 +365,7 @@ pub fn window_outlines(root: &Path, graph: &Graph) -> Vec<String> {
 /// When the store cannot be read.
 pub fn hot(store: &dyn Store, view: ViewId) -> Result<Vec<Vec<String>>, EngineError> {
     let rows = store.rows(view, Part::Requests)?;
-    let mut known: Vec<Known> = rows.iter().filter_map(|(_, row)| decode::<Known>(row)).collect();
+    let mut known: Vec<CurrentRequest> = rows.iter().filter_map(|(_, row)| decode::<CurrentRequest>(row)).collect();
     known.retain(|known| !known.patterns.is_empty());
     known.sort_by(|a, b| (b.at, &a.patterns).cmp(&(a.at, &b.patterns)));
     Ok(known.into_iter().take(HOT).map(|known| known.patterns).collect())

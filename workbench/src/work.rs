@@ -55,17 +55,17 @@ impl Priority for References {
     }
 
     fn weights(&self, output: &[u8]) -> HashMap<String, f64> {
-        Known::from_table(output).weights()
+        TypeGraph::from_table(output).weights()
     }
 }
 
 /// Types of the workspace as they depend on each other, as far as it is known.
 #[derive(Default)]
-pub struct Known {
+pub struct TypeGraph {
     rows: BTreeMap<String, GraphRow>,
 }
 
-impl Known {
+impl TypeGraph {
     /// Reads what the last build found.
     ///
     /// # Errors
@@ -250,7 +250,7 @@ pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
 }
 
 /// The lines that differ between a question as it was handed out and as it is now.
-pub fn moved(then: &str, now: &str) -> String {
+pub fn changed_lines(then: &str, now: &str) -> String {
     let diff = TextDiff::from_lines(then, now);
     let lines: Vec<String> = diff
         .iter_all_changes()
@@ -353,7 +353,7 @@ mod tests {
         };
         let mut grouped = row(2, 1, Some("G_1"), &[]);
         grouped.outside = vec!["N.A".to_owned()];
-        let known = Known {
+        let known = TypeGraph {
             rows: BTreeMap::from([
                 ("N.A".to_owned(), row(3, 0, None, &[])),
                 ("N.B".to_owned(), row(9, 3, None, &["N.A"])),
@@ -376,8 +376,8 @@ mod tests {
 
     #[test]
     fn what_moved_is_shown_by_lines_and_not_without_end() {
-        assert_eq!(moved("a\nb\n", "a\nc\n"), "-b\n+c");
+        assert_eq!(changed_lines("a\nb\n", "a\nc\n"), "-b\n+c");
         let long: String = (0..100).map(|line| format!("{line}\n")).collect();
-        assert!(moved(&long, "").ends_with("-19\n… 80 lines more"));
+        assert!(changed_lines(&long, "").ends_with("-19\n… 80 lines more"));
     }
 }

@@ -27,7 +27,7 @@ use engine::store::{Part, RowChange, Store, StoreError, ViewId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
-use engine::watch::ask::Asked;
+use engine::watch::ask::WatcherAnswer;
 use producers::command::{Nothing, Trust};
 use producers::llm::{Ask, Hear, Limits, Runtime};
 use std::cell::OnceCell;
@@ -145,7 +145,7 @@ pub struct Workspace {
 }
 
 /// Claims the checkout of a store in a folder; `None` when it is only to be read and others have it.
-fn taken(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
+fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
     if access != Access::Read {
         return Ok(Some(Claim::take(folder, view, options)?));
     }
@@ -225,7 +225,7 @@ impl Workspace {
                     ..opening.options
                 };
                 if builds && opening.interrupts {
-                    let watch = Asked::at(crate::watch::socket(folder, view));
+                    let watch = WatcherAnswer::at(crate::watch::socket(folder, view));
                     watch.make_way();
                     // Once more for a build ahead that began at just that moment.
                     let told = options.on_wait_view.take();
@@ -236,7 +236,7 @@ impl Workspace {
                 }
                 let mut claim = None;
                 if builds && !is_beside {
-                    claim = taken(folder, view, &options, opening.access)?;
+                    claim = claim_checkout(folder, view, &options, opening.access)?;
                     is_beside = claim.is_none();
                 }
                 if builds && is_beside {
@@ -257,7 +257,7 @@ impl Workspace {
         };
         let world = Disk::new(root.clone());
         let world = match &store_folder {
-            Some(folder) => world.watched_by(Arc::new(Asked::at(crate::watch::socket(folder, view)))),
+            Some(folder) => world.watched_by(Arc::new(WatcherAnswer::at(crate::watch::socket(folder, view)))),
             None => world,
         };
         let on_wait = opening.on_wait;
@@ -451,7 +451,7 @@ impl Workspace {
     /// # Errors
     /// When the manifest is wrong or store or sources cannot be read.
     pub fn session(&self) -> Result<Session, WorkbenchError> {
-        let look = self.engine.look(&self.digest, || self.manifest())?;
+        let look = self.engine.read_sources(&self.digest, || self.manifest())?;
         Ok(Session::open(self.sharing_engine()?, &self.definition()?, look)?)
     }
 
@@ -493,7 +493,7 @@ impl Workspace {
             manifest: manifest.clone(),
             rows: Vec::new(),
         };
-        let look = engine.look(&definition.digest, || Ok::<_, EngineError>(manifest))?;
+        let look = engine.read_sources(&definition.digest, || Ok::<_, EngineError>(manifest))?;
         Ok(Ok(Session::open(engine, &definition, look)?))
     }
 
@@ -503,7 +503,7 @@ impl Workspace {
     /// As [`Self::session`].
     pub fn session_beneath(&self) -> Result<Session, WorkbenchError> {
         let engine = self.beneath.as_ref().unwrap_or(&self.engine);
-        let look = engine.look(&self.digest, || self.manifest())?;
+        let look = engine.read_sources(&self.digest, || self.manifest())?;
         Ok(Session::open(engine.clone(), &self.definition()?, look)?)
     }
 }

@@ -159,7 +159,7 @@ impl Bench {
             _folder: folder,
         };
         bench.tick();
-        bench.worlds.iter().for_each(|world| world.put("docs/0", "first"));
+        bench.worlds.iter().for_each(|world| world.write_source("docs/0", "first"));
         bench
     }
 
@@ -182,7 +182,7 @@ impl Bench {
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let manifest = self.manifest.clone();
-        let look = engine.look::<EngineError>(&digest, || Ok(manifest)).expect("a look");
+        let look = engine.read_sources::<EngineError>(&digest, || Ok(manifest)).expect("a look");
         let definition = Definition {
             rows: Vec::new(),
             digest,
@@ -353,7 +353,7 @@ impl Bench {
                 } else {
                     format!("# {text}\nline {}\n", text % 4)
                 };
-                self.worlds[*view].put(&format!("docs/{file}"), text);
+                self.worlds[*view].write_source(&format!("docs/{file}"), text);
             }
             Step::Delete(view, file) => {
                 self.worlds[*view].delete(&format!("docs/{file}"));
@@ -392,7 +392,7 @@ impl Bench {
                 keep_versions: *keep_versions,
                 paid: *paid,
                 max_size: *max_size,
-                ..Gc::usual(self.now)
+                ..Gc::default_options(self.now)
             }),
         }
     }
@@ -406,7 +406,7 @@ proptest! {
         for step in &steps {
             bench.step(step);
         }
-        bench.check_gc(&Gc { older_than: 0, ..Gc::usual(bench.now) });
+        bench.check_gc(&Gc { older_than: 0, ..Gc::default_options(bench.now) });
     }
 }
 
@@ -415,14 +415,14 @@ proptest! {
 fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     let mut bench = Bench::new();
     bench.build(0, bench.disk.clone());
-    bench.worlds[0].put("docs/0", "second");
+    bench.worlds[0].write_source("docs/0", "second");
     bench.build(0, bench.disk.clone());
     bench.now += 1_000_000;
     bench.tick();
     let collecting = bench.disk.begin_collection().expect("alone");
     let mut marks = engine::store::disk::sweep::Marks::default();
     for (_, page) in bench.disk.rows(ViewId(0), Part::Nodes).expect("rows") {
-        each_result(&page, |_, filed| marks.hold(&filed.key, &filed.output)).expect("a sound page");
+        each_result(&page, |_, filed| marks.mark_result(&filed.key, &filed.output)).expect("a sound page");
     }
     let policy = engine::store::disk::sweep::Policy {
         now: bench.now,
@@ -434,7 +434,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
     let plan = bench.disk.plan(marks, &policy).expect("a plan");
     assert_eq!(plan.actions().len(), 3);
     // Back to the first text: everything is found under its keys, all of which the plan is about to take.
-    bench.worlds[0].put("docs/0", "first");
+    bench.worlds[0].write_source("docs/0", "first");
     let built = bench.build(0, bench.disk.clone());
     let taken = bench.disk.sweep(&plan).expect("swept");
     assert_eq!((taken.actions, taken.blobs), (0, 0));
@@ -448,7 +448,7 @@ fn what_is_relied_on_while_a_collection_runs_is_left_alone() {
             older_than: 0,
             keep_versions: 0,
             paid: true,
-            ..Gc::usual(bench.now)
+            ..Gc::default_options(bench.now)
         },
     );
     assert_eq!(report.expect("collected").taken.actions, 3);
@@ -479,7 +479,7 @@ fn what_a_paid_result_that_stays_was_made_of_stays() {
     steps.iter().for_each(|step| bench.step(step));
     bench.check_gc(&Gc {
         older_than: 0,
-        ..Gc::usual(bench.now)
+        ..Gc::default_options(bench.now)
     });
 }
 

@@ -36,7 +36,7 @@ pub struct Loose<'a> {
 
 /// What it came to.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct AdHocResult {
     /// The key that it is filed under.
     pub key: ActionKey,
     /// The output.
@@ -56,7 +56,7 @@ impl Session {
     ///
     /// # Errors
     /// When the store breaks. The inner error is the producer's.
-    pub fn make_loose(&mut self, wanted: &Loose<'_>, cancel: &Cancel) -> Result<Result<Made, Failure>, EngineError> {
+    pub fn make_loose(&mut self, wanted: &Loose<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
         let (producer, bound) = match self.loose_producer(wanted) {
             Ok(found) => found,
             Err(failure) => return Ok(Err(failure)),
@@ -155,9 +155,9 @@ impl Session {
             blob: Some(blob.clone()),
             parts: Vec::new(),
         };
-        self.keep(wanted, key, digest, Some(result), ledger)?;
+        self.commit_result(wanted, key, digest, Some(result), ledger)?;
         drop(flight);
-        Ok(Ok(Made {
+        Ok(Ok(AdHocResult {
             key,
             bytes: blob,
             cached: false,
@@ -168,7 +168,7 @@ impl Session {
     }
 
     /// The answer that is filed under a key, unless a new one is wanted.
-    fn filed(&mut self, wanted: &Loose<'_>, key: ActionKey, blobs: &Blobs) -> Result<Option<Made>, EngineError> {
+    fn filed(&mut self, wanted: &Loose<'_>, key: ActionKey, blobs: &Blobs) -> Result<Option<AdHocResult>, EngineError> {
         if wanted.fresh {
             return Ok(None);
         }
@@ -182,8 +182,8 @@ impl Session {
             spent,
             took_us: record.took_us,
         });
-        self.keep(wanted, key, record.output, None, saved)?;
-        Ok(Some(Made {
+        self.commit_result(wanted, key, record.output, None, saved)?;
+        Ok(Some(AdHocResult {
             key,
             bytes,
             cached: true,
@@ -205,7 +205,7 @@ impl Session {
     }
 
     /// Makes it durable, with a version unless the last one is the same.
-    fn keep(
+    fn commit_result(
         &mut self,
         wanted: &Loose<'_>,
         key: ActionKey,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<Option<Flight>, Done> {
     let flight = shared.blobs.flight(key, &shared.cancel).map_err(Done::Broken)?;
     if shared.cancel.is_cancelled() {
-        return Err(Done::failed(Failure::Cancelled));
+        return Err(Done::of_failure(Failure::Cancelled));
     }
     if fresh {
         return Ok(flight);
@@ -83,7 +83,7 @@ pub(super) fn settled(
             blob: Some(blob.clone()),
             parts: parts.clone(),
         }];
-        results.extend(before.and_then(|before| superseded::kept(key, before, digest)));
+        results.extend(before.and_then(|before| superseded::result_to_keep(key, before, digest)));
         let durable = Commit {
             results,
             rows: vec![Unconfirmed::new(label, record.made_at).to_row(key)],

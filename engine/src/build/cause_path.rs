@@ -94,7 +94,7 @@ fn behind(session: &Session, one: &Move, span: Span) -> Result<(Vec<Move>, Span)
     let last = |history: &[HistoryRecord], output: Digest| history.iter().rposition(|version| version.output == output);
     let record = |key: &ActionKey| -> Result<Option<ActionRecord>, EngineError> {
         let record = session.engine.store.action(key)?;
-        Ok(record.map(|record| shared_records::own(&session.rules, &one.label, record)))
+        Ok(record.map(|record| shared_records::record_for(&session.rules, &one.label, record)))
     };
     let nothing = (Vec::new(), span);
     match one.how {

@@ -4,9 +4,9 @@
 use super::cause_path::version_read;
 use super::engine::EngineError;
 use super::explain::Finder;
-use super::moves::{Move, Moved, since};
+use super::moves::{Move, Moved, moves_between};
 use super::redefinition::{Redefinition, redefinitions};
-use super::run::dry_run::Known;
+use super::run::dry_run::Certainty;
 use super::run::{How, file_path};
 use super::shared_records;
 use crate::graph::NodeId;
@@ -122,7 +122,7 @@ impl Finder<'_, '_> {
         let Some(key) = &version.key else { return Ok(None) };
         let label = &self.run.graph().node(version.node).label;
         let record = self.store.action(key)?;
-        Ok(record.map(|record| shared_records::own(self.run.rules, label, record)))
+        Ok(record.map(|record| shared_records::record_for(self.run.rules, label, record)))
     }
 
     /// What changed since a version was made; empty when its record is gone.
@@ -131,9 +131,9 @@ impl Finder<'_, '_> {
             return Ok(Vec::new());
         };
         let now = self.run.inputs_now(&planned)?;
-        let mut moves = since(&record.inputs, &now);
+        let mut moves = moves_between(&record.inputs, &now);
         // Which inputs there are has to be built first.
-        if planned.known != Known::Present {
+        if planned.known != Certainty::Present {
             moves.retain(|one| !matches!(one.how, Moved::Added { .. } | Moved::Dropped { .. }));
         }
         Ok(moves)
@@ -230,7 +230,7 @@ impl Finder<'_, '_> {
 
     /// The key that a node has now; `None` where an input has to be built first.
     fn present_key(&mut self, node: NodeId) -> Result<Option<ActionKey>, EngineError> {
-        let Some(planned) = self.run.planned(node)?.filter(|planned| planned.known == Known::Present) else {
+        let Some(planned) = self.run.planned(node)?.filter(|planned| planned.known == Certainty::Present) else {
             return Ok(None);
         };
         self.run.inputs_now(&planned)?;
@@ -277,7 +277,7 @@ impl Finder<'_, '_> {
                     reason: Some(reason),
                     redefined: Vec::new(),
                 },
-                None => self.step(&version)?,
+                None => self.find_changed_input(&version)?,
             };
             if let Some(input) = &step.input {
                 let inputs = self.record(&version)?.map(|record| record.inputs).unwrap_or_default();
@@ -300,7 +300,7 @@ impl Finder<'_, '_> {
     }
 
     /// One step: the input that changed since a version was made, or why there is none.
-    fn step(&mut self, version: &Version) -> Result<Step, EngineError> {
+    fn find_changed_input(&mut self, version: &Version) -> Result<Step, EngineError> {
         let id = version.node;
         let step = |finder: &Self, input, reason, redefined| Step {
             label: finder.run.graph().node(id).label.clone(),

@@ -1,10 +1,10 @@
 //! Confirming: before a build, the remote cache is asked about answers of which another machine may have filed another at the same moment.
 //! What it holds takes the place of what this checkout has; what it lacks is offered once more.
 
-use super::contending::{Answer, wanted};
+use super::contending::{Answer, lookup_of};
 use super::engine::EngineError;
 use super::session::Session;
-use super::sharing::{Found, Sharing, is_same};
+use super::sharing::{RemoteResult, Sharing, is_same};
 use crate::graph::{Filed, Node, NodeId};
 use crate::seams::remote::{SharedResult, Wanted};
 use crate::store::records::{ActionRecord, HistoryRecord, NewResult};
@@ -14,7 +14,7 @@ use crate::values::digest::{ActionKey, Digest};
 use rustc_hash::FxHashMap;
 
 /// An answer that is asked about, as this store has it.
-struct Asked {
+struct AnswerToConfirm {
     key: ActionKey,
     row: Unconfirmed,
     own: ActionRecord,
@@ -25,7 +25,7 @@ enum Says {
     /// It holds the same.
     Same,
     /// It holds another.
-    Other(Box<Found>),
+    Other(Box<RemoteResult>),
     /// It holds none that is of any use.
     Nothing,
 }
@@ -42,14 +42,14 @@ impl Session {
             return Ok(0);
         }
         let mut changes: Vec<RowChange> = Vec::new();
-        let mut asked: Vec<Asked> = Vec::new();
+        let mut asked: Vec<AnswerToConfirm> = Vec::new();
         let nobody = sharing.is_none() && self.rules.manifest().remote.is_none();
         for (key, row) in rows {
             // Words of a person are their checkout's own.
             let own = store.action(&key)?.filter(|own| !nobody && !shared::stays_here(own));
             match own {
                 None => changes.push(confirmed(&key)),
-                Some(own) if row.is_due(now) => asked.push(Asked { key, row, own }),
+                Some(own) if row.is_due(now) => asked.push(AnswerToConfirm { key, row, own }),
                 Some(_) => {}
             }
         }
@@ -60,7 +60,7 @@ impl Session {
         };
         let mut results: Vec<NewResult> = Vec::new();
         let mut moved: FxHashMap<ActionKey, Digest> = FxHashMap::default();
-        for (Asked { key, row, own }, says) in asked.into_iter().zip(said) {
+        for (AnswerToConfirm { key, row, own }, says) in asked.into_iter().zip(said) {
             let standing = match &says {
                 Says::Other(found) => found.record.output,
                 Says::Same | Says::Nothing => own.output,
@@ -77,7 +77,7 @@ impl Session {
                 changes.push(row.map_or_else(|| confirmed(&key), |row| row.to_row(&key)));
             }
             if let Says::Other(found) = says {
-                results.extend(superseded::kept(&key, own, &standing));
+                results.extend(superseded::result_to_keep(&key, own, &standing));
                 results.push(NewResult {
                     key,
                     record: found.record,
@@ -148,10 +148,10 @@ impl Session {
 
 impl Sharing {
     /// What the cache holds of each; what it lacks is offered, if it takes anything.
-    fn ask_about(&self, asked: &[Asked], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
-        let wanted: Vec<Wanted> = asked.iter().map(|asked| wanted(&asked.key, &asked.own)).collect();
+    fn ask_about(&self, asked: &[AnswerToConfirm], store: &dyn Store) -> Result<Vec<Says>, StoreError> {
+        let wanted: Vec<Wanted> = asked.iter().map(|asked| lookup_of(&asked.key, &asked.own)).collect();
         store.let_go();
-        let found = self.cache.look(&wanted);
+        let found = self.cache.find_results_uncounted(&wanted);
         let mut said: Vec<Says> = asked
             .iter()
             .zip(&found)
@@ -170,12 +170,12 @@ impl Sharing {
         Ok(said)
     }
 
-    fn hears(&self, asked: &Asked, found: Option<&SharedResult>) -> Says {
+    fn hears(&self, asked: &AnswerToConfirm, found: Option<&SharedResult>) -> Says {
         match found {
             None => Says::Nothing,
             Some(found) if is_same(&asked.own, found) => Says::Same,
             Some(found) => self
-                .whole(&wanted(&asked.key, &asked.own), found)
+                .complete_result(&lookup_of(&asked.key, &asked.own), found)
                 .map_or(Says::Nothing, |found| Says::Other(Box::new(found))),
         }
     }

@@ -1,6 +1,6 @@
 //! Contending: answers that were paid for are filed in the remote cache, many at once, each only where no other is there.
 
-use super::sharing::{Found, Sharing};
+use super::sharing::{RemoteResult, Sharing};
 use crate::seams::remote::Wanted;
 use crate::store::records::{ActionRecord, Class};
 use crate::store::{Store, StoreError, shared};
@@ -52,7 +52,7 @@ pub struct PaidOffers {
 
 impl Sharing {
     /// Files each where nothing else is. What is there instead of it, in their order.
-    pub(super) fn contend_all(&self, answers: &[Answer<'_>]) -> Vec<Option<Found>> {
+    pub(super) fn contend_all(&self, answers: &[Answer<'_>]) -> Vec<Option<RemoteResult>> {
         let (next, theirs) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         std::thread::scope(|scope| {
             for _ in 0..AT_ONCE.min(answers.len()) {
@@ -67,7 +67,7 @@ impl Sharing {
                 });
             }
         });
-        let mut said: Vec<Option<Found>> = answers.iter().map(|_| None).collect();
+        let mut said: Vec<Option<RemoteResult>> = answers.iter().map(|_| None).collect();
         for (at, found) in theirs.into_inner().unwrap_or_else(PoisonError::into_inner) {
             said[at] = Some(found);
         }
@@ -81,9 +81,9 @@ impl Sharing {
     pub fn offer_paid(&self, results: &[(ActionKey, ActionRecord)], store: &dyn Store) -> Result<PaidOffers, StoreError> {
         let mut offers = PaidOffers::default();
         for results in results.chunks(AT_ONCE) {
-            let wanted: Vec<Wanted> = results.iter().map(|(key, record)| wanted(key, record)).collect();
+            let wanted: Vec<Wanted> = results.iter().map(|(key, record)| lookup_of(key, record)).collect();
             let mut answers = Vec::new();
-            for ((key, record), found) in results.iter().zip(self.cache.look(&wanted)) {
+            for ((key, record), found) in results.iter().zip(self.cache.find_results_uncounted(&wanted)) {
                 let shared = !shared::stays_here(record) && record.class == Class::Paid;
                 match Answer::of(key, record, store)?.filter(|_| shared) {
                     _ if found.is_some() => offers.known += 1,
@@ -101,7 +101,7 @@ impl Sharing {
 }
 
 /// The question for a result.
-pub(super) fn wanted(key: &ActionKey, record: &ActionRecord) -> Wanted {
+pub(super) fn lookup_of(key: &ActionKey, record: &ActionRecord) -> Wanted {
     Wanted {
         key: *key,
         producer: record.producer.clone(),

@@ -68,7 +68,7 @@ impl Session {
         };
         let (key, output) = (last.filed.key, Digest::of(&bytes));
         let blob: Arc<[u8]> = bytes.into();
-        let before = superseded::kept(&key, last.record.clone(), &output);
+        let before = superseded::result_to_keep(&key, last.record.clone(), &output);
         let record = ActionRecord {
             output,
             len: blob.len() as u64,

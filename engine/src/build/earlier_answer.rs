@@ -37,7 +37,7 @@ impl Past {
         if rows.is_empty() {
             return Ok((last.map(|last| before(shared, last)).transpose()?.flatten(), None));
         }
-        let now: Made = inputs
+        let now: InputSet = inputs
             .iter()
             .map(|input| (input.role.clone(), input.label.clone(), input.digest))
             .collect();
@@ -88,10 +88,10 @@ pub(super) fn elsewhere(shared: &Shared, latest: &ActionKey, producer: &Producer
 }
 
 /// What something is made of: role, label and digest.
-pub(super) type Made = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
+pub(super) type InputSet = BTreeSet<(Arc<str>, Arc<str>, Digest)>;
 
 /// What a result was made of.
-pub(super) fn made_of_record(record: &ActionRecord) -> Made {
+pub(super) fn made_of_record(record: &ActionRecord) -> InputSet {
     let inputs = record.inputs.iter();
     inputs
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))
@@ -99,7 +99,7 @@ pub(super) fn made_of_record(record: &ActionRecord) -> Made {
 }
 
 /// Whether more than half of what a result was made of is what a node is made of now.
-pub(super) fn alike(then: &ActionRecord, now: &Made) -> bool {
+pub(super) fn alike(then: &ActionRecord, now: &InputSet) -> bool {
     let then = made_of_record(then);
     then.intersection(now).count() * 2 > then.len().max(now.len())
 }

@@ -1,10 +1,10 @@
 //! The engine: what a workspace is made of, and the look at it that every command begins with.
 //!
-//! [`Engine::look`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
+//! [`Engine::read_sources`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
 //! known without reading manifest, graph or blobs.
 
 use super::sharing::Sharing;
-use super::state::{Known, STATE_KEY, Set, State, decode, encode};
+use super::state::{CurrentRequest, STATE_KEY, Set, State, decode, encode};
 use super::unfinished::Unfinished;
 use super::watched::{Seen, WATCH_KEY, WatchRecord};
 use crate::manifest::model::{InputFrom, Manifest, SetSpec};
@@ -111,14 +111,18 @@ impl Engine {
     ///
     /// # Errors
     /// Those of `definition`, and when the store or the workspace cannot be read.
-    pub fn look<E: From<EngineError>>(&self, manifest: &Digest, definition: impl FnOnce() -> Result<Arc<Manifest>, E>) -> Result<Look, E> {
+    pub fn read_sources<E: From<EngineError>>(
+        &self,
+        manifest: &Digest,
+        definition: impl FnOnce() -> Result<Arc<Manifest>, E>,
+    ) -> Result<Look, E> {
         let wrap = |error: EngineError| E::from(error);
         let row = self
             .store
             .row(self.view, Part::State, STATE_KEY)
             .map_err(|error| wrap(error.into()))?;
         let mut state: State = row.and_then(|row| decode(&row)).unwrap_or_default();
-        let fits = state.fits(manifest, &self.registry.digest());
+        let fits = state.belongs_to(manifest, &self.registry.digest());
         if state.manifest != manifest.0 {
             state.sets = sets(&*definition()?);
         }
@@ -165,7 +169,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the store cannot be read or written.
-    pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<Known>, EngineError> {
+    pub fn known(&self, look: &mut Look, request: &Digest) -> Result<Option<CurrentRequest>, EngineError> {
         if !look.unchanged
             || !Unfinished::of(&*self.store, self.view)?.is_none()
             || unconfirmed::any_due(&*self.store, self.view, self.world.now_secs())?
@@ -174,7 +178,7 @@ impl Engine {
         }
         let row = self.store.row(self.view, Part::Requests, &request.0)?;
         let Some(mut known) = row
-            .and_then(|row| decode::<Known>(&row))
+            .and_then(|row| decode::<CurrentRequest>(&row))
             .filter(|known| known.generation == look.state.generation)
         else {
             return Ok(None);

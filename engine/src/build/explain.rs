@@ -7,7 +7,7 @@ use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_state};
 use super::redefinition::{Redefinition, redefinitions};
 use super::remarks::Remark;
-use super::run::dry_run::Known;
+use super::run::dry_run::Certainty;
 use super::run::{How, Run};
 use super::session::Session;
 use super::shared_records;
@@ -144,7 +144,7 @@ impl Session {
                 explanation.before_collected = true;
                 return Ok(Ok(explanation));
             };
-            let own = |record| shared_records::own(&self.rules, &explanation.label, record);
+            let own = |record| shared_records::record_for(&self.rules, &explanation.label, record);
             let (earlier, latest) = (own(earlier), own(latest));
             explanation.last_moves = between(&earlier.inputs, &latest.inputs);
             explanation.last_chain = super::cause_path::back(self, &mut explanation.last_moves, span)?;
@@ -252,7 +252,7 @@ impl Finder<'_, '_> {
         if let Some(planned) = &planned {
             let now = self.run.inputs_now(planned)?;
             fields = self.run.key_now(id, planned).map(|(_, fields)| fields).unwrap_or_default();
-            known = planned.known == Known::Present;
+            known = planned.known == Certainty::Present;
             inputs = now
                 .into_iter()
                 .map(|input| Input {

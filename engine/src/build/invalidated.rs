@@ -56,7 +56,7 @@ impl Session {
             outputs: false,
         };
         let began = (self.engine.world.now_secs(), Instant::now());
-        let listed = super::listing::Listing::new(&self.rules, &Silent).end().line(
+        let listed = super::listing::Listing::new(&self.rules, &Silent).into_events().line(
             &request,
             &Report::default(),
             began,

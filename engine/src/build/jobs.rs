@@ -3,10 +3,10 @@
 use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
 use super::earlier_answer::{self, Past};
-use super::parts::{FiledParts, Told};
+use super::parts::{FiledParts, ReportedCost};
 use super::requested_rows::{self, Refusal};
 use super::shard::{Errand, Shard};
-use super::sharing::{Found, Sharing};
+use super::sharing::{RemoteResult, Sharing};
 use crate::graph::NodeId;
 use crate::graph::lookups::LookupSet;
 use crate::manifest::model::{InputFrom, Manifest};
@@ -187,12 +187,12 @@ pub enum Done {
         /// Whether it is what another machine filed while this one asked for the same.
         is_adopted: bool,
         /// What of its cost is told already.
-        told: Box<Told>,
+        told: Box<ReportedCost>,
     },
     /// Another process asked for it and filed the answer.
     Found(Box<ActionRecord>),
     /// Another machine made it.
-    Brought(Box<Found>),
+    Brought(Box<RemoteResult>),
     /// What it would ask for.
     Planned(Box<Plan>),
     /// There is no output.
@@ -214,7 +214,7 @@ pub enum Done {
 
 impl Done {
     /// Failed before anything came of it.
-    pub(super) fn failed(failure: Failure) -> Self {
+    pub(super) fn of_failure(failure: Failure) -> Self {
         Self::Failed {
             failure,
             filed: Box::default(),
@@ -227,7 +227,7 @@ impl Job {
     /// Does it. Never panics: a producer's panic becomes a failure.
     pub fn run(&self, shared: &Shared) -> Done {
         if shared.cancel.is_cancelled() {
-            return Done::failed(Failure::Cancelled);
+            return Done::of_failure(Failure::Cancelled);
         }
         let mut missing = Vec::new();
         let deciding = match self.load_discovery(shared, &mut missing) {
@@ -243,7 +243,7 @@ impl Job {
                         // The producer is about to read them.
                         Ok(answers) => self.hold_answers(shared, answers),
                         Err(Refusal::Expand(error)) => planned = Err(error),
-                        Err(Refusal::Failed(failure)) => return Done::failed(failure),
+                        Err(Refusal::Failed(failure)) => return Done::of_failure(failure),
                     }
                 }
                 self.expanded(planned, paged)
@@ -343,7 +343,7 @@ impl Job {
                 let lost: Vec<NodeId> = lost.map(|node| node.id).collect();
                 match lost.is_empty() {
                     // No input of this job holds the page, so running producers again cannot bring it back.
-                    true => Done::failed(Failure::permanent(ExpandError::Lost { label }.to_string())),
+                    true => Done::of_failure(Failure::permanent(ExpandError::Lost { label }.to_string())),
                     false => Done::Missing(lost),
                 }
             }
@@ -488,14 +488,14 @@ impl Job {
             Make::Output { .. } => self
                 .take_early_output(shared)
                 .map_or_else(|| producer.produce(&inputs), Ok)
-                .and_then(whole)
+                .and_then(check_pieces)
                 .map(|output| Done::Produced {
                     digest: Digest::of(&output.bytes),
                     output: Box::new(output),
                     took: start.elapsed(),
                     flight,
                     is_adopted: false,
-                    told: Box::new(parts.told()),
+                    told: Box::new(parts.snapshot()),
                 }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
@@ -506,16 +506,16 @@ impl Job {
             },
             Ok(Err(failure)) => Done::Failed {
                 failure,
-                filed: Box::new(parts.told().now),
+                filed: Box::new(parts.snapshot().now),
                 took: start.elapsed(),
             },
-            Err(panic) => Done::failed(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
+            Err(panic) => Done::of_failure(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))),
         }
     }
 }
 
 /// The output as it is stored, unless it says that it is in pieces and is not: its readers would look for what nobody made.
-fn whole(output: Output) -> Result<Output, Failure> {
+fn check_pieces(output: Output) -> Result<Output, Failure> {
     if pieces::is_root(&output.bytes) {
         let root: Arc<[u8]> = output.bytes.as_slice().into();
         let all = pieces::each_piece::<PieceError>(&root, |digest| Ok(output.parts.get(digest).cloned()), |_| {});
@@ -571,12 +571,12 @@ fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>
                 shared.blobs.remember(node.digest, &bytes);
                 Ok(Some(bytes))
             }
-            Ok(_) => Err(Done::failed(Failure::Transient(Box::new(
+            Ok(_) => Err(Done::of_failure(Failure::Transient(Box::new(
                 Diagnostic::error(ErrorCode::E_CHANGED, format!("{path} changed during the build"))
                     .at(&**path, 0, 0)
                     .hint("run the same command again"),
             )))),
-            Err(error) => Err(Done::failed(Failure::Transient(Box::new(
+            Err(error) => Err(Done::of_failure(Failure::Transient(Box::new(
                 Diagnostic::error(ErrorCode::E_READ, error.to_string())
                     .at(&**path, 0, 0)
                     .hint("make the file readable or exclude it from its source set"),

@@ -2,7 +2,7 @@
 
 use super::query::NodeStatus;
 use super::run::{Run, RunError};
-use super::state::Known;
+use super::state::CurrentRequest;
 use crate::graph::NodeId;
 use crate::manifest::model::{OutSpec, Rule, SetSpec};
 use crate::manifest::template::{Piece, Vars};
@@ -109,7 +109,7 @@ impl Refusals {
         }
     }
 
-    fn end(self, laid: &mut Laid) {
+    fn report_refusals(self, laid: &mut Laid) {
         for (Refusal { mut why, .. }, others) in self.told {
             match others {
                 0 => {}
@@ -127,7 +127,7 @@ impl Refusals {
 #[derive(Clone, Copy)]
 pub struct KnownFiles<'a> {
     /// The request as it was current last.
-    pub known: &'a Known,
+    pub known: &'a CurrentRequest,
     /// Whether somebody who watches the files saw none of them move since.
     pub are_watched: bool,
     /// Roots that it did not mean then.
@@ -185,7 +185,7 @@ impl Run<'_> {
             if exports.path(id.0).is_some_and(|held| held != *path)
                 && let Err(error) = exports.remove(id.0)
             {
-                refusals.add(refused(&error, &self.graph.node(*id).label));
+                refusals.add(layout_refusal(&error, &self.graph.node(*id).label));
             }
         }
         let finished: Vec<bool> = wanted
@@ -207,7 +207,7 @@ impl Run<'_> {
             .map(|(one, _)| one.0.0)
             .collect();
         check.sort_unstable();
-        let broken = self.broken(exports, &check);
+        let broken = self.changed_exports(exports, &check);
         let (mut done, files) = (0, wanted.len() - check.len() + broken.len());
         for (number, (id, output, path)) in wanted.into_iter().enumerate() {
             if self.is_stopped() {
@@ -247,7 +247,7 @@ impl Run<'_> {
                 Err(refusal) => refusals.add(refusal),
             }
         }
-        refusals.end(&mut laid);
+        refusals.report_refusals(&mut laid);
         laid.nodes.sort_unstable();
         Ok(laid)
     }
@@ -289,7 +289,11 @@ impl Run<'_> {
             .partition(|&&id| self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id));
         let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
         check.sort_unstable();
-        let broken = if are_watched { Vec::new() } else { self.broken(exports, &check) };
+        let broken = if are_watched {
+            Vec::new()
+        } else {
+            self.changed_exports(exports, &check)
+        };
         for id in check {
             let again = broken.binary_search(&id).is_ok() || known.finished.binary_search(&id).is_ok();
             if again { rest.push(NodeId(id)) } else { laid.nodes.push(id) }
@@ -298,7 +302,7 @@ impl Run<'_> {
     }
 
     /// Those of `nodes`, which are in order, whose file is not what was written. Told to stop, it looks at no more of them.
-    fn broken(&mut self, exports: &dyn Exports, nodes: &[u32]) -> Vec<u32> {
+    fn changed_exports(&mut self, exports: &dyn Exports, nodes: &[u32]) -> Vec<u32> {
         let mut broken = Vec::new();
         for some in nodes.chunks(LOOKS) {
             if self.is_stopped() {
@@ -330,7 +334,7 @@ impl Run<'_> {
         {
             written = exports.remove(first).and_then(|()| exports.write(id.0, path, output, &blob));
         }
-        Ok(written.map_err(|error| refused(&error, label)))
+        Ok(written.map_err(|error| layout_refusal(&error, label)))
     }
 
     /// Whether the node that has a path would be laid out there today, as far as this run knows.
@@ -341,7 +345,7 @@ impl Run<'_> {
         let Some(rule) = self.rule_with_out(id) else { return Ok(false) };
         let rules = self.rules;
         let vars = rules.vars(rule, rules.find(&label).map_or("", |found| found.value));
-        if let Ok(Some((set, value))) = rules.own(rule, &vars)
+        if let Ok(Some((set, value))) = rules.membership(rule, &vars)
             && let Some(items) = self.known_items(&set)?
             && items.binary_search_by(|item| item.as_str().cmp(&*value)).is_err()
         {
@@ -432,7 +436,7 @@ pub(super) fn not_written(error: &WorldError, label: &str) -> Diagnostic {
     Diagnostic::error(code, error.to_string()).hint(hint).label(label)
 }
 
-fn refused(error: &WorldError, label: &str) -> Refusal {
+fn layout_refusal(error: &WorldError, label: &str) -> Refusal {
     let cause = match error {
         WorldError::Io { what, reason, .. } => Some(format!("{what}: {reason}")),
         WorldError::Leaves { out_of, .. } => Some((*out_of).to_owned()),

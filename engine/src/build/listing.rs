@@ -20,12 +20,12 @@ const PATTERNS: usize = 400;
 pub(super) struct Listing<'a> {
     rules: &'a RuleIndex,
     observer: &'a dyn Observer,
-    heard: Mutex<Heard>,
+    heard: Mutex<ListedEvents>,
 }
 
 /// What was heard so far.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct ListedEvents {
     slowest: Vec<Slow>,
     producers: BTreeMap<String, OfProducer>,
     failures: BTreeSet<FailedTarget>,
@@ -42,12 +42,12 @@ impl<'a> Listing<'a> {
     }
 
     /// What was heard.
-    pub(super) fn end(self) -> Heard {
+    pub(super) fn into_events(self) -> ListedEvents {
         self.heard.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Heard {
+impl ListedEvents {
     fn add(&mut self, rules: &RuleIndex, event: &Event<'_>) {
         let (label, ran, cached, failed, took) = match event {
             Event::Ran { label, took, .. } => (*label, 1, 0, 0, *took),
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_slowest_are_kept_in_order() {
-        let mut heard = Heard::default();
+        let mut heard = ListedEvents::default();
         for took in (0..100).map(|n| n * 37 % 101) {
             heard.slow("//a:b", took);
         }

@@ -54,7 +54,7 @@ pub enum Moved {
 }
 
 /// What changed between the inputs of a record and those of now.
-pub(super) fn since(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
+pub(super) fn moves_between(then: &[InputRecord], now: &[InputNow]) -> Vec<Move> {
     let inputs: Vec<(Arc<str>, Arc<str>, Option<Digest>)> = now
         .iter()
         .map(|input| (input.role.clone(), input.label.clone(), input.digest))

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What of the cost of an output was told before the output was there.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ReportedCost {
     /// Parts that earlier tries had filed.
     pub before: Spent,
     /// Parts that this try filed; the ledger has them.
@@ -28,7 +28,7 @@ pub(super) struct FiledParts<'a> {
     producer: ProducerId,
     key: &'a ActionKey,
     fresh: bool,
-    told: Mutex<Told>,
+    told: Mutex<ReportedCost>,
 }
 
 impl<'a> FiledParts<'a> {
@@ -45,7 +45,7 @@ impl<'a> FiledParts<'a> {
     }
 
     /// What is told already.
-    pub(super) fn told(&self) -> Told {
+    pub(super) fn snapshot(&self) -> ReportedCost {
         self.told.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -56,7 +56,7 @@ impl<'a> FiledParts<'a> {
         ActionKey(Digest::of(&bytes))
     }
 
-    fn add(&self, add: impl FnOnce(&mut Told)) {
+    fn add(&self, add: impl FnOnce(&mut ReportedCost)) {
         add(&mut self.told.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

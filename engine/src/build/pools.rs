@@ -209,7 +209,7 @@ impl Pools {
     /// Looks whether a farm has been waited for long enough. Called now and then.
     pub fn look_afield(&mut self) {
         let idle = self.cpu_out == 0;
-        self.afield.iter_mut().for_each(|afield| afield.look(idle));
+        self.afield.iter_mut().for_each(|afield| afield.start_if_waited_enough(idle));
     }
 
     /// Threads of this pool's own; none if the process has as many as are wanted, started when it looked at the files.
@@ -311,7 +311,7 @@ impl Lane {
                     for job in jobs {
                         let began = Instant::now();
                         let came_to = if stopped.load(Relaxed) {
-                            Done::failed(Failure::Cancelled)
+                            Done::of_failure(Failure::Cancelled)
                         } else {
                             job.run(&shared)
                         };

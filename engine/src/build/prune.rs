@@ -197,7 +197,10 @@ impl<'a> Existence<'a> {
         let rules = self.rules;
         let Some(found) = rules.find(label) else { return Standing::Gone };
         let (outer, inner) = match (&rules.rule(found.rule).inner, halves(found.value)) {
-            (Some(_), Some((outer, _))) => (outer, rules.own(found.rule, &rules.vars(found.rule, found.value)).ok().flatten()),
+            (Some(_), Some((outer, _))) => (
+                outer,
+                rules.membership(found.rule, &rules.vars(found.rule, found.value)).ok().flatten(),
+            ),
             _ => (found.value, None),
         };
         let mut wrong = false;

@@ -9,7 +9,7 @@ use super::jobs::Shared;
 use super::outlook::{Outlook, Prospect, marked};
 use super::prune::{Vanished, vanished};
 use super::remarks::Remark;
-use super::run::dry_run::Known;
+use super::run::dry_run::Certainty;
 use super::run::{Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
 use crate::graph::NodeId;
@@ -66,7 +66,7 @@ pub enum NodeState {
 
 impl NodeState {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
             Self::Stale => "stale",
@@ -137,7 +137,7 @@ impl Session {
         };
         let mut run = Run::new(setup, self.engine.view, 0);
         let found = look(&mut run);
-        run.end()?;
+        run.finish_run()?;
         found
     }
 
@@ -169,7 +169,7 @@ impl Session {
                 wanted.extend(run.graph().iter().map(|(id, _)| id));
             }
             if reach > Reach::Named {
-                survey.unsure = below(run, wanted)?;
+                survey.unsure = plan_below(run, wanted)?;
             }
             survey.unknown.sort();
             survey.unknown.dedup();
@@ -314,7 +314,7 @@ fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>
     let Some(planned) = run.planned(id)? else { return Ok(None) };
     run.inputs_now(&planned)?;
     let key = run.key_now(id, &planned).map(|(key, _)| key);
-    Ok((key.is_some() && key == failed.key).then(|| failed.told()))
+    Ok((key.is_some() && key == failed.key).then(|| failed.diagnostic()))
 }
 
 /// The state of a node once a dry run has looked at it, and why it has no output at its present inputs. `made` tells whether it had an output
@@ -354,12 +354,12 @@ impl Survey {
 }
 
 /// Plans everything below `wanted`; returns the nodes whose plan is not of now.
-fn below(run: &mut Run<'_>, mut wanted: Vec<NodeId>) -> Result<Vec<NodeId>, EngineError> {
+fn plan_below(run: &mut Run<'_>, mut wanted: Vec<NodeId>) -> Result<Vec<NodeId>, EngineError> {
     let mut seen: BTreeSet<NodeId> = wanted.iter().copied().collect();
     let mut unsure = Vec::new();
     while let Some(id) = wanted.pop() {
         let Some(planned) = run.planned(id)? else { continue };
-        if planned.known != Known::Present {
+        if planned.known != Certainty::Present {
             unsure.push(id);
         }
         run.rewire(id, &planned);

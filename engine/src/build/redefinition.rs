@@ -65,14 +65,18 @@ pub enum Redefinition {
 
 impl fmt::Display for Redefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "none".to_owned(), |value| short(&value.to_string()));
-        let text = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), short);
+        let value = |value: &Option<Value>| {
+            value
+                .as_ref()
+                .map_or_else(|| "none".to_owned(), |value| truncated(&value.to_string()))
+        };
+        let text = |text: &Option<String>| text.as_deref().map_or_else(|| "none".to_owned(), truncated);
         match self {
             Self::Parameter { producer, name, from, to } => {
                 write!(f, "parameter {name} of producer {producer}: {} → {}", value(from), value(to))
             }
-            Self::Uses { producer, from, to } => write!(f, "producer {producer} uses {} → {}", short(from), short(to)),
-            Self::Version { from, to } => write!(f, "producer {} → {}", short(from), short(to)),
+            Self::Uses { producer, from, to } => write!(f, "producer {producer} uses {} → {}", truncated(from), truncated(to)),
+            Self::Version { from, to } => write!(f, "producer {} → {}", truncated(from), truncated(to)),
             Self::Input { role, from, to } => write!(f, "input {role} of the rule: {} → {}", text(from), text(to)),
             Self::Rule => write!(f, "no rule made it before"),
             Self::Forgotten => write!(
@@ -88,7 +92,7 @@ impl fmt::Display for Redefinition {
 }
 
 /// At most [`LONGEST`] characters of a text.
-fn short(text: &str) -> String {
+fn truncated(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
@@ -222,7 +226,7 @@ mod tests {
         }))
     }
 
-    fn told(before: &RuleIndex, now: &RuleIndex) -> Vec<String> {
+    fn changed_rules(before: &RuleIndex, now: &RuleIndex) -> Vec<String> {
         redefinitions(before, now, "//a/b:t").iter().map(ToString::to_string).collect()
     }
 
@@ -230,10 +234,10 @@ mod tests {
     fn what_moved_is_named_from_and_to() {
         let own = || vec![input("own", "//f/{x}:bytes", false)];
         let one = rules(producer("u", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", own());
-        assert_eq!(told(&one, &one), Vec::<String>::new());
+        assert_eq!(changed_rules(&one, &one), Vec::<String>::new());
         let params = rules(producer("u", &[("b", "y".into()), ("c", true.into())]), "//a/{x}:t", own());
         assert_eq!(
-            told(&one, &params),
+            changed_rules(&one, &params),
             [
                 "parameter a of producer p: 1 → none",
                 "parameter b of producer p: \"x\" → \"y\"",
@@ -241,11 +245,11 @@ mod tests {
             ]
         );
         let uses = rules(producer("w", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", own());
-        assert_eq!(told(&one, &uses), ["producer p uses u → w"]);
+        assert_eq!(changed_rules(&one, &uses), ["producer p uses u → w"]);
         let inputs = vec![input("more", "//f/{x}:doc", false), input("own", "//f/{x}:bytes", true)];
         let inputs = rules(producer("u", &[("a", 1.into()), ("b", "x".into())]), "//a/{x}:t", inputs);
         assert_eq!(
-            told(&one, &inputs),
+            changed_rules(&one, &inputs),
             [
                 "input more of the rule: none → //f/{x}:doc",
                 "input own of the rule: //f/{x}:bytes → //f/{x}:bytes (digest)",
@@ -257,14 +261,14 @@ mod tests {
     fn a_target_of_another_rule_is_told_as_new_or_not_at_all() {
         let one = rules(producer("u", &[]), "//a/{x}:t", Vec::new());
         let other = rules(producer("u", &[]), "//a/{x}:s", Vec::new());
-        assert_eq!(told(&other, &one), ["no rule made it before"]);
-        assert_eq!(told(&one, &other), Vec::<String>::new());
+        assert_eq!(changed_rules(&other, &one), ["no rule made it before"]);
+        assert_eq!(changed_rules(&one, &other), Vec::<String>::new());
     }
 
     #[test]
     fn a_long_value_is_cut() {
         let long = |text: &str| rules(producer("u", &[("a", text.repeat(500).into())]), "//a/{x}:t", Vec::new());
-        let told = told(&long("é"), &long("ü"));
+        let told = changed_rules(&long("é"), &long("ü"));
         assert!(told[0].chars().count() < 300, "{told:?}");
     }
 

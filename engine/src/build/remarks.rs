@@ -41,7 +41,7 @@ pub struct FailedTry {
 
 impl FailedTry {
     /// Why, with how often in a row where that is more than once.
-    pub fn told(&self) -> Diagnostic {
+    pub fn diagnostic(&self) -> Diagnostic {
         let mut why = self.why.clone();
         if self.times > 1 {
             why.message = format!("{} (failed {} times in a row)", why.message, self.times);
@@ -112,7 +112,7 @@ impl Remark {
 
 /// What one run adds to the remarks.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct RunRemarks {
     /// Nodes whose producer ran or whose record was read: what they said before no longer counts.
     pub nodes: StaleSet,
     /// What those said that said something.
@@ -147,7 +147,7 @@ impl Remarks {
     }
 
     /// Takes over what a run heard; `graph` is that of after the run.
-    pub fn hear(&mut self, heard: Heard, graph: &Graph) {
+    pub fn hear(&mut self, heard: RunRemarks, graph: &Graph) {
         self.by_label.retain(|label, remark| {
             let Some(id) = graph.find(label) else { return false };
             if graph.has_result(id) && !graph.is_stale(id) {
@@ -217,7 +217,7 @@ impl Session {
 
     /// Brings the stored remarks up to date with a run: the rows to write, the number of warnings that stand, and how many of them are not
     /// among `told`.
-    pub(super) fn hear(&self, heard: Heard, told: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
+    pub(super) fn hear(&self, heard: RunRemarks, told: &[Diagnostic]) -> Result<(Vec<RowChange>, u64, u64), StoreError> {
         let mut remarks = Remarks::load(self.engine.store.rows(self.engine.view, Part::Remarks)?);
         remarks.hear(heard, &self.graph);
         if remarks.by_label.is_empty() {
@@ -289,10 +289,10 @@ mod tests {
             raw: Vec::new(),
         };
         remarks.hear(
-            Heard {
+            RunRemarks {
                 said,
                 failed: vec![(ids[1], failed)],
-                ..Heard::default()
+                ..RunRemarks::default()
             },
             &graph,
         );
@@ -303,7 +303,13 @@ mod tests {
         graph.remove(ids[0]);
         let mut nodes = StaleSet::default();
         nodes.set(ids[1], true);
-        remarks.hear(Heard { nodes, ..Heard::default() }, &graph);
+        remarks.hear(
+            RunRemarks {
+                nodes,
+                ..RunRemarks::default()
+            },
+            &graph,
+        );
         assert_eq!(remarks.by_label.keys().collect::<Vec<_>>(), ["//c:x"]);
         let mut stale = StaleSet::default();
         stale.set(ids[2], true);

@@ -6,7 +6,7 @@
 
 use super::jobs::{Done, Job, Shared};
 use super::pools::{Finished, From};
-use super::shard::{self, Made, Shard};
+use super::shard::{self, Shard, WorkerOutput};
 use crate::graph::NodeId;
 use crate::seams::farm::{Farm, Harvest, Terms};
 use crate::seams::producer::Cancel;
@@ -148,7 +148,7 @@ impl Afield {
     }
 
     /// Looks whether this machine has waited long enough: `idle` says that it has nothing to do.
-    pub fn look(&mut self, idle: bool) {
+    pub fn start_if_waited_enough(&mut self, idle: bool) {
         if !idle || self.under_way.is_empty() {
             self.idle_since = None;
         } else if self.idle_since.get_or_insert_with(Instant::now).elapsed() >= self.terms.patience {
@@ -209,7 +209,7 @@ impl Trip {
         let keys: Vec<_> = sent.iter().filter_map(Job::key).collect();
         let returned = self.farm.work(shard.encode(), &self.given_up);
         let read = returned.map(|bytes| shard::returned(&bytes, &keys)).transpose();
-        let (made, wrong): (Vec<Option<Made>>, _) = match read {
+        let (made, wrong): (Vec<Option<WorkerOutput>>, _) = match read {
             Ok(made) => (made.unwrap_or_default(), None),
             Err(wrong) => (Vec::new(), Some(wrong.to_owned())),
         };
@@ -232,8 +232,8 @@ impl Trip {
         }
     }
 
-    fn came(&self, job: &Job, made: Made, began: Instant) -> Instant {
-        let Made { output, took } = made;
+    fn came(&self, job: &Job, made: WorkerOutput, began: Instant) -> Instant {
+        let WorkerOutput { output, took } = made;
         let mut output = output.stored();
         output.notes.insert(MADE.0.to_owned(), MADE.1.to_owned());
         let digest = Digest::of(&output.bytes);

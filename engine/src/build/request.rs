@@ -10,7 +10,7 @@ use super::outlook::{Outlook, Prospect, marked};
 use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::sharing::{Sharing, tree_of};
-use super::state::{Known, STATE_KEY, decode, encode};
+use super::state::{CurrentRequest, STATE_KEY, decode, encode};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::manifest::compiled;
@@ -92,11 +92,11 @@ impl Session {
             // A stopped build of this session settled nodes that the store does not know of.
             self.forget_graph()?;
         }
-        self.tell(observer);
+        self.report_sources(observer);
         let bringing = Instant::now();
         let brought = self.bring(request)?;
         if brought != Brought::default() {
-            observer.phase(&Phase::since("bring", bringing));
+            observer.phase(&Phase::ended_now("bring", bringing));
         }
         let adopted = match Self::makes(request) {
             true => self.confirm(self.engine.sharing.clone().as_ref())?,
@@ -142,7 +142,7 @@ impl Session {
 
     /// What a bundle of the present tree is filed under beside the tree's name.
     pub fn own_pointers(&self) -> Vec<Digest> {
-        self.pointers(|nearby| nearby.own())
+        self.pointers(|nearby| nearby.bundle_names())
     }
 
     fn pointers(&self, of: impl FnOnce(&dyn Nearby) -> Vec<String>) -> Vec<Digest> {
@@ -163,7 +163,7 @@ impl Session {
         let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
         let sets = self.state.set_defs();
         let (world, is_watched) = (self.engine.world.clone(), self.seen.token.is_some());
-        let stand = |known: &Known| is_watched && known.outputs_stand(&*world, &sets);
+        let stand = |known: &CurrentRequest| is_watched && known.outputs_stand(&*world, &sets);
         let listing = Listing::new(&self.rules, observer);
         let mut options = request.options.clone();
         options.fresh.extend(self.invalidated.iter().cloned());
@@ -202,7 +202,7 @@ impl Session {
         let generation = self.state.generation;
         let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
         let known = row
-            .and_then(|row| decode::<Known>(&row))
+            .and_then(|row| decode::<CurrentRequest>(&row))
             .filter(|_| !self.redefined && !request.options.dry_run);
         let same = known
             .as_ref()
@@ -244,13 +244,13 @@ impl Session {
         let is_odd = !odd.is_empty();
         report.diagnostics.extend(odd);
         report.targets = ids.len();
-        observer.phase(&Phase::since("plan", began.1));
+        observer.phase(&Phase::ended_now("plan", began.1));
         let mut laid = Laid::default();
         if report.refused.is_empty() {
             let making = Instant::now();
             run.settle_tables(&request.patterns)?;
             run.settle_all(&ids)?;
-            observer.phase(&Phase::since("make", making));
+            observer.phase(&Phase::ended_now("make", making));
             if request.outputs {
                 report.outputs = ids
                     .iter()
@@ -295,16 +295,16 @@ impl Session {
                         added: &added,
                     }),
             )?;
-            observer.phase(&Phase::since("lay out", laying_out));
+            observer.phase(&Phase::ended_now("lay out", laying_out));
         }
         let sets = run.known_sets();
         report.cancelled = run.is_stopped();
-        let _keeping = report.cancelled.then(Cancel::keep);
+        let _keeping = report.cancelled.then(Cancel::announce_commit);
         if report.cancelled {
             report.left = run.left(&ids);
         }
-        let mut leftover = run.end()?;
-        let heard = listing.end();
+        let mut leftover = run.finish_run()?;
+        let heard = listing.into_events();
         if self.graph.is_damaged() {
             return Ok(None);
         }
@@ -333,7 +333,7 @@ impl Session {
         report.plans = std::mem::take(&mut leftover.plans);
         let put_off = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !put_off && !is_odd;
-        let known = whole.then(|| Known {
+        let known = whole.then(|| CurrentRequest {
             generation: 0,
             targets: ids.len() as u64,
             exported: laid.nodes.clone(),
@@ -358,7 +358,7 @@ impl Session {
         }
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
-        let known = known.map(|known| (request.digest, Known { warnings, ..known }));
+        let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
         leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, labels);
         let committing = Instant::now();
@@ -367,7 +367,7 @@ impl Session {
         let made = results + report.tally.ran + report.tally.failed + leftover.ledger.len() > 0;
         let renews = exports.as_deref().is_some_and(|exports| self.renews(exports)) && (made || !laid.finished.is_empty());
         leftover.left.files = renews;
-        let keeping = Cancel::keep();
+        let keeping = Cancel::announce_commit();
         let committed = match self.commit(leftover, remarks, gone.is_some(), exports.as_deref(), known) {
             Err(EngineError::Store(error)) if !made => {
                 report.diagnostics.push(super::unwritable_store::excused(error)?);
@@ -376,7 +376,7 @@ impl Session {
             committed => committed?,
         };
         drop(keeping);
-        observer.phase(&Phase::since("commit", committing));
+        observer.phase(&Phase::ended_now("commit", committing));
         if committed && results > 0 {
             observer.event(&Event::Committed { results });
         }
@@ -392,7 +392,7 @@ impl Session {
         Ok(committed.then_some(report))
     }
 
-    fn tell(&self, observer: &dyn Observer) {
+    fn report_sources(&self, observer: &dyn Observer) {
         let files = self.sources.count();
         observer.event(&Event::Scanned {
             files,
@@ -420,7 +420,7 @@ impl Session {
         remarks: Vec<RowChange>,
         pruned: bool,
         exports: Option<&dyn crate::seams::world::Exports>,
-        known: Option<(Digest, Known)>,
+        known: Option<(Digest, CurrentRequest)>,
     ) -> Result<bool, EngineError> {
         let (nodes, links) = (self.graph.take_dirty_pages(), self.graph.take_dirty_links());
         let lookups = self.graph.take_changed_lookups();

@@ -53,7 +53,7 @@ const MOST_HELD: usize = 4_096;
 
 impl EarlyOutputs {
     /// Holds the output of a node.
-    pub fn hold(&self, node: NodeId, rows: Digest, output: Output) {
+    pub fn insert_output(&self, node: NodeId, rows: Digest, output: Output) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if held.len() >= MOST_HELD {
             // Most of these belong to nodes whose keys the store already had; the others run their producers.
@@ -116,7 +116,7 @@ impl Asking<'_> {
         };
         let roles = self.roles(blobs)?;
         let label = expand::fill_label(node, self.vars, None)?;
-        let rows = Asked {
+        let rows = RowsRequest {
             table: RefCell::new(expand::Rows::open(&label, blobs.get(label.as_str()), blobs)?),
             found: RefCell::default(),
             refused: RefCell::default(),
@@ -186,7 +186,7 @@ impl Job {
         for answer in answers {
             shared.blobs.remember(answer.digest, &answer.rows);
             if let Some(output) = answer.output.filter(|_| is_only) {
-                shared.early_outputs.hold(self.id, answer.digest, output);
+                shared.early_outputs.insert_output(self.id, answer.digest, output);
             }
         }
     }
@@ -219,19 +219,19 @@ impl Job {
         match self.asking(shared, &**producer).ask(spec, &paged) {
             Ok(answer) => Ok(Some(answer.rows)),
             Err(Refusal::Expand(error)) => Err(self.expanded(Err(error), paged)),
-            Err(Refusal::Failed(failure)) => Err(Done::failed(failure)),
+            Err(Refusal::Failed(failure)) => Err(Done::of_failure(failure)),
         }
     }
 }
 
 /// Rows as they are asked for.
-struct Asked<'a> {
+struct RowsRequest<'a> {
     table: RefCell<expand::Rows<'a>>,
     found: RefCell<BTreeMap<String, Arc<[u8]>>>,
     refused: RefCell<Option<ExpandError>>,
 }
 
-impl RowSource for Asked<'_> {
+impl RowSource for RowsRequest<'_> {
     fn get(&self, key: &str) -> Option<Arc<[u8]>> {
         if let Some(found) = self.found.borrow().get(key) {
             return Some(found.clone());

@@ -72,7 +72,7 @@ impl Session {
             }
         };
         let links = Links::of(&graph);
-        let redefined = !look.state.fits(&definition.digest, &engine.registry.digest());
+        let redefined = !look.state.belongs_to(&definition.digest, &engine.registry.digest());
         let mut session = Self {
             rules: RuleIndex::new(definition.manifest.clone()),
             graph,
@@ -222,7 +222,7 @@ fn empty_graph(engine: &Engine) -> Result<Graph, EngineError> {
 }
 
 /// A set's paths as its readers see them: one a line.
-fn list(paths: &[String]) -> Vec<u8> {
+fn paths_as_lines(paths: &[String]) -> Vec<u8> {
     let mut text = paths.join("\n");
     text.push('\n');
     text.into_bytes()
@@ -268,7 +268,9 @@ impl Leaves for SessionLeaves<'_> {
     fn set(&self, label: &str) -> Option<Arc<[u8]>> {
         let index = self.index(label)?;
         let mut paths = self.paths.borrow_mut();
-        let made = paths.entry(index).or_insert_with(|| list(&self.sources.set(index)).into());
+        let made = paths
+            .entry(index)
+            .or_insert_with(|| paths_as_lines(&self.sources.set(index)).into());
         Some(made.clone())
     }
 
@@ -284,7 +286,7 @@ impl Leaves for SessionLeaves<'_> {
         let was_held = |sets: u64| u32::try_from(index).is_ok_and(|index| sets.checked_shr(index).unwrap_or(0) & 1 == 1);
         let removed = gone.iter().zip(held).filter(|(_, sets)| was_held(*sets));
         let removed = removed.map(|(path, _)| ((*path).to_owned(), SetChange::Removed));
-        let is_new = |change: &&Change| change.from.is_none() && self.sources.holds(index, &change.path);
+        let is_new = |change: &&Change| change.from.is_none() && self.sources.contains(index, &change.path);
         let added = self
             .changes
             .iter()
@@ -300,10 +302,10 @@ impl Leaves for SessionLeaves<'_> {
             };
         }
         let paths: Vec<String> = paths.into_iter().collect();
-        (Digest::of(&list(&paths)) == *before).then_some(changes)
+        (Digest::of(&paths_as_lines(&paths)) == *before).then_some(changes)
     }
 
-    fn holds(&self, label: &str, path: &str) -> Option<bool> {
-        self.index(label).map(|index| self.sources.holds(index, path))
+    fn contains_source(&self, label: &str, path: &str) -> Option<bool> {
+        self.index(label).map(|index| self.sources.contains(index, path))
     }
 }

@@ -40,7 +40,7 @@ pub struct Errand<'a> {
 
 /// What a worker made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Made {
+pub struct WorkerOutput {
     /// The output.
     pub output: Output,
     /// How long it took there.
@@ -191,7 +191,7 @@ impl Shard {
 
 /// What the producers of a registry make of a shard, as bytes; `None` when the shard cannot be read.
 pub fn work(shard: &[u8], registry: &Registry) -> Option<Vec<u8>> {
-    let shard: Written = whole(shard)?;
+    let shard: Written = decode_to_end(shard)?;
     if shard.schema != SCHEMA {
         return None;
     }
@@ -248,8 +248,8 @@ fn run(producer: &dyn Producer, inputs: &Inputs<'_>) -> Option<Output> {
 ///
 /// # Errors
 /// What is wrong with it, one sentence: then none of it is believed.
-pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<Made>>, &'static str> {
-    let returned: Returned = whole(bytes).ok_or("what a worker wrote cannot be read")?;
+pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<WorkerOutput>>, &'static str> {
+    let returned: Returned = decode_to_end(bytes).ok_or("what a worker wrote cannot be read")?;
     if returned.schema != SCHEMA {
         return Err("what a worker wrote is of another version of this program");
     }
@@ -259,7 +259,7 @@ pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<Made>>, &
     }
     let read = |made: WrittenMade| {
         let diagnostics: Vec<Diagnostic> = serde_json::from_str(&made.diagnostics).map_err(|_| "what a worker wrote cannot be read")?;
-        Ok(Made {
+        Ok(WorkerOutput {
             output: Output {
                 diagnostics,
                 notes: made.notes,
@@ -272,7 +272,7 @@ pub fn returned(bytes: &[u8], keys: &[ActionKey]) -> Result<Vec<Option<Made>>, &
 }
 
 /// What was encoded, read to its last byte.
-fn whole<'a, T: Decode<'a, ()>>(bytes: &'a [u8]) -> Option<T> {
+fn decode_to_end<'a, T: Decode<'a, ()>>(bytes: &'a [u8]) -> Option<T> {
     let mut decoder = minicbor::Decoder::new(bytes);
     let read = decoder.decode().ok()?;
     (decoder.position() == bytes.len()).then_some(read)
@@ -351,7 +351,7 @@ mod tests {
         (shard.encode(), keys, here)
     }
 
-    fn outputs(made: Vec<Option<Made>>) -> Vec<Option<Output>> {
+    fn outputs(made: Vec<Option<WorkerOutput>>) -> Vec<Option<Output>> {
         made.into_iter().map(|made| made.map(|made| made.output)).collect()
     }
 

@@ -9,7 +9,7 @@ use crate::values::label::escape;
 
 /// The record of a result of `label`, whose inputs are those that its rule names for it instead of those of another target of that rule.
 /// Inputs from lists keep the names they had.
-pub fn own(rules: &RuleIndex, label: &str, mut record: ActionRecord) -> ActionRecord {
+pub fn record_for(rules: &RuleIndex, label: &str, mut record: ActionRecord) -> ActionRecord {
     if record.label == label {
         return record;
     }

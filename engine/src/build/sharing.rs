@@ -43,7 +43,7 @@ pub struct Sharing {
 
 /// A result with its blobs, as another machine made it.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct RemoteResult {
     /// How it came about.
     pub record: ActionRecord,
     /// The output.
@@ -69,17 +69,17 @@ impl Sharing {
     }
 
     /// A result under a key with its blobs, as another machine made it.
-    pub fn find(&self, key: &ActionKey, producer: String) -> Option<Found> {
+    pub fn find(&self, key: &ActionKey, producer: String) -> Option<RemoteResult> {
         if !self.cache.reads() {
             return None;
         }
         let wanted = Wanted { key: *key, producer };
         let found = self.cache.find(std::slice::from_ref(&wanted)).pop()??;
-        self.whole(&wanted, &found)
+        self.complete_result(&wanted, &found)
     }
 
     /// A result that was found, with its blobs; `None` when it is not what was asked for, or not all of it comes.
-    pub(super) fn whole(&self, wanted: &Wanted, found: &SharedResult) -> Option<Found> {
+    pub(super) fn complete_result(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
         let whole = self.sound(wanted, found);
         if whole.is_none() {
             self.cache.refuse(&wanted.key);
@@ -87,20 +87,20 @@ impl Sharing {
         whole
     }
 
-    fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<Found> {
+    fn sound(&self, wanted: &Wanted, found: &SharedResult) -> Option<RemoteResult> {
         let record = shared::record(found).filter(|_| found.key == wanted.key && found.producer == wanted.producer)?;
         let blobs: Vec<BlobRef> = found.outputs.iter().map(|output| output.blob).collect();
         let came = blobs.iter().zip(self.cache.fetch(&blobs));
         let mut came = came.map(|(blob, bytes)| Some((blob.digest, genuine(blob, bytes)?)));
         let (_, blob) = came.next()??;
         let parts: Vec<(Digest, Arc<[u8]>)> = came.collect::<Option<_>>()?;
-        is_whole(&blob, &parts).then_some(Found { record, blob, parts })
+        is_whole(&blob, &parts).then_some(RemoteResult { record, blob, parts })
     }
 
     /// Files an answer that was paid for unless another is there, and reads what is there then. Gives what another machine filed: the first
     /// answer stays, for all. `None` when it is this one, or nobody knows; that it is the last word is found out by a later build
     /// ([`unconfirmed`](crate::store::unconfirmed)).
-    pub fn contend(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Option<Found> {
+    pub fn contend(&self, key: &ActionKey, record: &ActionRecord, blob: &Arc<[u8]>, parts: &[(Digest, Arc<[u8]>)]) -> Option<RemoteResult> {
         let wanted = Wanted {
             key: *key,
             producer: record.producer.clone(),
@@ -112,7 +112,7 @@ impl Sharing {
             // Who may not look does not write over what is there, and does not take it.
             Some(_) if !reads => Held::Ours,
             Some(found) => self
-                .whole(&wanted, &found)
+                .complete_result(&wanted, &found)
                 .map_or(Held::Nothing, |found| Held::Theirs(Box::new(found))),
         };
         let mut before = Held::Nothing;
@@ -123,7 +123,7 @@ impl Sharing {
             });
         }
         if reads && matches!(before, Held::Nothing) {
-            before = theirs(self.cache.look(std::slice::from_ref(&wanted)).pop().flatten());
+            before = theirs(self.cache.find_results_uncounted(std::slice::from_ref(&wanted)).pop().flatten());
         }
         match before {
             Held::Theirs(found) => Some(*found),
@@ -165,7 +165,7 @@ enum Held {
     /// The same, or what is not ours to take.
     Ours,
     /// Another answer.
-    Theirs(Box<Found>),
+    Theirs(Box<RemoteResult>),
 }
 
 /// Whether a result that was found has the output of a record, so that nothing need be fetched.

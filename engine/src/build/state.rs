@@ -57,7 +57,7 @@ pub struct Set {
 
 /// A request found to be current.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub struct Known {
+pub struct CurrentRequest {
     /// The generation it was current at.
     #[n(0)]
     pub generation: u64,
@@ -101,7 +101,7 @@ pub struct KnownSet {
     pub output: Vec<u8>,
 }
 
-impl Known {
+impl CurrentRequest {
     /// Whether somebody watches the output folder and saw nothing move there since the files of this request were found in place.
     pub(super) fn outputs_stand(&self, world: &dyn World, sets: &[SetDef]) -> bool {
         let Some(moment) = self.watched.as_deref() else {
@@ -114,7 +114,7 @@ impl Known {
 
 impl State {
     /// Whether it belongs to this manifest and these producers.
-    pub fn fits(&self, manifest: &Digest, registry: &Digest) -> bool {
+    pub fn belongs_to(&self, manifest: &Digest, registry: &Digest) -> bool {
         self.manifest == manifest.0 && self.registry == registry.0
     }
 

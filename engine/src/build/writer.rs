@@ -56,7 +56,7 @@ impl Writer {
             let work = move || {
                 for Batch { results, rows, used } in batches {
                     let blobs = results.iter().flat_map(NewResult::blobs);
-                    let _keeping = Cancel::keep();
+                    let _keeping = Cancel::announce_commit();
                     let digests: Vec<_> = blobs.map(|(digest, _)| digest).collect();
                     store.commit(
                         view,

@@ -108,8 +108,8 @@ impl world::Sources for DiskSources {
         self.tree.set(index)
     }
 
-    fn holds(&self, index: usize, path: &str) -> bool {
-        self.tree.holds(index, path)
+    fn contains(&self, index: usize, path: &str) -> bool {
+        self.tree.contains(index, path)
     }
 
     fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {

@@ -81,14 +81,14 @@ fn entries(bytes: &[u8]) -> Option<Packed<'_>> {
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownExport {
     pages: BTreeMap<u32, Page>,
     dirty: BTreeSet<u32>,
     /// Whose each path is; made when the first file is written to a new path.
     owners: Option<FxHashMap<String, u32>>,
 }
 
-impl Known {
+impl KnownExport {
     fn get(&self, node: u32) -> Option<Entry> {
         self.pages.get(&(node / PAGE))?.get(node)
     }
@@ -130,7 +130,7 @@ impl Known {
                         let packed = entries(bytes);
                         let all = packed
                             .iter()
-                            .flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word(index))));
+                            .flat_map(|packed| (0..packed.len()).map(|index| (packed.name(index), packed.word_at(index))));
                         owners.extend(all.filter_map(|(name, node)| Some((name.to_owned(), u32::try_from(node).ok()?))));
                     }
                 }
@@ -144,7 +144,7 @@ impl Known {
 /// The output files of a workspace.
 #[derive(Default)]
 pub struct Exports {
-    known: Mutex<Known>,
+    known: Mutex<KnownExport>,
     /// Open directories below the output folder by path, since most files share a few.
     directories: Mutex<FxHashMap<String, Arc<OwnedFd>>>,
     temporary: AtomicU64,
@@ -164,7 +164,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A path below the output folder, for messages.
-fn shown(path: &str) -> String {
+fn display_path(path: &str) -> String {
     format!("{OUT_DIR}/{path}")
 }
 
@@ -178,15 +178,15 @@ impl Exports {
         let pages = rows.into_iter().filter_map(|(key, row)| {
             let page = u32::from_be_bytes(key.try_into().ok()?);
             let packed = entries(&row)?;
-            let in_order = (0..packed.len()).is_sorted_by(|a, b| packed.word(*a) < packed.word(*b));
-            let in_page = (0..packed.len()).all(|index| packed.word(index) / u64::from(PAGE) == u64::from(page));
+            let in_order = (0..packed.len()).is_sorted_by(|a, b| packed.word_at(*a) < packed.word_at(*b));
+            let in_page = (0..packed.len()).all(|index| packed.word_at(index) / u64::from(PAGE) == u64::from(page));
             let good = packed.well_formed() && in_order && in_page && (0..packed.len()).all(|index| is_plain(packed.name(index)));
             good.then(|| (page, Page::Saved(Arc::new(row))))
         });
         Self {
-            known: Mutex::new(Known {
+            known: Mutex::new(KnownExport {
                 pages: pages.collect(),
-                ..Known::default()
+                ..KnownExport::default()
             }),
             ..Self::default()
         }
@@ -203,7 +203,7 @@ impl Exports {
             .map(|(number, page)| (*number, page.saved()))
             .collect();
         let looks: Vec<(u32, Look)> = match Root::open(root) {
-            Ok(root) => self.look(&root, &pages, nodes, now),
+            Ok(root) => self.compare_with_disk(&root, &pages, nodes, now),
             Err(_) => nodes.iter().map(|node| (*node, Look::Different)).collect(),
         };
         let mut known = lock(&self.known);
@@ -226,7 +226,7 @@ impl Exports {
     }
 
     /// Those that are not plainly the same, looked at in parallel. A thread opens a directory once for all its neighbours.
-    fn look(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
+    fn compare_with_disk(&self, root: &Root, pages: &FxHashMap<u32, Arc<Vec<u8>>>, nodes: &[u32], now: i64) -> Vec<(u32, Look)> {
         let pages: FxHashMap<u32, Packed<'_>> = pages
             .iter()
             .filter_map(|(number, bytes)| entries(bytes).map(|packed| (*number, packed)))
@@ -246,7 +246,7 @@ impl Exports {
             match last
                 .as_ref()
                 .and_then(|(_, fd)| fd.as_ref())
-                .map(|fd| look(fd, name, flags, &stamp, &digest))
+                .map(|fd| compare_file(fd, name, flags, &stamp, &digest))
             {
                 None => (*node, Look::Different),
                 Some(Look::Fresh(fresh, _)) if fresh == stamp && !fresh.settled(now) => (*node, Look::Same),
@@ -328,7 +328,7 @@ impl Exports {
         bytes: &[u8],
         old: Option<&Entry>,
     ) -> Result<(ExportOutcome, Stamp), WorldError> {
-        let failed = |errno| io_error(&shown(path), "written", errno);
+        let failed = |errno| io_error(&display_path(path), "written", errno);
         let (directory, name) = split(path);
         let fd = self.directory(root, directory, true).map_err(|errno| {
             let way = in_the_way(root, directory).filter(|_| matches!(errno, Errno::NOTDIR | Errno::LOOP));
@@ -350,7 +350,7 @@ impl Exports {
             let (flags, stamp) = old
                 .filter(|old| old.digest == digest)
                 .map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
-            match look(&fd, name, flags, &stamp, &digest) {
+            match compare_file(&fd, name, flags, &stamp, &digest) {
                 Look::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Fresh(stamp, _) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Different => {}
@@ -395,7 +395,7 @@ impl Exports {
                 lock(&self.known).set(node, None);
                 Ok(())
             }
-            Err(errno) => Err(io_error(&shown(&entry.name), "removed", errno)),
+            Err(errno) => Err(io_error(&display_path(&entry.name), "removed", errno)),
         }
     }
 
@@ -515,7 +515,7 @@ fn replace(temporary: (&OwnedFd, &str), to: (&OwnedFd, &str), mut bytes: &[u8]) 
 }
 
 /// Compares a file with what is recorded; reads it when its stamp proves nothing.
-fn look(fd: &OwnedFd, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
+fn compare_file(fd: &OwnedFd, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
     let Ok(stat) = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) else {
         return Look::Different;
     };

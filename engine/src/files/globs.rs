@@ -147,7 +147,7 @@ impl Globs {
     }
 
     /// The state in the directory `path`, whose last component is `name`, seen from its parent. `ignored` is asked at most once.
-    pub(crate) fn enter(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
+    pub(crate) fn reach_in_directory(&self, reach: &Reach, name: &str, path: &str, ignored: impl FnOnce() -> bool) -> Reach {
         let mut next = Reach {
             globs: vec![0; reach.globs.len()],
             plain: 0,
@@ -156,7 +156,7 @@ impl Globs {
             return next;
         }
         for ((bits, include), next) in reach.globs.iter().zip(&self.includes).zip(&mut next.globs) {
-            *next = include.step(*bits, name);
+            *next = include.advance(*bits, name);
         }
         if reach.plain != 0 {
             next.plain = reach.plain & self.plain.directories.get(path).copied().unwrap_or(0);
@@ -212,7 +212,7 @@ impl Globs {
         let mut reach = self.root();
         let mut at = 0;
         while let Some(slash) = path[at..].find('/') {
-            reach = self.enter(&reach, &path[at..at + slash], &path[..at + slash], || false);
+            reach = self.reach_in_directory(&reach, &path[at..at + slash], &path[..at + slash], || false);
             at += slash + 1;
         }
         self.sets_of(&reach, path, || false)
@@ -269,7 +269,7 @@ impl Include {
         bits & !(1 << self.steps.len())
     }
 
-    fn step(&self, bits: u64, name: &str) -> u64 {
+    fn advance(&self, bits: u64, name: &str) -> u64 {
         let hidden = name.starts_with('.');
         let mut next = 0;
         for (index, step) in self.steps.iter().enumerate().filter(|(index, _)| bits & (1 << index) != 0) {
@@ -407,11 +407,14 @@ mod tests {
     fn directories_that_no_glob_can_reach_are_not_entered() {
         let globs = Globs::new(&[set(&["docs/*/x/*.md", "*.sln"], &[])]).unwrap();
         let root = globs.root();
-        assert!(!globs.enter(&root, "src", "src", || false).alive());
-        let docs = globs.enter(&root, "docs", "docs", || false);
-        assert!(docs.alive() && !globs.enter(&root, "docs", "docs", || true).alive());
-        let a = globs.enter(&docs, "a", "docs/a", || false);
-        assert!(globs.enter(&a, "x", "docs/a/x", || false).alive() && !globs.enter(&a, "y", "docs/a/y", || false).alive());
+        assert!(!globs.reach_in_directory(&root, "src", "src", || false).alive());
+        let docs = globs.reach_in_directory(&root, "docs", "docs", || false);
+        assert!(docs.alive() && !globs.reach_in_directory(&root, "docs", "docs", || true).alive());
+        let a = globs.reach_in_directory(&docs, "a", "docs/a", || false);
+        assert!(
+            globs.reach_in_directory(&a, "x", "docs/a/x", || false).alive()
+                && !globs.reach_in_directory(&a, "y", "docs/a/y", || false).alive()
+        );
     }
 
     #[test]
@@ -428,10 +431,10 @@ mod tests {
         }
         assert!(has(&plain, &[], "a/b/c.txt") && has(&plain, &[], ".x/y") && !has(&plain, &[], "a/b/d.txt"));
         let globs = Globs::new(&[set(&plain, &[])]).unwrap();
-        let a = globs.enter(&globs.root(), "a", "a", || false);
-        assert!(a.alive() && !globs.enter(&globs.root(), "a", "a", || true).alive());
-        assert!(globs.enter(&a, "b", "a/b", || false).alive() && !globs.enter(&a, "c", "a/c", || false).alive());
-        assert!(!globs.enter(&globs.root(), "b", "b", || false).alive());
+        let a = globs.reach_in_directory(&globs.root(), "a", "a", || false);
+        assert!(a.alive() && !globs.reach_in_directory(&globs.root(), "a", "a", || true).alive());
+        assert!(globs.reach_in_directory(&a, "b", "a/b", || false).alive() && !globs.reach_in_directory(&a, "c", "a/c", || false).alive());
+        assert!(!globs.reach_in_directory(&globs.root(), "b", "b", || false).alive());
     }
 
     #[test]

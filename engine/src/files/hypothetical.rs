@@ -29,7 +29,7 @@ impl SourceTree {
             for at in (0..row.files.len()).filter(|at| row.files.flags(*at) & LINK != 0) {
                 let path = join(directory, row.files.name(at));
                 if let Some(target) = target(&opened, &path) {
-                    links.push((path, row.files.word(at), target));
+                    links.push((path, row.files.word_at(at), target));
                 }
             }
         }

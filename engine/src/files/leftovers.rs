@@ -36,12 +36,14 @@ pub fn tidy(root: &Path, now: u64) -> usize {
     let opened = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     let folder = OUT_DIR
         .split('/')
-        .try_fold(opened.ok(), |folder, name| Some(folder.and_then(|folder| below(&folder, name))))
+        .try_fold(opened.ok(), |folder, name| {
+            Some(folder.and_then(|folder| open_below(&folder, name)))
+        })
         .flatten();
     folder.map_or(0, |folder| tidy_folder(&folder, now, 0))
 }
 
-fn below(folder: &OwnedFd, name: &str) -> Option<OwnedFd> {
+fn open_below(folder: &OwnedFd, name: &str) -> Option<OwnedFd> {
     rustix::fs::openat(folder, name, DIRECTORY, Mode::empty()).ok()
 }
 
@@ -57,7 +59,7 @@ fn tidy_folder(folder: &OwnedFd, now: u64, depth: usize) -> usize {
             removed += usize::from(rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok());
         } else if depth < DEEPEST
             && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
-            && let Some(inner) = below(folder, name)
+            && let Some(inner) = open_below(folder, name)
         {
             removed += tidy_folder(&inner, now, depth + 1);
         }

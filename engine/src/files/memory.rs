@@ -42,7 +42,7 @@ impl MemoryWorld {
     }
 
     /// Writes a source.
-    pub fn put(&self, path: &str, bytes: impl Into<Vec<u8>>) {
+    pub fn write_source(&self, path: &str, bytes: impl Into<Vec<u8>>) {
         self.state().files.insert(path.to_owned(), bytes.into());
     }
 
@@ -96,7 +96,7 @@ impl MemoryWorld {
     }
 }
 
-fn failed(path: &str, what: &'static str, reason: &str) -> WorldError {
+fn world_error(path: &str, what: &'static str, reason: &str) -> WorldError {
     WorldError::Io {
         path: path.to_owned(),
         what,
@@ -146,13 +146,13 @@ impl World for MemoryWorld {
             });
         }
         if state.unreadable.contains(path) {
-            return Err(failed(path, "read", "Permission denied"));
+            return Err(world_error(path, "read", "Permission denied"));
         }
         state
             .files
             .get(path)
             .cloned()
-            .ok_or_else(|| failed(path, "read", "No such file or directory"))
+            .ok_or_else(|| world_error(path, "read", "No such file or directory"))
     }
 }
 
@@ -236,7 +236,7 @@ impl Sources for MemorySources {
             .collect()
     }
 
-    fn holds(&self, index: usize, path: &str) -> bool {
+    fn contains(&self, index: usize, path: &str) -> bool {
         self.known
             .get(path)
             .is_some_and(|(word, digest)| word & bit(index) != 0 && digest.is_some())
@@ -280,15 +280,15 @@ impl Sources for MemorySources {
 }
 
 /// Path and digest by node; whether that is news.
-type Known = (BTreeMap<u32, (String, Digest)>, bool);
+type ExportRecords = (BTreeMap<u32, (String, Digest)>, bool);
 
 struct MemoryExports {
     world: MemoryWorld,
-    known: Mutex<Known>,
+    known: Mutex<ExportRecords>,
 }
 
 impl MemoryExports {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ExportRecords> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -328,7 +328,7 @@ impl Exports for MemoryExports {
         let outcome = if state.outputs.get(path).is_some_and(|old| old == bytes) {
             ExportOutcome::AlreadyPresent
         } else if state.unwritable.contains(path) {
-            return Err(failed(path, "written", "Permission denied"));
+            return Err(world_error(path, "written", "Permission denied"));
         } else {
             state.writes += 1;
             state.outputs.insert(path.to_owned(), bytes.to_vec());
@@ -346,7 +346,7 @@ impl Exports for MemoryExports {
         let (mut known, mut state) = (self.known(), self.world.state());
         let Some((path, _)) = known.0.get(&node) else { return Ok(()) };
         if state.unwritable.contains(path) && state.outputs.contains_key(path) {
-            return Err(failed(path, "removed", "Permission denied"));
+            return Err(world_error(path, "removed", "Permission denied"));
         }
         state.outputs.remove(path);
         known.0.remove(&node);

@@ -93,7 +93,7 @@ impl OverlaidSources {
         let mut moved = 0_u64;
         for (path, over) in &self.over {
             let below = (0..sets.len())
-                .filter(|set| self.below.holds(*set, path))
+                .filter(|set| self.below.contains(*set, path))
                 .fold(0, |bits, set| bits | 1 << set);
             moved |= below ^ over.sets;
             let (path, to) = (path.clone(), over.digest);
@@ -162,10 +162,10 @@ impl Sources for OverlaidSources {
         paths
     }
 
-    fn holds(&self, index: usize, path: &str) -> bool {
+    fn contains(&self, index: usize, path: &str) -> bool {
         self.over
             .get(path)
-            .map_or_else(|| self.below.holds(index, path), |over| over.sets >> index & 1 == 1)
+            .map_or_else(|| self.below.contains(index, path), |over| over.sets >> index & 1 == 1)
     }
 
     fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError> {

@@ -111,7 +111,7 @@ impl<'a> Packed<'a> {
     }
 
     /// The word of an entry.
-    pub(crate) fn word(&self, index: usize) -> u64 {
+    pub(crate) fn word_at(&self, index: usize) -> u64 {
         u64_at(self.records, index * RECORD_LEN + 8)
     }
 
@@ -135,7 +135,7 @@ impl<'a> Packed<'a> {
         Entry {
             name: self.name(index).to_owned(),
             flags: self.flags(index),
-            word: self.word(index),
+            word: self.word_at(index),
             stamp: self.stamp(index),
             digest: self.digest(index),
         }
@@ -148,7 +148,7 @@ impl<'a> Packed<'a> {
 
     /// Finds a word; entries must be sorted by it.
     pub(crate) fn find_word(&self, word: u64) -> Option<usize> {
-        self.search(|index| self.word(index).cmp(&word))
+        self.search(|index| self.word_at(index).cmp(&word))
     }
 
     fn search(&self, compare: impl Fn(usize) -> std::cmp::Ordering) -> Option<usize> {

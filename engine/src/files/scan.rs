@@ -34,7 +34,7 @@ pub(crate) struct Scan<'a> {
 }
 
 /// A directory as it was found.
-pub(crate) struct Found {
+pub(crate) struct ScannedDirectory {
     pub(crate) listing: Listing,
     /// Indexes of files whose content must be examined.
     pub(crate) pending: Vec<usize>,
@@ -78,8 +78,8 @@ pub(crate) fn unreadable_directory(path: &str, errno: Errno) -> Diagnostic {
 
 impl Scan<'_> {
     /// Lists a directory anew. Digests of `old` are kept for files whose stamps are the same and settled. `None`: it is gone.
-    pub(crate) fn list(&self, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Option<Found> {
-        let mut found = Found {
+    pub(crate) fn list_directory(&self, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Option<ScannedDirectory> {
+        let mut found = ScannedDirectory {
             listing: Listing {
                 fingerprint: self.fingerprint,
                 ..Listing::default()
@@ -100,7 +100,7 @@ impl Scan<'_> {
                     fingerprint: self.fingerprint,
                     ..Listing::default()
                 };
-                Some(Found {
+                Some(ScannedDirectory {
                     listing,
                     pending: Vec::new(),
                     contexts: Vec::new(),
@@ -112,7 +112,7 @@ impl Scan<'_> {
         }
     }
 
-    fn list_into(&self, found: &mut Found, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), Errno> {
+    fn list_into(&self, found: &mut ScannedDirectory, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.root.fd, if path.is_empty() { "." } else { path }, flags, Mode::empty())?;
         // The stamp is taken before the names: a change in between shows at the next look.
@@ -156,7 +156,7 @@ impl Scan<'_> {
                 stamp = Some(Stamp::of(&stat));
             }
             if kind == FileType::Directory {
-                let reach = self.globs.enter(&outer.reach, &name, &whole, || ignored(&whole, true));
+                let reach = self.globs.reach_in_directory(&outer.reach, &name, &whole, || ignored(&whole, true));
                 if reach.alive() {
                     listing.subdirs.push(name);
                     found.contexts.push(Context {
@@ -236,10 +236,10 @@ impl Scan<'_> {
     }
 
     /// The context of a subdirectory, `inner` being that of the directory with its own rules added.
-    pub(crate) fn enter(&self, inner: &Context, path: &str, name: &str) -> Context {
+    pub(crate) fn subdirectory_context(&self, inner: &Context, path: &str, name: &str) -> Context {
         let ignored = || inner.ignores.as_ref().is_some_and(|ignores| ignores.ignored(path, true));
         Context {
-            reach: self.globs.enter(&inner.reach, name, path, ignored),
+            reach: self.globs.reach_in_directory(&inner.reach, name, path, ignored),
             ignores: inner.ignores.clone(),
         }
     }
@@ -259,7 +259,7 @@ impl Scan<'_> {
                 return self.globs.sets_of(&context.reach, path, ignored);
             };
             directory = &path[..path.len() - below.len() - 1];
-            context = self.enter(&context, directory, name);
+            context = self.subdirectory_context(&context, directory, name);
             rest = below;
         }
     }
@@ -267,7 +267,7 @@ impl Scan<'_> {
     fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: FileType, outer: &Context) {
         let whole = join(path, name);
         let wanted = match kind {
-            FileType::Directory => self.globs.enter(&outer.reach, name, &whole, || false).alive(),
+            FileType::Directory => self.globs.reach_in_directory(&outer.reach, name, &whole, || false).alive(),
             _ => self.globs.sets_of(&outer.reach, &whole, || false) != 0,
         };
         if wanted {

@@ -10,7 +10,7 @@ use super::ignores::EXCLUDE_FILE;
 use super::listing::{DIR_SETTLED, DIR_UNREADABLE, LINK, Listing, REFUSED, RULES, Row, SETTLED, UNREADABLE};
 use super::packed::Entry;
 use super::read::Root;
-use super::scan::{Context, Found, Scan, join, not_text, rules_unchanged};
+use super::scan::{Context, Scan, ScannedDirectory, join, not_text, rules_unchanged};
 use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, Standing, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
@@ -91,7 +91,7 @@ impl SourceTree {
         let whole = self.directories.contains_key("")
             && self.directories.len() as u64 == directories
             && self.rows().all(|(_, row)| row.fingerprint() == print);
-        let named = whole.then(|| self.named(moved));
+        let named = whole.then(|| self.directories_to_read(moved));
         self.bring_up(root, sets, now, named.as_ref())
     }
 
@@ -101,13 +101,13 @@ impl SourceTree {
     }
 
     /// The known directories to look at when these paths moved.
-    fn named(&self, moved: &[String]) -> BTreeSet<String> {
+    fn directories_to_read(&self, moved: &[String]) -> BTreeSet<String> {
         let mut named = BTreeSet::new();
         for path in moved {
             let path = if path.starts_with(".git/") { "" } else { path.as_str() };
             if path.is_empty() || self.directories.contains_key(path) {
                 named.insert(path.to_owned());
-                named.extend(self.below(path).map(str::to_owned));
+                named.extend(self.directories_below(path).map(str::to_owned));
             }
             // The nearest directory that is known says what became of a path of which nothing is known.
             let mut up = parent(path);
@@ -288,7 +288,7 @@ impl SourceTree {
             anew: bool,
         }
         enum Step {
-            Listed(Option<Box<Found>>, Vec<Task>),
+            Listed(Option<Box<ScannedDirectory>>, Vec<Task>),
             Passed(Vec<Task>, Vec<Diagnostic>),
         }
         let step = |task: &Task| {
@@ -303,14 +303,14 @@ impl SourceTree {
                     .filter(|(path, _)| needed.contains(path.as_str()));
                 let tasks = below
                     .map(|(path, name)| Task {
-                        outer: scan.enter(&inner, &path, name),
+                        outer: scan.subdirectory_context(&inner, &path, name),
                         path,
                         anew: false,
                     })
                     .collect();
                 return Step::Passed(tasks, diagnostics);
             }
-            let Some(mut found) = scan.list(&task.path, &task.outer, known.map(|(row, _)| *row)) else {
+            let Some(mut found) = scan.list_directory(&task.path, &task.outer, known.map(|(row, _)| *row)) else {
                 return Step::Listed(None, Vec::new());
             };
             let all = task.anew || known.is_none_or(|(row, check)| check.rules_moved || row.fingerprint() != scan.fingerprint);
@@ -352,7 +352,7 @@ impl SourceTree {
                     }
                 };
                 let kept: FxHashSet<&str> = found.iter().flat_map(|found| &found.listing.subdirs).map(String::as_str).collect();
-                for path in self.below(&task.path) {
+                for path in self.directories_below(&task.path) {
                     let start = if task.path.is_empty() { 0 } else { task.path.len() + 1 };
                     let name = path[start..].split('/').next().unwrap_or_default();
                     if !kept.contains(name) {
@@ -392,7 +392,7 @@ impl SourceTree {
     }
 
     /// The known directories below `path`.
-    fn below<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+    fn directories_below<'a>(&'a self, path: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let rows = self
             .directories
@@ -439,8 +439,8 @@ impl SourceTree {
     }
 
     /// Whether a path is in a set of the last refresh.
-    pub fn holds(&self, index: usize, path: &str) -> bool {
-        self.find(path, |row, at| is_in(row.files.word(at), index) && digest_in(row, at).is_some())
+    pub fn contains(&self, index: usize, path: &str) -> bool {
+        self.find(path, |row, at| is_in(row.files.word_at(at), index) && digest_in(row, at).is_some())
             .unwrap_or(false)
     }
 
@@ -448,7 +448,7 @@ impl SourceTree {
     pub fn count(&self) -> usize {
         let sources = |row: Row<'_>| {
             (0..row.files.len())
-                .filter(|at| is_source(row.files.flags(*at), row.files.word(*at)))
+                .filter(|at| is_source(row.files.flags(*at), row.files.word_at(*at)))
                 .count()
         };
         self.directories.values().filter_map(|bytes| Row::parse(bytes)).map(sources).sum()
@@ -466,7 +466,7 @@ impl SourceTree {
         for (path, bytes) in &self.directories {
             let Some(row) = Row::parse(bytes) else { continue };
             for index in 0..row.files.len() {
-                if is_source(row.files.flags(index), row.files.word(index)) && wanted(row.files.word(index)) {
+                if is_source(row.files.flags(index), row.files.word_at(index)) && wanted(row.files.word_at(index)) {
                     out.push(make(join(path, row.files.name(index)), digest_in(&row, index)));
                 }
             }
@@ -484,7 +484,7 @@ impl SourceTree {
         let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let row = Row::parse(self.directories.get(directory)?)?;
         let at = row.files.find(name)?;
-        is_source(row.files.flags(at), row.files.word(at)).then(|| look(&row, at))
+        is_source(row.files.flags(at), row.files.word_at(at)).then(|| look(&row, at))
     }
 
     /// The rows that are not what was loaded or last taken; none after a refresh that found nothing.
@@ -523,8 +523,8 @@ fn compare(directory: &str, old: Option<&Row<'_>>, new: &[Entry], sets: &mut u64
     let old: BTreeMap<&str, (u64, Option<Digest>)> = old
         .into_iter()
         .flat_map(|row| (0..row.files.len()).map(move |index| (row, index)))
-        .filter(|(row, index)| is_source(row.files.flags(*index), row.files.word(*index)))
-        .map(|(row, index)| (row.files.name(index), (row.files.word(index), digest_in(row, index))))
+        .filter(|(row, index)| is_source(row.files.flags(*index), row.files.word_at(*index)))
+        .map(|(row, index)| (row.files.name(index), (row.files.word_at(index), digest_in(row, index))))
         .collect();
     let new: BTreeMap<&str, (u64, Option<Digest>)> = new
         .iter()

@@ -464,7 +464,7 @@ mod tests {
         )
     }
 
-    fn put(rows: &mut Rows, changes: Vec<Row>) {
+    fn apply_changes(rows: &mut Rows, changes: Vec<Row>) {
         for (key, body) in changes {
             match body {
                 Some(body) => rows.insert(key, body),
@@ -490,8 +490,8 @@ mod tests {
                     _ => {}
                 }
                 if step % 50 == 0 || step + 1 == steps.len() {
-                    put(&mut rows, graph.take_dirty_pages());
-                    put(&mut links, graph.take_dirty_links());
+                    apply_changes(&mut rows, graph.take_dirty_pages());
+                    apply_changes(&mut links, graph.take_dirty_links());
                     if let Some(bits) = graph.take_dirty_stale() { stale = bits; }
                     let loaded = reload(&rows, &links, &stale).expect("sound");
                     prop_assert!(same(&graph, &loaded));
@@ -505,8 +505,8 @@ mod tests {
             let Some(first) = loaded.ids().next() else { return Ok(()) };
             loaded.settle(first, Filed { key: ActionKey(Digest::of(b"k")), output: Digest::of(b"o") });
             loaded.intern("//n/new:x");
-            put(&mut rows, loaded.take_dirty_pages());
-            put(&mut links, loaded.take_dirty_links());
+            apply_changes(&mut rows, loaded.take_dirty_pages());
+            apply_changes(&mut links, loaded.take_dirty_links());
             let again = reload(&rows, &links, &loaded.stale.to_bytes()).expect("sound");
             prop_assert!(same(&loaded, &again) && !again.is_damaged());
             stale = loaded.stale.to_bytes();

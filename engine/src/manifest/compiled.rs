@@ -48,24 +48,24 @@ pub fn encode(loaded: &Loaded) -> Vec<u8> {
     out.json(default);
     out.json(store);
     out.json(remote);
-    out.list(sources.len(), sources.iter(), |out, (name, set)| {
+    out.encode_list(sources.len(), sources.iter(), |out, (name, set)| {
         out.text(name);
-        out.list(set.include.len(), &set.include, |out, glob| out.text(glob));
-        out.list(set.exclude.len(), &set.exclude, |out, glob| out.text(glob));
+        out.encode_list(set.include.len(), &set.include, |out, glob| out.text(glob));
+        out.encode_list(set.exclude.len(), &set.exclude, |out, glob| out.text(glob));
         out.flag(set.gitignore);
     });
-    out.list(models.len(), models.iter(), |out, (name, model)| {
+    out.encode_list(models.len(), models.iter(), |out, (name, model)| {
         out.text(name);
         out.json(model);
     });
-    out.list(producers.len(), producers, |out, producer| {
+    out.encode_list(producers.len(), producers, |out, producer| {
         out.text(&producer.name);
         out.text(&producer.uses);
         out.json(&producer.params);
         out.json(&producer.settings);
         out.flag(producer.keep);
     });
-    out.list(rules.len(), rules, Encoder::rule);
+    out.encode_list(rules.len(), rules, Encoder::rule);
     out.bytes
 }
 
@@ -80,10 +80,10 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
     let default = from.json()?;
     let store = from.json()?;
     let remote = from.json()?;
-    let sources = from.list(|from| {
+    let sources = from.decode_list(|from| {
         let name = from.text()?.to_owned();
-        let include = from.list(|from| from.text().map(str::to_owned))?;
-        let exclude = from.list(|from| from.text().map(str::to_owned))?;
+        let include = from.decode_list(|from| from.text().map(str::to_owned))?;
+        let exclude = from.decode_list(|from| from.text().map(str::to_owned))?;
         Some((
             name,
             SourceSet {
@@ -93,8 +93,8 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
             },
         ))
     })?;
-    let models: Vec<(String, Params)> = from.list(|from| Some((from.text()?.to_owned(), from.json()?)))?;
-    let producers = from.list(|from| {
+    let models: Vec<(String, Params)> = from.decode_list(|from| Some((from.text()?.to_owned(), from.json()?)))?;
+    let producers = from.decode_list(|from| {
         let (name, uses) = (from.text()?.to_owned(), from.text()?.to_owned());
         Some(ProducerDef {
             name,
@@ -104,7 +104,7 @@ pub fn decode(bytes: &[u8]) -> Option<Loaded> {
             keep: from.flag()?,
         })
     })?;
-    let rules = from.list(|from| from.rule().filter(|rule| (rule.producer as usize) < producers.len()))?;
+    let rules = from.decode_list(|from| from.rule().filter(|rule| (rule.producer as usize) < producers.len()))?;
     let manifest = Manifest {
         name,
         default,
@@ -157,7 +157,7 @@ impl Encoder {
         self.text(&json);
     }
 
-    fn list<T>(&mut self, len: usize, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+    fn encode_list<T>(&mut self, len: usize, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
         self.number(len);
         items.into_iter().for_each(|each| item(self, each));
     }
@@ -173,17 +173,17 @@ impl Encoder {
             digest,
         } = rule;
         self.template(target);
-        self.list(each.iter().len(), each, Self::binding);
-        self.list(inner.iter().len(), inner, Self::binding);
+        self.encode_list(each.iter().len(), each, Self::binding);
+        self.encode_list(inner.iter().len(), inner, Self::binding);
         self.number(*producer as usize);
-        self.list(inputs.len(), inputs, |to, InputSpec { role, from, digest_only }| {
+        self.encode_list(inputs.len(), inputs, |to, InputSpec { role, from, digest_only }| {
             to.shared(role);
             to.flag(*digest_only);
             to.input(from);
         });
-        self.list(out.iter().len(), out, |to, OutSpec { path, vars }| {
+        self.encode_list(out.iter().len(), out, |to, OutSpec { path, vars }| {
             to.template(path);
-            to.list(vars.len(), vars, Self::binding);
+            to.encode_list(vars.len(), vars, Self::binding);
         });
         self.bytes.extend_from_slice(&digest.0);
     }
@@ -194,7 +194,7 @@ impl Encoder {
     }
 
     fn template(&mut self, template: &Template) {
-        self.list(template.pieces.len(), &template.pieces, |to, piece| {
+        self.encode_list(template.pieces.len(), &template.pieces, |to, piece| {
             let (tag, text) = match piece {
                 Piece::Text(text) => (0, text),
                 Piece::Var(name) => (1, name),
@@ -217,12 +217,12 @@ impl Encoder {
             SetSpec::Node { label, row, field } => {
                 self.number(2);
                 self.template(label);
-                self.list(row.iter().len(), row, Self::template);
-                self.list(field.iter().len(), field, |to, field| to.text(field));
+                self.encode_list(row.iter().len(), row, Self::template);
+                self.encode_list(field.iter().len(), field, |to, field| to.text(field));
             }
             SetSpec::List(items) => {
                 self.number(3);
-                self.list(items.len(), items, Self::template);
+                self.encode_list(items.len(), items, Self::template);
             }
             SetSpec::Asked => self.number(4),
         }
@@ -312,7 +312,7 @@ impl<'a> Decoder<'a> {
         serde_json::from_str(self.text()?).ok()
     }
 
-    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+    fn decode_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.number()?;
         // Every item takes at least a byte. Room for more than that is never asked for at once, however large an item is in memory.
         let mut items = Vec::with_capacity(count.min(self.rest.len() / size_of::<T>().max(1) + 4));
@@ -331,7 +331,7 @@ impl<'a> Decoder<'a> {
         let each = self.option(Self::binding)?;
         let inner = self.option(Self::binding)?;
         let producer = u32::try_from(self.number()?).ok()?;
-        let inputs = self.list(|from| {
+        let inputs = self.decode_list(|from| {
             let role = from.shared()?;
             let digest_only = from.flag()?;
             Some(InputSpec {
@@ -343,7 +343,7 @@ impl<'a> Decoder<'a> {
         let out = self.option(|from| {
             Some(OutSpec {
                 path: from.template()?,
-                vars: from.list(Self::binding)?,
+                vars: from.decode_list(Self::binding)?,
             })
         })?;
         let (digest, rest) = self.rest.split_first_chunk::<32>()?;
@@ -364,7 +364,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn template(&mut self) -> Option<Template> {
-        let pieces = self.list(|from| {
+        let pieces = self.decode_list(|from| {
             let number = from.number()?;
             let text = from.take(number >> 1)?.into();
             Some(if number & 1 == 0 { Piece::Text(text) } else { Piece::Var(text) })
@@ -384,7 +384,7 @@ impl<'a> Decoder<'a> {
                     field: self.option(|from| from.text().map(str::to_owned))?,
                 }
             }
-            3 => SetSpec::List(self.list(Self::template)?),
+            3 => SetSpec::List(self.decode_list(Self::template)?),
             4 => SetSpec::Asked,
             _ => return None,
         })

@@ -37,7 +37,7 @@ pub struct KeyDescription<'a> {
 /// Receives the fields of a description in order.
 pub trait KeyWriter {
     /// A list of `len` entries of `tag` follows.
-    fn list(&mut self, tag: &'static str, len: usize);
+    fn begin_list(&mut self, tag: &'static str, len: usize);
     /// A text or bytes field.
     fn field(&mut self, tag: &'static str, bytes: &[u8]);
     /// A digest field.
@@ -50,21 +50,21 @@ pub trait KeyWriter {
 pub fn describe(description: &KeyDescription<'_>, writer: &mut impl KeyWriter) {
     writer.field("producer", description.producer.name.as_bytes());
     writer.field("version", &description.producer.version.to_le_bytes());
-    writer.list("params", description.params.len());
+    writer.begin_list("params", description.params.len());
     for (name, value) in description.params {
         writer.field("param", name.as_bytes());
         writer.field("value", value.to_string().as_bytes());
     }
-    writer.list("vars", description.vars.len());
+    writer.begin_list("vars", description.vars.len());
     for (name, value) in description.vars {
         writer.field("var", name.as_bytes());
         writer.field("value", value.as_bytes());
     }
-    writer.list("label", usize::from(description.label.is_some()));
+    writer.begin_list("label", usize::from(description.label.is_some()));
     if let Some(label) = description.label {
         writer.field("label", label.as_bytes());
     }
-    writer.list("inputs", description.inputs.len());
+    writer.begin_list("inputs", description.inputs.len());
     for input in description.inputs {
         writer.field("role", input.role.as_bytes());
         writer.field("item", input.item.as_bytes());
@@ -75,7 +75,7 @@ pub fn describe(description: &KeyDescription<'_>, writer: &mut impl KeyWriter) {
 struct Hashing(blake3::Hasher);
 
 impl KeyWriter for Hashing {
-    fn list(&mut self, tag: &'static str, len: usize) {
+    fn begin_list(&mut self, tag: &'static str, len: usize) {
         self.0
             .update(&[1, tag.len() as u8])
             .update(tag.as_bytes())
@@ -110,7 +110,7 @@ pub struct KeyField {
 struct Explaining(Vec<KeyField>);
 
 impl KeyWriter for Explaining {
-    fn list(&mut self, tag: &'static str, len: usize) {
+    fn begin_list(&mut self, tag: &'static str, len: usize) {
         self.0.push(KeyField {
             name: tag,
             value: format!("[{len}]"),

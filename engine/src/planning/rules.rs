@@ -110,7 +110,7 @@ impl RuleIndex {
     ///
     /// # Errors
     /// When a template gives no label.
-    pub fn own(&self, rule: u32, vars: &Vars) -> Result<Option<Own<'_>>, ExpandError> {
+    pub fn membership(&self, rule: u32, vars: &Vars) -> Result<Option<Own<'_>>, ExpandError> {
         let rule = self.rule(rule);
         let value = |name: &Arc<str>| vars.get(name).cloned().unwrap_or_default();
         Ok(match (&rule.each, &rule.inner) {
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(found("//types/A@C#/x.csproj:outline"), Some((0, "A@C#/x.csproj".into())));
         let vars = rules.vars(1, "A#M(int%3F)");
         assert_eq!((&*vars["type"], &*vars["member"]), ("A", "M(int?)"));
-        let (set, item) = rules.own(1, &vars).expect("labels").expect("a set");
+        let (set, item) = rules.membership(1, &vars).expect("labels").expect("a set");
         assert_eq!(
             (
                 crate::planning::expand::set_node(&set, &Vars::new()).map(|label| label.map(|label| label.to_string())),

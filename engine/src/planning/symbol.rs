@@ -84,7 +84,7 @@ fn ends_with(item: &str, wanted: &str, exact: bool) -> bool {
     let unplaced = without_project(item);
     // A project's name is no name of what it compiles.
     let whole = Some(item).filter(|_| unplaced.is_none() || wanted.contains('@'));
-    let forms = [whole, unplaced, plain(unplaced.unwrap_or(item))];
+    let forms = [whole, unplaced, without_arity(unplaced.unwrap_or(item))];
     forms.into_iter().flatten().any(|form| is_ending(form, wanted, exact))
 }
 
@@ -95,7 +95,7 @@ fn without_project(item: &str) -> Option<&str> {
 }
 
 /// The item without the arity mark at its end.
-fn plain(item: &str) -> Option<&str> {
+fn without_arity(item: &str) -> Option<&str> {
     let segment = item.rfind(['.', '+', '/']).map_or(0, |at| at + 1);
     item[segment..].find('`').map(|mark| &item[..segment + mark])
 }

@@ -4,7 +4,7 @@
 /// Names under which bundles of a remote cache are filed beside the name of their tree.
 pub trait Nearby: Send + Sync {
     /// What a bundle of the present tree is filed under: its version, and as the latest of its line.
-    fn own(&self) -> Vec<String>;
+    fn bundle_names(&self) -> Vec<String>;
 
     /// Where bundles of trees near to the present one may be filed, the nearest first.
     fn near(&self) -> Vec<String>;

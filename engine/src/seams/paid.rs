@@ -143,7 +143,7 @@ impl Failure {
     /// A failure that comes after answers which cost something: what they cost, and the last of them, go with it. A question that was put off
     /// is answered later, from where it stands; what is known of it by then is told then.
     #[must_use]
-    pub fn after(self, spent: Option<&Spent>, raw: &str) -> Self {
+    pub fn after_spending(self, spent: Option<&Spent>, raw: &str) -> Self {
         let Some(spent) = spent else { return self };
         let rejected = |why: Diagnostic| {
             Self::Rejected(Box::new(Rejected {

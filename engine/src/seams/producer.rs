@@ -100,7 +100,7 @@ struct StopFlag {
 /// Commits in this process that follow a stop and are not to be cut off.
 static KEEPING: AtomicUsize = AtomicUsize::new(0);
 
-/// Marks a commit of what has finished; see [`Cancel::keep`].
+/// Marks a commit of what has finished; see [`Cancel::announce_commit`].
 #[derive(Debug)]
 pub struct Keeping(());
 
@@ -135,7 +135,7 @@ impl Cancel {
     }
 
     /// Says, as long as the answer lives, that what has finished is being committed: a process that ends because it was told to waits for it.
-    pub fn keep() -> Keeping {
+    pub fn announce_commit() -> Keeping {
         KEEPING.fetch_add(1, Ordering::Relaxed);
         Keeping(())
     }
@@ -214,7 +214,7 @@ impl<'a> Inputs<'a> {
     ///
     /// # Errors
     /// A permanent failure when the rule gives the role no input or several.
-    pub fn one(&self, role: &str) -> Result<&Input, Failure> {
+    pub fn single(&self, role: &str) -> Result<&Input, Failure> {
         match self.all(role) {
             [input] => Ok(input),
             other => Err(Failure::permanent(format!(
@@ -458,7 +458,7 @@ pub struct ParamError {
 
 impl ParamError {
     /// A parameter that is not among the `known`.
-    pub fn unknown(name: &str, known: &[&str]) -> Self {
+    pub fn unknown_parameter(name: &str, known: &[&str]) -> Self {
         let near = nearest(name, known.iter().copied(), 1);
         let hint = match (near.first(), known) {
             (Some(best), _) => format!("did you mean '{best}'?"),

@@ -62,7 +62,7 @@ pub struct SharedResult {
 
 impl SharedResult {
     /// The question that it answers.
-    pub fn wanted(&self) -> Wanted {
+    pub fn lookup(&self) -> Wanted {
         Wanted {
             key: self.key,
             producer: self.producer.clone(),
@@ -239,7 +239,7 @@ pub trait RemoteCache: Send + Sync {
     fn find(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
     /// The same, counted nowhere: for answers that were asked about before.
-    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
+    fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>>;
 
     /// What was found under a key turned out to be of no use: it counts as a miss, and is [to be filed again](Self::is_spoiled).
     fn refuse(&self, key: &ActionKey);

@@ -228,7 +228,7 @@ pub trait Sources: Send + Sync {
     fn set(&self, index: usize) -> Vec<String>;
 
     /// Whether a path is in a set of the last refresh.
-    fn holds(&self, index: usize, path: &str) -> bool;
+    fn contains(&self, index: usize, path: &str) -> bool;
 
     /// The sets, by bit, in which regular files of these paths would be, whatever lies there now.
     ///

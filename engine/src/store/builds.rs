@@ -268,7 +268,7 @@ impl BuildRecord {
     }
 
     /// Seconds since 1970 when its last commit was made.
-    pub fn ended(&self) -> u64 {
+    pub fn end_seconds(&self) -> u64 {
         self.at.saturating_add(self.took_us / 1_000_000)
     }
 }

@@ -120,7 +120,7 @@ pub(super) fn encode_diagnostics(list: &[&Diagnostic]) -> Vec<u8> {
 
 /// The diagnostics in these bytes; `None` when they are malformed.
 pub(super) fn decode_diagnostics(bytes: &[u8]) -> Option<Vec<Diagnostic>> {
-    list(&mut Decoder::new(bytes), decode_diagnostic).ok()
+    decode_list(&mut Decoder::new(bytes), decode_diagnostic).ok()
 }
 
 fn encode_diagnostic(out: &mut Out<'_>, diagnostic: &Diagnostic) -> Done {
@@ -211,7 +211,7 @@ fn each_field<'b>(from: &mut Decoder<'b>, mut field: impl FnMut(u64, &mut Decode
 }
 
 /// Reads a list without believing its length: memory grows only with what is really there.
-fn list<'b, T>(from: &mut Decoder<'b>, mut item: impl FnMut(&mut Decoder<'b>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
+fn decode_list<'b, T>(from: &mut Decoder<'b>, mut item: impl FnMut(&mut Decoder<'b>) -> Result<T, Error>) -> Result<Vec<T>, Error> {
     let len = from.array()?.ok_or_else(|| Error::message("a list of unknown length"))?;
     let mut items = Vec::new();
     for _ in 0..len {
@@ -248,12 +248,12 @@ pub(super) fn decode_action(bytes: &[u8]) -> Result<ActionRecord, Error> {
             3 => producer = Some(string(from)?),
             4 => made_at = from.u64()?,
             5 => took_us = from.u64()?,
-            6 => inputs = list(from, decode_input)?,
-            7 => diagnostics = list(from, decode_diagnostic)?,
+            6 => inputs = decode_list(from, decode_input)?,
+            7 => diagnostics = decode_list(from, decode_diagnostic)?,
             8 => class = if from.u8()? == 0 { Class::Cheap } else { Class::Paid },
             9 => spent = Some(from.decode()?),
             10 => notes = from.decode()?,
-            11 => parts = list(from, digest)?,
+            11 => parts = decode_list(from, digest)?,
             12 => memo = Arc::from(from.bytes()?),
             _ => return Ok(false),
         }
@@ -320,7 +320,7 @@ fn decode_diagnostic(from: &mut Decoder<'_>) -> Result<Diagnostic, Error> {
             5 => diagnostic.excerpt = Some(triple(from).map(|(text, start, len)| Excerpt { text, start, len })?),
             6 => diagnostic.found = Some(string(from)?),
             7 => diagnostic.hint = Some(string(from)?),
-            8 => diagnostic.candidates = list(from, string)?,
+            8 => diagnostic.candidates = decode_list(from, string)?,
             _ => return Ok(false),
         }
         Ok(true)

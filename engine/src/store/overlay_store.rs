@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Told of the results that were filed or found, once they are durable.
-pub type Told = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
+pub type OnResults = Box<dyn Fn(&[ActionKey]) + Send + Sync>;
 
 /// What was spent is spent, and a collection has to know of every checkout that it may have to keep something for.
 const KEPT: [Part; 2] = [Part::Ledger, Part::View];
@@ -17,14 +17,14 @@ const KEPT: [Part; 2] = [Part::Ledger, Part::View];
 /// A store that keeps results alone, what was spent on them, and that the checkout is in use.
 pub struct OverlayStore {
     store: Arc<dyn Store>,
-    told: Told,
+    told: OnResults,
     /// Whether a build took away what is known of requests: it names nodes by numbers, which others may have since.
     forgotten: AtomicBool,
 }
 
 impl OverlayStore {
     /// Of a store.
-    pub fn of(store: Arc<dyn Store>, told: Told) -> Self {
+    pub fn of(store: Arc<dyn Store>, told: OnResults) -> Self {
         Self {
             store,
             told,

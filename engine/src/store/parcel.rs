@@ -257,7 +257,7 @@ mod tests {
     use proptest::collection::{btree_map, vec};
     use proptest::prelude::*;
 
-    fn written(results: &std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>, path: &Path) -> u64 {
+    fn write_parcel(results: &std::collections::BTreeMap<[u8; 32], (ActionRecord, Vec<u8>)>, path: &Path) -> u64 {
         let mut writer = Writer::create(path).unwrap();
         for (key, (record, output)) in results {
             writer.add(&ActionKey(Digest(*key)), record, Some(output), &[]).unwrap();
@@ -283,10 +283,10 @@ mod tests {
         fn parcels_round_trip_and_damage_is_refused(results in results(), at in any::<prop::sample::Index>(), bit in 0..8_u32) {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("results");
-            let len = written(&results, &path);
+            let len = write_parcel(&results, &path);
             let whole = std::fs::read(&path).unwrap();
             prop_assert_eq!(whole.len() as u64, len);
-            prop_assert_eq!(written(&results, &path), len);
+            prop_assert_eq!(write_parcel(&results, &path), len);
             prop_assert_eq!(&std::fs::read(&path).unwrap(), &whole, "the same results, the same bytes");
             let mut back = Vec::new();
             let count = open(&path).and_then(|parcel| read::<ParcelError>(parcel, 5, |result| { back.push(result); Ok(()) })).unwrap();

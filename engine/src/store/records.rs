@@ -59,7 +59,7 @@ pub struct ActionRecord {
 impl ActionRecord {
     /// The blobs that stay as long as it is needed: its output and the parts of that; of what was paid for its inputs, too, because the next
     /// question may be asked as a change of this one.
-    pub fn holds(&self) -> impl Iterator<Item = Digest> {
+    pub fn blobs_to_keep(&self) -> impl Iterator<Item = Digest> {
         let asked = self.inputs.iter().filter(|_| self.class == Class::Paid);
         let own = std::iter::once(self.output).chain(self.parts.iter().copied());
         own.chain(asked.map(|input| input.digest))

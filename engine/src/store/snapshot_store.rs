@@ -42,14 +42,14 @@ impl SnapshotStore {
     }
 
     /// What `found` finds among the rows of a part, if they were kept.
-    fn kept<T>(&self, view: ViewId, part: Part, found: impl FnOnce(&BTreeMap<Vec<u8>, Vec<u8>>) -> T) -> Option<T> {
+    fn read_rows<T>(&self, view: ViewId, part: Part, found: impl FnOnce(&BTreeMap<Vec<u8>, Vec<u8>>) -> T) -> Option<T> {
         let at = TOGETHER.iter().position(|one| *one == part).filter(|_| view == self.view)?;
         let kept = self.kept.read().unwrap_or_else(PoisonError::into_inner);
         kept.as_ref().map(|kept| found(&kept[at]))
     }
 
     /// Keeps all rows, unless that was done.
-    fn keep(&self) -> Result<(), StoreError> {
+    fn copy_all_rows(&self) -> Result<(), StoreError> {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.is_none() {
             let rows = TOGETHER
@@ -75,7 +75,7 @@ impl Store for SnapshotStore {
     }
 
     fn row(&self, view: ViewId, part: Part, key: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        match self.kept(view, part, |rows| rows.get(key).cloned()) {
+        match self.read_rows(view, part, |rows| rows.get(key).cloned()) {
             Some(row) => Ok(row),
             None => self.store.row(view, part, key),
         }
@@ -83,7 +83,7 @@ impl Store for SnapshotStore {
 
     fn rows(&self, view: ViewId, part: Part) -> Result<Vec<Row>, StoreError> {
         let all = |rows: &BTreeMap<Vec<u8>, Vec<u8>>| rows.iter().map(|(key, body)| (key.clone(), body.clone())).collect();
-        match self.kept(view, part, all) {
+        match self.read_rows(view, part, all) {
             Some(rows) => Ok(rows),
             None => self.store.rows(view, part),
         }
@@ -107,7 +107,7 @@ impl Store for SnapshotStore {
 
     fn let_go(&self) {
         // What cannot be read now would be read torn: others wait until this is done.
-        if self.keep().is_ok() {
+        if self.copy_all_rows().is_ok() {
             self.store.let_go();
         }
     }

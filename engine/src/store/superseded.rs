@@ -13,7 +13,7 @@ pub fn key_of(key: &ActionKey, output: &Digest) -> ActionKey {
 
 /// What is to be filed, beside a result with the output `by`, for the record that it replaces; nothing when it says the same.
 #[must_use]
-pub fn kept(key: &ActionKey, old: ActionRecord, by: &Digest) -> Option<NewResult> {
+pub fn result_to_keep(key: &ActionKey, old: ActionRecord, by: &Digest) -> Option<NewResult> {
     (old.output != *by).then(|| NewResult {
         key: key_of(key, &old.output),
         record: old,

@@ -212,7 +212,7 @@ pub struct Phase {
 
 impl Phase {
     /// One that ends now.
-    pub fn since(name: &'static str, began: Instant) -> Self {
+    pub fn ended_now(name: &'static str, began: Instant) -> Self {
         Self {
             name,
             began,

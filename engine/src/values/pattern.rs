@@ -32,7 +32,7 @@ impl Pattern {
         let (negative, plain) = text.strip_prefix('-').map_or((false, text), |plain| (true, plain));
         let shift = text.len() - plain.len();
         let Some(rest) = plain.strip_prefix("//") else {
-            return Err(wrong(
+            return Err(pattern_error(
                 shift,
                 "a pattern begins with '//'",
                 "write //package:target, such as //types/...:outline",
@@ -43,18 +43,22 @@ impl Pattern {
             .map_or((rest, None), |(package, target)| (package, Some(target)));
         let (package, below) = match package.strip_suffix("...") {
             Some("") => ("", true),
-            Some("/") => return Err(wrong(shift + 2, "a package has an empty segment", "write //...")),
+            Some("/") => return Err(pattern_error(shift + 2, "a package has an empty segment", "write //...")),
             Some(head) if head.ends_with('/') => (&head[..head.len() - 1], true),
             _ => (package, false),
         };
         let mut at = shift + 2;
         for segment in package.split('/') {
             if segment == "..." {
-                return Err(wrong(at, "'...' stands only at the end of a package", "write //types/...:outline"));
+                return Err(pattern_error(
+                    at,
+                    "'...' stands only at the end of a package",
+                    "write //types/...:outline",
+                ));
             }
             if segment.ends_with("...") {
                 let hint = "write '*' for the rest of a segment or '/...' for everything below; '?' stands for a real dot";
-                return Err(wrong(at + segment.len() - 3, "'...' is a whole segment", hint));
+                return Err(pattern_error(at + segment.len() - 3, "'...' is a whole segment", hint));
             }
             at += segment.len() + 1;
         }
@@ -166,7 +170,7 @@ impl PatternSet {
         if errors.is_empty() && !patterns.is_empty() && patterns.iter().all(Pattern::is_negative) {
             errors.push((
                 0,
-                wrong(0, "these patterns only take away", "name what to take it from first, such as //..."),
+                pattern_error(0, "these patterns only take away", "name what to take it from first, such as //..."),
             ));
         }
         if errors.is_empty() { Ok(Self { patterns }) } else { Err(errors) }
@@ -226,7 +230,7 @@ fn check(package: &str, target: Option<&str>, below: bool) -> Result<(), LabelEr
         })
 }
 
-fn wrong(at: usize, message: &str, hint: &str) -> LabelError {
+fn pattern_error(at: usize, message: &str, hint: &str) -> LabelError {
     LabelError {
         message: message.to_owned(),
         at,

@@ -143,17 +143,17 @@ impl TableWriter {
     pub(crate) fn finish(self) -> Vec<u8> {
         let mut blob = Vec::with_capacity(MAGIC.len() + 4 + self.ends.len() * 8 + self.heap.len());
         blob.extend_from_slice(MAGIC);
-        blob.extend_from_slice(&word(self.ends.len()));
+        blob.extend_from_slice(&u32_bytes(self.ends.len()));
         for (key_end, value_end) in &self.ends {
-            blob.extend_from_slice(&word(*key_end));
-            blob.extend_from_slice(&word(*value_end));
+            blob.extend_from_slice(&u32_bytes(*key_end));
+            blob.extend_from_slice(&u32_bytes(*value_end));
         }
         blob.extend_from_slice(&self.heap);
         blob
     }
 }
 
-fn word(value: usize) -> [u8; 4] {
+fn u32_bytes(value: usize) -> [u8; 4] {
     u32::try_from(value).expect("invariant: tables stay below 4 GiB").to_le_bytes()
 }
 

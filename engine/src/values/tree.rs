@@ -130,11 +130,11 @@ fn entry(line: &str) -> Option<Entry<'_>> {
         name: fields.next()?,
     };
     // A number or digest in another form would be another digest of the same tree.
-    let canonical = is_name(entry.name) && line == written(&entry).trim_end_matches('\n');
+    let canonical = is_name(entry.name) && line == entry_text(&entry).trim_end_matches('\n');
     (canonical && (kind != Kind::Folder || entry.len == 0)).then_some(entry)
 }
 
-fn written(entry: &Entry<'_>) -> String {
+fn entry_text(entry: &Entry<'_>) -> String {
     format!("{} {} {} {}\n", entry.kind.name(), entry.digest, entry.len, entry.name)
 }
 
@@ -194,7 +194,7 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
         let kind = Kind::Folder;
         lines.insert(
             name,
-            written(&Entry {
+            entry_text(&Entry {
                 kind,
                 digest,
                 len: 0,
@@ -207,7 +207,7 @@ fn write_folder(folder: &Folder<'_>, parts: &mut BTreeMap<Digest, Arc<[u8]>>) ->
         parts.insert(digest, file.bytes.clone());
         let kind = if file.program { Kind::Program } else { Kind::File };
         let len = file.bytes.len() as u64;
-        lines.insert(name, written(&Entry { kind, digest, len, name }));
+        lines.insert(name, entry_text(&Entry { kind, digest, len, name }));
     }
     lines.values().fold(HEAD.to_owned(), |mut text, line| {
         let _ = text.write_str(line);

@@ -61,11 +61,11 @@ struct Answer {
 
 /// The watcher that listens at a path, if there is one.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct WatcherAnswer {
     socket: PathBuf,
 }
 
-impl Asked {
+impl WatcherAnswer {
     /// The watcher at `socket`.
     pub fn at(socket: impl Into<PathBuf>) -> Self {
         Self { socket: socket.into() }
@@ -106,7 +106,7 @@ impl Asked {
     }
 }
 
-impl Watcher for Asked {
+impl Watcher for WatcherAnswer {
     fn since(&self, sets: u64, since: Option<&[u8]>) -> Option<Watched> {
         self.ask(sets, since).ok().flatten()
     }
@@ -160,7 +160,7 @@ fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut UnixStream, longest: usize) -
 /// When nobody does; as a time-out when so many want to be heard that there is no room to wait.
 pub fn connect(socket: &Path) -> io::Result<UnixStream> {
     let until = Instant::now() + PATIENCE;
-    at(socket, |path| {
+    with_short_name(socket, |path| {
         let address = SocketAddrUnix::new(path)?;
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let stream = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -180,20 +180,20 @@ pub fn connect(socket: &Path) -> io::Result<UnixStream> {
 
 /// Listens at a path.
 pub(crate) fn listen(socket: &Path) -> io::Result<UnixListener> {
-    let listener = at(socket, |path| UnixListener::bind(path))?;
+    let listener = with_short_name(socket, |path| UnixListener::bind(path))?;
     std::fs::set_permissions(socket, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
 /// Runs with a name of the socket that is short enough.
-fn at<T>(socket: &Path, run: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
-    let (_folder, name) = short(socket)?;
+fn with_short_name<T>(socket: &Path, run: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
+    let (_folder, name) = short_socket_name(socket)?;
     run(&name)
 }
 
 /// Names of sockets are short: in a folder that is deep they are named by its open handle, which has to live as long as the name.
-pub(super) fn short(socket: &Path) -> io::Result<(Option<File>, PathBuf)> {
+pub(super) fn short_socket_name(socket: &Path) -> io::Result<(Option<File>, PathBuf)> {
     if socket.as_os_str().len() < 100 {
         return Ok((None, socket.to_owned()));
     }

@@ -1,7 +1,7 @@
 //! Folders that somebody names, listened to without what is below them: which names in them moved, gathered into batches. Whoever is told looks
 //! for himself, and says which folders count from then on: it may name too much, never too little.
 
-use super::inotify::{Ears, Heard};
+use super::inotify::{Ears, InotifyEvent};
 use crate::files::scan::join;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -121,12 +121,12 @@ impl At {
             self.ears.drain(|heard| {
                 is_heard = true;
                 match heard {
-                    Heard::Name { directory, name, .. } => {
+                    InotifyEvent::Name { directory, name, .. } => {
                         if let Some(moved) = &mut moved {
                             moved.insert(join(&directory, &name));
                         }
                     }
-                    Heard::Lost | Heard::Gone(_) => moved = None,
+                    InotifyEvent::Lost | InotifyEvent::Gone(_) => moved = None,
                 }
             })?;
             if is_heard && ends.is_none() {

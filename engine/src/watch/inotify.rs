@@ -21,7 +21,7 @@ const AT_ONCE: usize = 1 << 20;
 
 /// Something that was heard.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum InotifyEvent {
     /// The queue was full: anything may have happened.
     Lost,
     /// Something happened to a name in a directory.
@@ -123,7 +123,7 @@ impl Ears {
     }
 
     /// Takes everything that was heard up to now; whether that was all.
-    pub(crate) fn drain(&mut self, mut hear: impl FnMut(Heard)) -> Result<bool, Errno> {
+    pub(crate) fn drain(&mut self, mut hear: impl FnMut(InotifyEvent)) -> Result<bool, Errno> {
         let mut buffer = vec![MaybeUninit::uninit(); PIECE];
         let mut gone = Vec::new();
         let mut all = false;
@@ -140,7 +140,7 @@ impl Ears {
             };
             let kind = event.events();
             if kind.contains(ReadFlags::QUEUE_OVERFLOW) {
-                hear(Heard::Lost);
+                hear(InotifyEvent::Lost);
                 continue;
             }
             // Of watches that were given up meanwhile nothing is known; what they listened to is looked at anew by then.
@@ -151,11 +151,11 @@ impl Ears {
             for directory in paths {
                 let Some(name) = event.file_name() else {
                     if kind.intersects(ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::IGNORED | ReadFlags::UNMOUNT) {
-                        hear(Heard::Gone(directory.clone()));
+                        hear(InotifyEvent::Gone(directory.clone()));
                     }
                     continue;
                 };
-                hear(Heard::Name {
+                hear(InotifyEvent::Name {
                     directory: directory.clone(),
                     name: name.to_string_lossy().into_owned(),
                     is_dir: kind.contains(ReadFlags::ISDIR),

@@ -83,7 +83,7 @@ impl Journal {
     }
 
     /// The paths that moved after a token was given out, sorted; `None` when that is not known.
-    pub(crate) fn since(&self, token: &[u8]) -> Option<Vec<String>> {
+    pub(crate) fn paths_since(&self, token: &[u8]) -> Option<Vec<String>> {
         let moment = self.moment(token).filter(|moment| *moment >= self.floor)?;
         let after = self.last.iter().filter(|(_, at)| **at > moment);
         Some(after.map(|(path, _)| path.clone()).collect())
@@ -118,7 +118,7 @@ mod tests {
             }
             for (token, at) in past {
                 let expected: Option<std::collections::BTreeSet<String>> = noted[at..].iter().cloned().collect();
-                prop_assert_eq!(journal.since(&token).map(|paths| paths.into_iter().collect()), expected);
+                prop_assert_eq!(journal.paths_since(&token).map(|paths| paths.into_iter().collect()), expected);
             }
         }
     }
@@ -131,13 +131,13 @@ mod tests {
         let mut future = journal.token();
         future[23] += 1;
         for token in [other.token(), future, vec![], vec![0; 23], vec![0; 25]] {
-            assert_eq!(journal.since(&token), None);
+            assert_eq!(journal.paths_since(&token), None);
             assert!(journal.outputs_since(&token));
         }
         let now = journal.token();
-        assert_eq!((journal.since(&now), journal.outputs_since(&now)), (Some(vec![]), false));
+        assert_eq!((journal.paths_since(&now), journal.outputs_since(&now)), (Some(vec![]), false));
         journal.note_outputs();
-        assert_eq!((journal.since(&now), journal.outputs_since(&now)), (Some(vec![]), true));
+        assert_eq!((journal.paths_since(&now), journal.outputs_since(&now)), (Some(vec![]), true));
     }
 
     #[test]
@@ -145,7 +145,7 @@ mod tests {
         let mut journal = Journal::new();
         let before = journal.token();
         (0..=MOST).for_each(|path| journal.note(&path.to_string()));
-        assert_eq!(journal.since(&before), None);
-        assert_eq!(journal.since(&journal.token()), Some(vec![]));
+        assert_eq!(journal.paths_since(&before), None);
+        assert_eq!(journal.paths_since(&journal.token()), Some(vec![]));
     }
 }

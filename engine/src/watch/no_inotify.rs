@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// What cannot be heard.
 #[derive(Debug)]
 #[allow(dead_code)]
-pub(crate) enum Heard {
+pub(crate) enum InotifyEvent {
     /// Anything may have happened.
     Lost,
     /// Something happened to a name in a directory.
@@ -49,7 +49,7 @@ impl Ears {
 
     pub(crate) fn remove(&mut self, _: &str) {}
 
-    pub(crate) fn drain(&mut self, _: impl FnMut(Heard)) -> Result<bool, Errno> {
+    pub(crate) fn drain(&mut self, _: impl FnMut(InotifyEvent)) -> Result<bool, Errno> {
         Err(Errno::NOSYS)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Nobody is woken by what is heard here, because builds write much there; it is taken in when somebody asks.
 
-use super::inotify::{Ears, Heard};
+use super::inotify::{Ears, InotifyEvent};
 use crate::files::exports::OUT_DIR;
 use crate::files::scan::join;
 use rustix::io::Errno;
@@ -34,7 +34,7 @@ impl Outputs {
     }
 
     /// Whether something may have happened since the last call. After it everything there is listened to.
-    pub(super) fn moved(&mut self, root: &Path) -> bool {
+    pub(super) fn take_changed(&mut self, root: &Path) -> bool {
         let mut moved = self.drain();
         while self.stale {
             self.stale = false;
@@ -52,8 +52,8 @@ impl Outputs {
         let Some(ears) = &mut self.ears else { return true };
         let (mut moved, mut stale) = (false, false);
         let all = ears.drain(|heard| match heard {
-            Heard::Lost | Heard::Gone(_) => stale = true,
-            Heard::Name {
+            InotifyEvent::Lost | InotifyEvent::Gone(_) => stale = true,
+            InotifyEvent::Name {
                 directory, name, is_dir, ..
             } => {
                 let matters = &*directory != HOME || join(&directory, &name) == OUT_DIR;

@@ -1,6 +1,6 @@
 //! Random operations on a watched folder: whoever looks only at what is named knows as much as whoever looks at everything.
 
-use super::ask::Asked;
+use super::ask::WatcherAnswer;
 use super::{Batch, Socket, SocketError, Trouble, Watch, Watcher};
 use crate::files::globs::fingerprint;
 use crate::files::tree::SourceTree;
@@ -62,7 +62,7 @@ impl Bench {
     }
 
     /// Looks as a build does: at what is named, or at everything. Gives how many stamps that took.
-    fn look(&mut self, watcher: &mut Watcher) -> usize {
+    fn read_changes(&mut self, watcher: &mut Watcher) -> usize {
         let watched = watcher.since(fingerprint(&sets()), self.token.as_deref());
         let mut tree = SourceTree::load(self.rows.clone().into_iter().collect());
         let refresh = match watched.as_ref().and_then(|watched| watched.moved.as_ref()) {
@@ -82,11 +82,11 @@ impl Bench {
         stated
     }
 
-    fn known(&self) -> Known {
+    fn known(&self) -> SourcesSeen {
         all(&SourceTree::load(self.rows.clone().into_iter().collect::<Rows>()))
     }
 
-    fn there(&self) -> Known {
+    fn there(&self) -> SourcesSeen {
         let mut tree = SourceTree::default();
         tree.refresh(&self.root, &sets(), now()).unwrap();
         all(&tree)
@@ -94,9 +94,9 @@ impl Bench {
 }
 
 /// Files with their digests, and the paths of each set.
-type Known = (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>);
+type SourcesSeen = (Vec<(String, Option<crate::values::digest::Digest>)>, Vec<Vec<String>>);
 
-fn all(tree: &SourceTree) -> Known {
+fn all(tree: &SourceTree) -> SourcesSeen {
     (tree.files(), vec![tree.set(0), tree.set(1)])
 }
 
@@ -181,7 +181,7 @@ fn apply(bench: &mut Bench, watcher: &mut Watcher, edit: &Edit) {
             Ok(())
         }
         Edit::Look => {
-            bench.look(watcher);
+            bench.read_changes(watcher);
             Ok(())
         }
     };
@@ -203,7 +203,7 @@ proptest! {
                 prop_assert_eq!(bench.known(), bench.there());
             }
         }
-        bench.look(&mut watcher);
+        bench.read_changes(&mut watcher);
         prop_assert_eq!(bench.known(), bench.there());
         prop_assert_eq!(watcher.trouble(), None);
     }
@@ -216,21 +216,21 @@ fn a_file_changes_under_a_name_that_came_with_its_directory() {
     bench.write("b/z.cs", "one");
     fs::hard_link(bench.root.join("b/z.cs"), bench.root.join("b/x.cs")).unwrap();
     let mut watcher = bench.watcher();
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     fs::create_dir(bench.root.join("a")).unwrap();
     fs::hard_link(bench.root.join("y.cs"), bench.root.join("a/x.cs")).unwrap();
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     bench.write("a/x.cs", "two");
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     assert_eq!(bench.known(), bench.there());
     // A name of several files, one after the other.
     bench.write("c.cs", "one");
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     fs::remove_file(bench.root.join("b/x.cs")).unwrap();
     fs::hard_link(bench.root.join("c.cs"), bench.root.join("b/x.cs")).unwrap();
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     bench.write("b/x.cs", "three");
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     assert_eq!(bench.known(), bench.there());
 }
 
@@ -241,20 +241,20 @@ fn nothing_moved_is_nothing_looked_at() {
         bench.write(file, file);
     }
     let mut watcher = bench.watcher();
-    assert!(bench.look(&mut watcher) > 4);
-    assert_eq!(bench.look(&mut watcher), 0);
+    assert!(bench.read_changes(&mut watcher) > 4);
+    assert_eq!(bench.read_changes(&mut watcher), 0);
     // What is no source is not named, ignored folders are not listened to, and reading moves nothing.
     bench.write("a/y.txt", "");
     bench.write("obj/x.cs", "");
     assert_eq!(fs::read_to_string(bench.root.join("a/y.cs")).unwrap(), "a/y.cs");
-    assert_eq!(bench.look(&mut watcher), 0);
+    assert_eq!(bench.read_changes(&mut watcher), 0);
     bench.write("a/y.cs", "other");
     // The directory, which moved lately and is listed again, and its one source.
-    assert!((2..=3).contains(&bench.look(&mut watcher)));
+    assert!((2..=3).contains(&bench.read_changes(&mut watcher)));
     assert_eq!(bench.known(), bench.there());
     // A row that went missing is noticed by the number of those that are left.
     bench.rows.remove(b"a/b".as_slice());
-    assert!(bench.look(&mut watcher) > 4);
+    assert!(bench.read_changes(&mut watcher) > 4);
     assert_eq!(bench.known(), bench.there());
 }
 
@@ -293,7 +293,7 @@ fn what_happens_to_outputs_is_told_apart() {
     bench.write(".cortex/out/x.md", "text");
     assert!(moved(&mut watcher));
     assert!(!moved(&mut watcher));
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_queue_that_overflows_loses_nothing() {
         bench.write(file, "");
     }
     let mut watcher = bench.watcher();
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     for count in 0..=limit {
@@ -340,9 +340,9 @@ fn a_queue_that_overflows_loses_nothing() {
     fs::write(bench.root.join("a/z.cs"), "last").unwrap();
     let watched = watcher.since(fingerprint(&sets()), bench.token.as_deref()).unwrap();
     assert_eq!(watched.moved, None);
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     assert_eq!(bench.known(), bench.there());
-    assert_eq!(bench.look(&mut watcher), 0);
+    assert_eq!(bench.read_changes(&mut watcher), 0);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn a_folder_that_takes_its_place_is_another() {
     let mut bench = Bench::new();
     bench.write("x.cs", "");
     let mut watcher = bench.watcher();
-    bench.look(&mut watcher);
+    bench.read_changes(&mut watcher);
     fs::rename(&bench.root, bench.root.with_file_name("old")).unwrap();
     fs::create_dir(&bench.root).unwrap();
     assert_eq!(watcher.since(fingerprint(&sets()), bench.token.as_deref()), None);
@@ -433,7 +433,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     // Longer than the name of a socket may be.
     let folder = bench.root.with_file_name("f".repeat(120));
     let path = folder.join("0123.watch");
-    let asked = Asked::at(&path);
+    let asked = WatcherAnswer::at(&path);
     let print = fingerprint(&sets());
     assert_eq!(asked.since(print, None), None);
     let watch = Watch::start(bench.watcher(), Some(Socket::bind(&path).unwrap()), Box::new(|| {})).unwrap();
@@ -452,7 +452,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     assert_eq!(asked.since(print + 1, bench.token.as_deref()), None);
     // Who talks nonsense, or nothing, is not answered, and nobody else is kept waiting for long.
     for nonsense in [&b"\xff\xff\xff\xff"[..], b"\x02\0\0\0\xa0", b"\x05\0\0\0\xff\xff\xff\xff\xff"] {
-        let (_folder, name) = super::ask::short(&path).unwrap();
+        let (_folder, name) = super::ask::short_socket_name(&path).unwrap();
         let mut stream = std::os::unix::net::UnixStream::connect(name).unwrap();
         std::io::Write::write_all(&mut stream, nonsense).unwrap();
         let mut answer = Vec::new();

@@ -4,7 +4,7 @@
 //! that, with everything below it: whoever looked in between looks again. An answer is given only when everything heard has been dealt
 //! with; when that cannot be said, none is given.
 
-use super::inotify::{Ears, Heard};
+use super::inotify::{Ears, InotifyEvent};
 use super::journal::Journal;
 use super::mounts::Mounts;
 use super::outputs::{self, Outputs};
@@ -185,11 +185,11 @@ impl Watcher {
         if !settled || self.trouble.is_some() || sets != self.print {
             return None;
         }
-        if self.outputs.moved(&self.path) {
+        if self.outputs.take_changed(&self.path) {
             self.journal.note_outputs();
         }
         let mut moved = token
-            .and_then(|token| self.journal.since(token))
+            .and_then(|token| self.journal.paths_since(token))
             .filter(|_| self.linked.len() <= MOST_LINKED);
         if let Some(moved) = &mut moved {
             moved.extend(self.linked.iter().cloned());
@@ -253,17 +253,17 @@ impl Watcher {
         }
     }
 
-    fn take_in(&mut self, heard: Heard) {
+    fn take_in(&mut self, heard: InotifyEvent) {
         let (directory, name, is_dir, written) = match heard {
-            Heard::Lost => {
+            InotifyEvent::Lost => {
                 self.again.insert(String::new());
                 return;
             }
-            Heard::Gone(directory) => {
+            InotifyEvent::Gone(directory) => {
                 self.again.insert(directory.to_string());
                 return;
             }
-            Heard::Name {
+            InotifyEvent::Name {
                 directory,
                 name,
                 is_dir,
@@ -352,7 +352,7 @@ impl Watcher {
                     reach: self.globs.root(),
                     ignores: None,
                 };
-                self.enter(String::new(), outer);
+                self.watch_directory(String::new(), outer);
                 self.listen_to_git();
             }
             if self.trouble.is_some() {
@@ -382,14 +382,14 @@ impl Watcher {
         }
         for (up, names) in above {
             let Some(outer) = self.covered.get(&up).cloned() else { continue };
-            let Some(found) = self.scan().list(&up, &outer, None) else {
+            let Some(found) = self.scan().list_directory(&up, &outer, None) else {
                 continue;
             };
             let linked = self.linked.len();
             for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {
                 if names.contains(name) {
                     let path = join(&up, name);
-                    self.enter(path.clone(), context);
+                    self.watch_directory(path.clone(), context);
                     self.note(&path);
                 }
             }
@@ -423,7 +423,7 @@ impl Watcher {
     }
 
     /// Listens to a directory and everything below it that may hold sources.
-    fn enter(&mut self, directory: String, context: Context) {
+    fn watch_directory(&mut self, directory: String, context: Context) {
         let mut todo = vec![(directory, context)];
         while let Some((directory, context)) = todo.pop() {
             match self.ears.add(&self.path, &directory) {
@@ -444,7 +444,7 @@ impl Watcher {
                     continue;
                 }
             }
-            let Some(found) = self.scan().list(&directory, &context, None) else {
+            let Some(found) = self.scan().list_directory(&directory, &context, None) else {
                 continue;
             };
             for (name, context) in found.listing.subdirs.iter().zip(found.contexts) {

@@ -167,24 +167,24 @@ impl Workspace {
         let world = self.bench.world.clone();
         let bytes = |file: usize| world.sources_now().get(path(file)).cloned();
         match step {
-            Step::Write(file, lines) => world.put(path(*file), text(lines)),
+            Step::Write(file, lines) => world.write_source(path(*file), text(lines)),
             Step::Comment(file) => {
                 self.comments += 1;
                 if let Some(mut bytes) = bytes(*file) {
                     bytes.extend(format!("# comment {}\n", self.comments).bytes());
-                    world.put(path(*file), bytes);
+                    world.write_source(path(*file), bytes);
                 }
             }
             Step::Touch(file) => {
                 if let Some(bytes) = bytes(*file) {
-                    world.put(path(*file), bytes);
+                    world.write_source(path(*file), bytes);
                 }
             }
             Step::Delete(file) => drop(world.delete(path(*file))),
             Step::Rename(from, to) => {
                 if let Some(bytes) = bytes(*from) {
                     world.delete(path(*from));
-                    world.put(path(*to), bytes);
+                    world.write_source(path(*to), bytes);
                 }
             }
             Step::Prefix(rule, prefix) => self.shape.prefix[*rule] = *prefix,

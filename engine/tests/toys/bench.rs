@@ -8,7 +8,7 @@ use engine::build::layout::{Finish, Plain};
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
-use engine::build::state::Known;
+use engine::build::state::CurrentRequest;
 use engine::files::memory::MemoryWorld;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::manifest::model::Manifest;
@@ -255,7 +255,7 @@ impl Bench {
 
     /// Writes a file.
     pub fn put(&self, path: &str, text: &str) {
-        self.world.put(path, text);
+        self.world.write_source(path, text);
     }
 
     /// The engine over it.
@@ -310,10 +310,10 @@ impl Bench {
     }
 
     /// The request as it is remembered, if it is known to be current.
-    pub fn known_request(&self, patterns: &[&str]) -> Option<Known> {
+    pub fn known_request(&self, patterns: &[&str]) -> Option<CurrentRequest> {
         let engine = self.engine();
         let manifest = self.manifest.clone();
-        let mut look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
+        let mut look = engine.read_sources::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
         engine
             .known(&mut look, &self.request(patterns, &How::default()).digest)
             .expect("a store")
@@ -323,7 +323,7 @@ impl Bench {
     pub fn session(&self) -> Session {
         let engine = self.engine();
         let manifest = self.manifest.clone();
-        let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
+        let look = engine.read_sources::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
         let definition = Definition {
             rows: Vec::new(),
             digest: self.digest,

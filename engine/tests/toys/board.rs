@@ -149,7 +149,7 @@ impl RemoteCache for Board {
         self.read(wanted)
     }
 
-    fn look(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
+    fn find_results_uncounted(&self, wanted: &[Wanted]) -> Vec<Option<SharedResult>> {
         self.read(wanted)
     }
 
@@ -226,7 +226,7 @@ impl RemoteCache for Board {
             return;
         }
         self.pinned().blobs.extend(blobs.into_iter().map(|blob| (Digest::of(&blob), blob)));
-        let there = self.read(&[result.wanted()]).pop().flatten();
+        let there = self.read(&[result.lookup()]).pop().flatten();
         if !goes(there) {
             return;
         }

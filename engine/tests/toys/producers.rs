@@ -295,7 +295,7 @@ impl Producer for Toy {
     }
 
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
-        let own = inputs.one("own")?;
+        let own = inputs.single("own")?;
         let found = trail(&own.bytes, |key| rows.get(key).map(|row| row.to_vec()));
         // Of every other text the output is told at once.
         let tells = own.bytes.len().is_multiple_of(2);

@@ -30,7 +30,7 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// What was made.
-pub(super) struct Made {
+pub(super) struct CollectedOutput {
     /// Files by their paths, below the names of the outputs.
     pub(super) files: BTreeMap<String, File>,
     /// Bytes that there is room for.
@@ -40,7 +40,7 @@ pub(super) struct Made {
 /// A folder that is still to be read: the open one above it, its name there, its name among the outputs, its path.
 type Waiting = (Rc<OwnedFd>, String, String, String);
 
-impl Made {
+impl CollectedOutput {
     /// Nothing yet.
     pub(super) fn new() -> Self {
         let files = BTreeMap::new();
@@ -67,8 +67,8 @@ impl Made {
         match (FileType::from_raw_mode(stat.st_mode), wants_folder) {
             (FileType::Directory, true) => self.walk(at, last, name, path),
             (FileType::RegularFile, false) => self.read(&at, last, &stat, name, path),
-            (FileType::Directory, false) => Err(refused(path, "is a folder", "write a / at its end in `outputs`")),
-            (FileType::RegularFile, true) => Err(refused(path, "is a file", "take the / at its end away in `outputs`")),
+            (FileType::Directory, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
+            (FileType::RegularFile, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
             (other, _) => Err(strange(path, other)),
         }
     }
@@ -79,7 +79,7 @@ impl Made {
         let deepest = path.split('/').count() + DEEPEST;
         while let Some((above, entry, name, path)) = waiting.pop() {
             if path.split('/').count() > deepest {
-                return Err(refused(&path, "lies too deep", "make fewer folders inside each other"));
+                return Err(output_refused(&path, "lies too deep", "make fewer folders inside each other"));
             }
             let folder = open(&above, &entry, FOLDER).map_err(|error| unreadable(&path, error))?;
             let folder = Rc::new(folder);
@@ -88,7 +88,7 @@ impl Made {
                 let entry = entry.map_err(|error| unreadable(&path, error))?;
                 let Ok(own) = entry.file_name().to_str() else {
                     let shown = entry.file_name().to_string_lossy();
-                    return Err(refused(
+                    return Err(output_refused(
                         &format!("{path}/{shown}"),
                         "has a name that is not UTF-8",
                         "name it otherwise",
@@ -109,7 +109,7 @@ impl Made {
                     other => return Err(strange(&inner, other)),
                 }
                 if self.files.len() + waiting.len() > MOST {
-                    return Err(refused(&path, "holds too many files", "make fewer, or one file of them"));
+                    return Err(output_refused(&path, "holds too many files", "make fewer, or one file of them"));
                 }
             }
         }
@@ -127,11 +127,11 @@ impl Made {
         let len = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
         if len > MOST_BYTES {
             let what = format!("has more than {} MiB", MOST_BYTES >> 20);
-            return Err(refused(path, &what, "write less, or several files"));
+            return Err(output_refused(path, &what, "write less, or several files"));
         }
         let Some(room) = self.room.checked_sub(len) else {
             let what = format!("has more than {} MiB together with the files before it", MOST_TOGETHER >> 20);
-            return Err(refused(path, &what, "write less, or have several programs make it"));
+            return Err(output_refused(path, &what, "write less, or have several programs make it"));
         };
         self.room = room;
         let mut bytes = Vec::new();
@@ -160,7 +160,7 @@ fn open(folder: &OwnedFd, name: &str, flags: OFlags) -> rustix::io::Result<Owned
     })
 }
 
-fn refused(path: &str, what: &str, hint: &str) -> Failure {
+fn output_refused(path: &str, what: &str, hint: &str) -> Failure {
     let why = Diagnostic::error(ErrorCode::E_OUTPUT, format!("the output '{path}' {what}"));
     Failure::Permanent(Box::new(why.hint(hint)))
 }
@@ -173,18 +173,18 @@ fn strange(path: &str, kind: FileType) -> Failure {
         FileType::CharacterDevice | FileType::BlockDevice => "is a device",
         _ => "is neither a file nor a folder",
     };
-    refused(path, what, "have the program write files and folders")
+    output_refused(path, what, "have the program write files and folders")
 }
 
 fn missing_or(path: &str, error: Errno) -> Failure {
     match error {
-        Errno::NOENT => refused(
+        Errno::NOENT => output_refused(
             path,
             "was not made, although the program ended well",
             "see that it writes it into the folder it starts in",
         ),
         // A folder above it is a link, or a file.
-        Errno::LOOP | Errno::NOTDIR => refused(path, "is behind a symbolic link or a file", "have the program make folders"),
+        Errno::LOOP | Errno::NOTDIR => output_refused(path, "is behind a symbolic link or a file", "have the program make folders"),
         error => unreadable(path, error),
     }
 }
@@ -209,7 +209,10 @@ mod tests {
             file.set_len(100).expect("lengthened");
         }
         let collected = |room: u64| {
-            let mut made = Made { room, ..Made::new() };
+            let mut made = CollectedOutput {
+                room,
+                ..CollectedOutput::new()
+            };
             made.collect(folder.path(), "", "out/").map(|()| made.files.len())
         };
         assert_eq!(collected(200), Ok(2));

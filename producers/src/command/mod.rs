@@ -120,7 +120,7 @@ impl Producer for CommandProducer {
         if !heard.status.success() {
             let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{program}' failed: {}", heard.status));
             let why = if said.is_empty() { why } else { why.found(said) };
-            return Err(Failure::Permanent(Box::new(why.hint(after(heard.status)))));
+            return Err(Failure::Permanent(Box::new(why.hint(hint_for_status(heard.status)))));
         }
         if let Some(what) = spoilt {
             let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("'{program}' {what}"));
@@ -141,7 +141,7 @@ impl Producer for CommandProducer {
 /// The output of a program that ended well: what it printed, the one file, the one folder, or a tree of all that `outputs` names.
 fn made(scratch: &Scratch, params: &Params, stdout: Vec<u8>) -> Result<Output, Failure> {
     let outputs = params::outputs(params);
-    let mut made = collect::Made::new();
+    let mut made = collect::CollectedOutput::new();
     match outputs.as_slice() {
         [] => return Ok(Output::new(stdout)),
         [(_, path)] => made.collect(scratch.path(), "", path)?,
@@ -226,7 +226,7 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
 }
 
 /// What to do about a program that failed.
-fn after(status: ExitStatus) -> &'static str {
+fn hint_for_status(status: ExitStatus) -> &'static str {
     // A shell ends with 128 and the number of the signal that ended what it ran.
     let of = |signal: Signal| status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw());
     if of(Signal::XCPU) {

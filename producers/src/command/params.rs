@@ -207,7 +207,7 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
             );
         }
     }
-    if let Some(why) = params.get("tools").and_then(tools::wrong) {
+    if let Some(why) = params.get("tools").and_then(tools::declaration_error) {
         wrong(
             "tools",
             why,
@@ -229,7 +229,7 @@ pub(super) fn check(params: &Params) -> Vec<ParamError> {
     let known = |name: &str| IN_KEY.contains(&name) || BOUNDS.contains(&name);
     for (name, _) in params.iter().filter(|(name, value)| !known(name) && !value.is_boolean()) {
         let names: Vec<&str> = IN_KEY.into_iter().chain(BOUNDS).collect();
-        let error = ParamError::unknown(name, &names);
+        let error = ParamError::unknown_parameter(name, &names);
         let switches = format!("it has {}, and switches (true or false) for the `if` of inputs", names.join(", "));
         let hint = error.hint.filter(|hint| hint.starts_with("did")).unwrap_or(switches);
         errors.push(ParamError { hint: Some(hint), ..error });

@@ -38,7 +38,7 @@ impl Place {
         if let Some(place) = shared.upgrade().filter(|place| is_there(&place.lock)) {
             return Ok(place);
         }
-        let below = below();
+        let below = temporary_folder();
         if below.to_str().is_none() {
             return Err(cannot(&below, "its name is not UTF-8"));
         }
@@ -81,7 +81,7 @@ fn is_there(lock: &File) -> bool {
 }
 
 /// The folder for temporary files; an empty name is none.
-fn below() -> PathBuf {
+fn temporary_folder() -> PathBuf {
     let folder = std::env::temp_dir();
     if folder.as_os_str().is_empty() { "/tmp".into() } else { folder }
 }

@@ -16,7 +16,7 @@ const FOLDER: OFlags = OFlags::RDONLY
 /// Bytes that what is in a folder takes up, at any depth, [`LEAST`] for each; links are not followed. What goes while it is counted does not count.
 ///
 /// One folder is open at a time, however deep they lie: of those above it only what is still to be looked at is kept.
-pub(super) fn taken(folder: &Path) -> u64 {
+pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
     let mut bytes = 0;
     let Ok(mut at) = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()) else {
         return 0;
@@ -79,7 +79,7 @@ mod tests {
             std::fs::write(folder.path().join(name), "").expect("written");
         }
         std::os::unix::fs::symlink("/usr", folder.path().join("link")).expect("linked");
-        assert_eq!(taken(folder.path()), 3 * LEAST);
+        assert_eq!(bytes_in_folder(folder.path()), 3 * LEAST);
         // Below where a path can reach, and beside it.
         let name = "d".repeat(200);
         let mut at = rustix::fs::openat(CWD, folder.path(), FOLDER, Mode::empty()).expect("opened");
@@ -91,7 +91,7 @@ mod tests {
         }
         let big = rustix::fs::openat(&at, "big", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).expect("opened");
         std::fs::File::from(big).write_all(&vec![1; 1 << 20]).expect("written");
-        let all = taken(folder.path());
+        let all = bytes_in_folder(folder.path());
         assert!((1 << 20..2 << 20).contains(&all), "{all}");
     }
 }

@@ -22,7 +22,7 @@ const MAX_OUTPUT: usize = 256 << 20;
 const MAX_STDERR: usize = 64 << 10;
 
 /// A program that has ended.
-pub(super) struct Heard {
+pub(super) struct EndedProgram {
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: Vec<u8>,
     pub(super) status: ExitStatus,
@@ -66,7 +66,7 @@ impl Stop {
 }
 
 /// Reads what it says until it has ended, with everything that it started.
-pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel: &Cancel) -> Result<Heard, Stop> {
+pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel: &Cancel) -> Result<EndedProgram, Stop> {
     let mut watch = Watch {
         cancel,
         // A wait that no clock can express is a wait without end.
@@ -76,12 +76,12 @@ pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel
         looked: Instant::now(),
     };
     match listen(&mut program, &mut watch) {
-        Ok([stdout, stderr]) => match program.ended() {
-            Ok(status) => Ok(Heard { stdout, stderr, status }),
+        Ok([stdout, stderr]) => match program.wait_for_exit() {
+            Ok(status) => Ok(EndedProgram { stdout, stderr, status }),
             Err(ended) => Err(Stop::Ended(ended)),
         },
         Err(stop) => {
-            program.end();
+            program.kill_all();
             Err(stop)
         }
     }
@@ -112,7 +112,7 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn look(&mut self) -> Result<(), Stop> {
+    fn check_limits(&mut self) -> Result<(), Stop> {
         if self.cancel.is_cancelled() {
             return Err(Stop::Cancelled);
         }
@@ -121,7 +121,7 @@ impl Watch<'_> {
         }
         if self.looked.elapsed() >= DISK_LOOK {
             self.looked = Instant::now();
-            if room::taken(self.folder) > self.disk {
+            if room::bytes_in_folder(self.folder) > self.disk {
                 let what = format!("more than {} MiB to its folder", self.disk >> 20);
                 return Err(Stop::TooMuch(
                     what,
@@ -137,7 +137,7 @@ impl Watch<'_> {
 fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2], Stop> {
     let mut heard = [Stream::new(program.child.stdout.take()), Stream::new(program.child.stderr.take())];
     while !program.has_ended() {
-        watch.look()?;
+        watch.check_limits()?;
         let mut fds: Vec<PollFd<'_>> = heard
             .iter()
             .filter_map(Stream::fd)

@@ -83,7 +83,7 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         // Another folder, or a link, in its place is not for this one to empty.
         let there = self.folder.path().symlink_metadata();
-        if !there.is_ok_and(|there| Folder::of(&there).is(&self.owned)) {
+        if !there.is_ok_and(|there| Folder::of(&there).is_same_folder(&self.owned)) {
             return;
         }
         let _ = std::fs::set_permissions(self.folder.path(), PermissionsExt::from_mode(0o700));
@@ -114,13 +114,13 @@ impl Folder {
     }
 
     /// Whether it is the same one, whatever its mode is.
-    fn is(&self, other: &Self) -> bool {
+    fn is_same_folder(&self, other: &Self) -> bool {
         (self.inode, self.device) == (other.inode, other.device)
     }
 }
 
 impl Scratch {
-    /// This thread's folder, empty but for files that [`put`](Self::put) writes over and [`settle`](Self::settle) removes.
+    /// This thread's folder, empty but for files that [`write_input`](Self::write_input) writes over and [`settle`](Self::settle) removes.
     ///
     /// # Errors
     /// When none can be made.
@@ -156,7 +156,7 @@ impl Scratch {
     }
 
     /// Writes an input. Call [`settle`](Self::settle) after the last.
-    pub(super) fn put(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write_input(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
         if !self.reusable.remove(name) || !self.write_over(name, bytes)? {
             self.put_new(name, bytes, false)?;
         }
@@ -267,7 +267,7 @@ mod tests {
     fn staged(inputs: &[(&str, &str)]) -> Scratch {
         let mut scratch = Scratch::take().expect("a folder");
         for (name, text) in inputs {
-            scratch.put(name, text.as_bytes()).expect("written");
+            scratch.write_input(name, text.as_bytes()).expect("written");
         }
         scratch.settle().expect("settled");
         scratch
@@ -316,7 +316,7 @@ mod tests {
             std::fs::remove_file(folder.join(name)).expect("removed");
         }
         let mut scratch = Scratch::take().expect("a folder");
-        scratch.put("a", b"new").expect("written");
+        scratch.write_input("a", b"new").expect("written");
         scratch.folder("b").expect("made");
         scratch.settle().expect("settled");
         assert_eq!((scratch.path(), names(&scratch)), (&*folder, vec!["a".to_owned(), "b".to_owned()]));

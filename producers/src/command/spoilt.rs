@@ -28,7 +28,7 @@ pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Mode
 
 fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option<String>> {
     let path = folder.join(name);
-    let there = look(&path)?;
+    let there = metadata_if_exists(&path)?;
     if let Some(why) = otherwise(name, there.as_ref(), Metadata::is_file, mode) {
         return Ok(Some(why));
     }
@@ -37,7 +37,7 @@ fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option
 }
 
 /// What is there; `None` when nothing is.
-fn look(path: &Path) -> io::Result<Option<Metadata>> {
+fn metadata_if_exists(path: &Path) -> io::Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(there) => Ok(Some(there)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
@@ -59,7 +59,7 @@ fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTr
     let inner = |path: &str| format!("{name}/{path}");
     // A folder comes before what is in it: no link is followed.
     for place in std::iter::once(name.to_owned()).chain(folders.iter().map(|path| inner(path))) {
-        let there = look(&folder.join(&place))?;
+        let there = metadata_if_exists(&folder.join(&place))?;
         if let Some(why) = otherwise(&place, there.as_ref(), Metadata::is_dir, modes.folder) {
             return Ok(Some(why));
         }
@@ -100,13 +100,13 @@ fn added(folder: &Path, name: &str, path: &str, files: &BTreeMap<String, File>, 
 mod tests {
     use super::*;
     use crate::command::scratch::Scratch;
-    use crate::command::stage::put;
+    use crate::command::stage::stage_input;
     use engine::seams::producer::Input;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::sync::Arc;
 
     /// What is told of a file `text` and a tree `pages` after something was done to their folder.
-    fn after(change: impl FnOnce(&Path)) -> Option<String> {
+    fn report_after(change: impl FnOnce(&Path)) -> Option<String> {
         let file = |program: bool| File {
             program,
             bytes: b"text".as_slice().into(),
@@ -122,7 +122,7 @@ mod tests {
         let inputs = [("text", &text), ("pages", &pages)];
         let staged: Vec<_> = inputs
             .into_iter()
-            .map(|(name, input)| (name.to_owned(), put(&mut scratch, name, input).expect("staged")))
+            .map(|(name, input)| (name.to_owned(), stage_input(&mut scratch, name, input).expect("staged")))
             .collect();
         scratch.settle().expect("settled");
         change(scratch.path());
@@ -134,19 +134,19 @@ mod tests {
     #[test]
     fn whatever_is_done_to_an_input_is_told() {
         use std::fs::{create_dir, remove_dir, remove_file, rename, set_permissions, write};
-        assert_eq!(after(|_| ()), None);
-        assert_eq!(after(|folder| write(folder.join("made"), "x").expect("written")), None);
+        assert_eq!(report_after(|_| ()), None);
+        assert_eq!(report_after(|folder| write(folder.join("made"), "x").expect("written")), None);
         let mode = |path: &str, mode: u32| {
             let path = path.to_owned();
-            after(move |folder| set_permissions(folder.join(path), PermissionsExt::from_mode(mode)).expect("changed"))
+            report_after(move |folder| set_permissions(folder.join(path), PermissionsExt::from_mode(mode)).expect("changed"))
         };
         let changed = |path: &str, text: &str| {
             let (path, text) = (path.to_owned(), text.to_owned());
-            after(move |folder| write(folder.join(path), text).expect("written"))
+            report_after(move |folder| write(folder.join(path), text).expect("written"))
         };
         let cases = [
             (
-                after(|folder| remove_file(folder.join("text")).expect("removed")),
+                report_after(|folder| remove_file(folder.join("text")).expect("removed")),
                 "removed its input 'text'",
             ),
             (changed("text", "next"), "changed its input 'text'"),
@@ -154,7 +154,7 @@ mod tests {
             (changed("pages/new", ""), "added 'new' to its input 'pages'"),
             (changed("pages/deep/er/new", ""), "added 'deep/er/new' to its input 'pages'"),
             (
-                after(|folder| create_dir(folder.join("pages/deep/new")).expect("made")),
+                report_after(|folder| create_dir(folder.join("pages/deep/new")).expect("made")),
                 "added 'deep/new' to its input 'pages'",
             ),
             (mode("text", 0o755), "changed the mode of its input 'text'"),
@@ -163,21 +163,21 @@ mod tests {
             (mode("pages/deep/er", 0o700), "changed the mode of its input 'pages/deep/er'"),
             (mode("pages", 0o555), "changed the mode of its input 'pages'"),
             (
-                after(|folder| {
+                report_after(|folder| {
                     remove_file(folder.join("pages/deep/er/c")).expect("removed");
                     remove_dir(folder.join("pages/deep/er")).expect("removed");
                 }),
                 "removed its input 'pages/deep/er'",
             ),
             (
-                after(|folder| {
+                report_after(|folder| {
                     rename(folder.join("pages/deep"), folder.join("elsewhere")).expect("moved");
                     symlink("../elsewhere", folder.join("pages/deep")).expect("linked");
                 }),
                 "put something else into the place of its input 'pages/deep'",
             ),
             (
-                after(|folder| {
+                report_after(|folder| {
                     remove_file(folder.join("text")).expect("removed");
                     symlink("pages/a", folder.join("text")).expect("linked");
                 }),

@@ -47,7 +47,7 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
             } else {
                 format!("{role}.{number}")
             };
-            staged.push((name.clone(), put(scratch, &name, input).map_err(failed)?));
+            staged.push((name.clone(), stage_input(scratch, &name, input).map_err(failed)?));
             names.push(name);
         }
     }
@@ -60,10 +60,10 @@ pub(super) fn stage<'i>(scratch: &mut Scratch, inputs: &Inputs<'i>) -> Result<Re
 }
 
 /// Puts an input into its place.
-pub(super) fn put<'i>(scratch: &mut Scratch, name: &str, input: &'i Input) -> std::io::Result<Staged<'i>> {
+pub(super) fn stage_input<'i>(scratch: &mut Scratch, name: &str, input: &'i Input) -> std::io::Result<Staged<'i>> {
     let Some(files) = &input.tree else {
         let bytes = readable(&input.bytes);
-        scratch.put(name, &bytes)?;
+        scratch.write_input(name, &bytes)?;
         return Ok(Staged::File(bytes));
     };
     let above = |path: &'i str| path.match_indices('/').map(|(at, _)| &path[..at]);

@@ -24,7 +24,7 @@ fn declared(params: &Params) -> impl Iterator<Item = (&String, &str)> {
 }
 
 /// Why a declaration cannot be one.
-pub(super) fn wrong(tools: &Value) -> Option<String> {
+pub(super) fn declaration_error(tools: &Value) -> Option<String> {
     let Some(tools) = tools.as_object() else {
         return Some("'tools' must be a table of texts".to_owned());
     };
@@ -48,37 +48,41 @@ pub(super) fn wrong(tools: &Value) -> Option<String> {
 pub(super) fn check(params: &Params) -> Result<(), Failure> {
     for (name, is) in declared(params) {
         let Some(file) = find(name, Path::new("/")) else {
-            let why = told(
+            let why = tool_error(
                 name,
                 "is not in the folders of PATH",
                 "install it, or take it out of `tools` if nothing runs it",
             );
-            return Err(failed(why.found(format!("PATH={}", path()))));
+            return Err(tool_failure(why.found(format!("PATH={}", path()))));
         };
-        let at = |why: Diagnostic| failed(why.found(file.display().to_string()));
+        let at = |why: Diagnostic| tool_failure(why.found(file.display().to_string()));
         if let Err((what, hint)) = runs(&file) {
-            return Err(at(told(name, &format!("cannot be run: {what}"), hint)));
+            return Err(at(tool_error(name, &format!("cannot be run: {what}"), hint)));
         }
         let Some(digest) = is.strip_prefix(DIGEST).and_then(Digest::parse) else {
             continue;
         };
         let found = digest_of(&file).map_err(|error| {
             let hint = "let it be read, or declare its version in the place of its digest";
-            at(told(name, &format!("cannot be read: {error}"), hint))
+            at(tool_error(name, &format!("cannot be read: {error}"), hint))
         })?;
         if found != digest {
             let hint = "have this tool there, or declare it as it is and have its outputs made again";
-            return Err(at(told(name, &format!("is {DIGEST}{found}, not what `tools` declares"), hint)));
+            return Err(at(tool_error(
+                name,
+                &format!("is {DIGEST}{found}, not what `tools` declares"),
+                hint,
+            )));
         }
     }
     Ok(())
 }
 
-fn told(name: &str, what: &str, hint: &str) -> Diagnostic {
+fn tool_error(name: &str, what: &str, hint: &str) -> Diagnostic {
     Diagnostic::error(ErrorCode::E_TOOL, format!("the tool '{name}' {what}")).hint(hint)
 }
 
-fn failed(why: Diagnostic) -> Failure {
+fn tool_failure(why: Diagnostic) -> Failure {
     Failure::Permanent(Box::new(why))
 }
 

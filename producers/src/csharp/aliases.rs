@@ -50,7 +50,7 @@ pub fn identity(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8
 }
 
 /// What recognises a small type that alone went away or came in its files, from the outputs of `csharp/structure` and `csharp/impl`.
-pub fn place(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) -> Option<String> {
+pub fn fingerprint(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) -> Option<String> {
     let [structure, implementation] = [structure, implementation].map(|text| nameless(&String::from_utf8_lossy(text), symbol_of(key)));
     let members = structure.lines().count().max(implementation.lines().count()) > 1;
     let files = row.files.join("\n");
@@ -59,7 +59,7 @@ pub fn place(key: &str, row: &TypeRow, structure: &[u8], implementation: &[u8]) 
 }
 
 /// The types of `changed` that share no file with another of them.
-pub fn alone<'r>(changed: &BTreeMap<&'r str, &TypeRow>) -> BTreeSet<&'r str> {
+pub fn types_with_own_file<'r>(changed: &BTreeMap<&'r str, &TypeRow>) -> BTreeSet<&'r str> {
     let mut by_file: BTreeMap<&str, usize> = BTreeMap::new();
     for file in changed.values().flat_map(|row| &row.files) {
         *by_file.entry(file).or_default() += 1;
@@ -197,11 +197,14 @@ mod tests {
         let [from, to] = [(&states[0], &states[1].1), (&states[1], &states[0].1)].map(|((world, rows), others)| {
             let changed = rows.iter().filter(|(key, _)| !others.contains_key(*key));
             let changed: BTreeMap<&str, &TypeRow> = changed.map(|(key, row)| (key.as_str(), row)).collect();
-            let alone = alone(&changed);
+            let alone = types_with_own_file(&changed);
             let one = |(key, row): (&&str, &&TypeRow)| {
                 let [structure, implementation] = ["structure", "impl"].map(|name| world.output(name, key).bytes);
                 let mut found = identity(key, row, &structure, &implementation);
-                found.place = alone.contains(key).then(|| place(key, row, &structure, &implementation)).flatten();
+                found.place = alone
+                    .contains(key)
+                    .then(|| fingerprint(key, row, &structure, &implementation))
+                    .flatten();
                 ((*key).to_owned(), found)
             };
             changed.iter().map(one).collect::<BTreeMap<_, _>>()

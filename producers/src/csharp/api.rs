@@ -26,7 +26,7 @@ impl Producer for Api {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let broken = || Failure::permanent("input 'sections' is not the table of //index:api-sections");
-        let table = Table::open(&inputs.one("sections")?.bytes).ok_or_else(broken)?;
+        let table = Table::open(&inputs.single("sections")?.bytes).ok_or_else(broken)?;
         let mut spaces: BTreeMap<&str, Vec<Section<'_>>> = BTreeMap::new();
         for (_, row) in table.rows().filter(|(key, _)| is_visible(key, table)) {
             let section = Section::read(std::str::from_utf8(row).map_err(|_| broken())?).ok_or_else(broken)?;

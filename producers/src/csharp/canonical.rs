@@ -395,7 +395,7 @@ mod tests {
         text(source, &lex(source).tokens)
     }
 
-    fn words(source: &str) -> Vec<String> {
+    fn token_texts(source: &str) -> Vec<String> {
         lex(source).tokens.iter().map(|token| token.text(source).to_owned()).collect()
     }
 
@@ -443,7 +443,7 @@ mod tests {
         #[test]
         fn lexing_undoes_writing(source in r#"([a-c<>=?:.,;!&|+*/%^~(){}\[\]@$"'\\#\- \n]|=>|\?\?|\.\.|::|"x"|@"|\$"|"""|1|\.5|1e|0x|é|new|where|int|operator){0,24}"#) {
             let text = canonical(&source);
-            prop_assert_eq!(words(&text), words(&source), "{:?} -> {:?}", source, text);
+            prop_assert_eq!(token_texts(&text), token_texts(&source), "{:?} -> {:?}", source, text);
         }
 
         #[test]

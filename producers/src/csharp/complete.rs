@@ -200,7 +200,7 @@ fn merge(symbol: &str, found: Vec<(&str, Declared, Vec<Using>)>) -> Option<Compl
     whole.constraints.dedup();
     whole.bodies.sort();
     let encloser = whole.parts.iter().find_map(|part| part.enclosing.last()).map(|outer| outer.kind);
-    type_access(&whole.modifiers, encloser).words().clone_into(&mut whole.access);
+    type_access(&whole.modifiers, encloser).as_csharp().clone_into(&mut whole.access);
     whole.nested = join_nested(nested, whole.kind);
     whole.members = join_partial_members(whole.members);
     for placed in &mut whole.members {
@@ -230,7 +230,7 @@ fn join_nested(mut parts: Vec<Nested>, encloser: TypeKind) -> Vec<Nested> {
         nested.modifiers.sort();
         nested.modifiers.dedup();
         type_access(&nested.modifiers, Some(encloser))
-            .words()
+            .as_csharp()
             .clone_into(&mut nested.access);
     }
     joined

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const CONDITION_DEPTH: u32 = 64;
 
 /// The symbols of a condition.
-pub(crate) fn words(condition: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn symbols_of_condition(condition: &str) -> impl Iterator<Item = &str> {
     condition
         .split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !matches!(*word, "" | "true" | "false"))

@@ -20,7 +20,7 @@ impl Producer for Conflicts {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let types = inputs.one("types")?;
+        let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let mut lines = Vec::new();
         // Hardly a row is read: these bytes stand in no text within a row.

@@ -53,7 +53,7 @@ pub fn references(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Every simple name in the references of a text of documentation.
-pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
+pub fn names_in_documentation(text: &str) -> impl Iterator<Item = String> + '_ {
     let read = references(text).into_iter().filter_map(|range| read(&text[range]));
     read.flat_map(|found| found.path.into_iter().chain(found.parameters.into_iter().flatten()))
         .map(|name| name.word)
@@ -261,7 +261,7 @@ impl Scope<'_, '_> {
 
     fn member_of(&self, key: &str, name: &Name, found: &mut Vec<Meaning>) {
         let declaring = self.declaring(key, &name.word);
-        if declaring.is_empty() && self.world.levels(&Shape::plain(key)).iter().any(is_unknown) {
+        if declaring.is_empty() && self.world.levels(&Shape::of_key(key)).iter().any(is_unknown) {
             found.push(Meaning {
                 owner: "?".to_owned(),
                 member: Some(name.word.clone()),
@@ -273,7 +273,7 @@ impl Scope<'_, '_> {
 
     /// Keys of the types that declare a member of that name, as seen from a type; also of .NET.
     fn declaring(&self, key: &str, name: &str) -> Vec<String> {
-        let candidates = self.world.lookup(&Shape::plain(key), name);
+        let candidates = self.world.lookup(&Shape::of_key(key), name);
         let mut keys: Vec<String> = candidates.iter().filter_map(|one| one.owner.key().map(str::to_owned)).collect();
         keys.dedup();
         keys

@@ -20,7 +20,7 @@ impl<'t> Words<'t> {
     }
 
     /// The word at a token, without `@`; empty if it is none.
-    pub fn word(self, at: usize) -> &'t str {
+    pub fn identifier_at(self, at: usize) -> &'t str {
         let text = self.at(at);
         match self.tokens.get(at).is_some_and(|token| token.kind == Kind::Word) {
             true => text.strip_prefix('@').unwrap_or(text),
@@ -32,7 +32,7 @@ impl<'t> Words<'t> {
     pub fn is_name_of_parameter(self, at: usize) -> bool {
         const MODIFIERS: [&str; 7] = ["in", "out", "params", "readonly", "ref", "scoped", "this"];
         let before = at.checked_sub(1).map_or("", |before| self.at(before));
-        let is_word = at.checked_sub(1).is_some_and(|before| !self.word(before).is_empty());
+        let is_word = at.checked_sub(1).is_some_and(|before| !self.identifier_at(before).is_empty());
         let is_behind_type = matches!(before, ">" | ">>" | "]" | "?" | "*" | ")") || is_word && !MODIFIERS.contains(&before);
         matches!(self.at(at + 1), "," | ")" | "=" | "]") && is_behind_type
     }
@@ -69,7 +69,7 @@ impl<'t> Words<'t> {
                 ")" | "]" | ">" => depth = depth.saturating_sub(1),
                 ">>" => depth = depth.saturating_sub(2),
                 "where" | ":" if depth == 0 => break,
-                _ if depth == 0 && self.word(at) == name => found = Some(at),
+                _ if depth == 0 && self.identifier_at(at) == name => found = Some(at),
                 _ => {}
             }
         }
@@ -79,8 +79,8 @@ impl<'t> Words<'t> {
     /// The token that is the name of the type which a header declares.
     pub fn declared_by_type(self, mut header: Range<usize>, name: &str) -> Option<usize> {
         header.find(|&at| {
-            let before = at.checked_sub(1).map_or("", |before| self.word(before));
-            self.word(at) == name && matches!(before, "class" | "struct" | "interface" | "enum" | "record" | "union")
+            let before = at.checked_sub(1).map_or("", |before| self.identifier_at(before));
+            self.identifier_at(at) == name && matches!(before, "class" | "struct" | "interface" | "enum" | "record" | "union")
         })
     }
 
@@ -142,7 +142,7 @@ impl<'t> Words<'t> {
                 false
             });
             let simple = outer.rsplit(['.', '+']).next().and_then(|last| last.split('`').next());
-            let Some(name) = name.filter(|&name| Some(self.word(name)) == simple) else {
+            let Some(name) = name.filter(|&name| Some(self.identifier_at(name)) == simple) else {
                 break;
             };
             found.push((format!("{outer}{project}"), name));
@@ -157,7 +157,7 @@ pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usiz
     let tokens = lex(text).tokens;
     let words = Words { text, tokens: &tokens };
     let header = words.header_of_member(0..tokens.len());
-    let is_last_of_several = |at: &usize| words.word(*at) == name && matches!(words.at(*at + 1), "," | "=" | ";");
+    let is_last_of_several = |at: &usize| words.identifier_at(*at) == name && matches!(words.at(*at + 1), "," | "=" | ";");
     let found = match is_type {
         true => words.declared_by_type(header.clone(), name),
         false => None,
@@ -177,7 +177,7 @@ mod tests {
         let words = Words { text, tokens: &tokens };
         let header = words.header_of_member(0..tokens.len());
         let declared = words.declared_by_member(header.clone(), "Foo");
-        let is_use = |at: &usize| words.word(*at) == "Foo" && Some(*at) != declared && !words.is_name_of_parameter(*at);
+        let is_use = |at: &usize| words.identifier_at(*at) == "Foo" && Some(*at) != declared && !words.is_name_of_parameter(*at);
         let mut marked = text.to_owned();
         for at in header.filter(is_use).collect::<Vec<_>>().into_iter().rev() {
             marked.insert(tokens[at].start as usize, '^');
@@ -190,7 +190,7 @@ mod tests {
         let text = "[Foo, Foo] [x: Foo] [Foo(1)] class A(Foo[] a) : Foo(a), I<B, Foo> [B(1, Foo), N.Foo, C]";
         let tokens = lex(text).tokens;
         let words = Words { text, tokens: &tokens };
-        let is_call = |at: &usize| words.word(*at) == "Foo" && words.is_constructed(*at, 0);
+        let is_call = |at: &usize| words.identifier_at(*at) == "Foo" && words.is_constructed(*at, 0);
         let found: Vec<u32> = (0..tokens.len()).filter(is_call).map(|at| tokens[at].start).collect();
         let expected = [1, 6, 15, 21, 48, 80];
         assert_eq!(found, expected);
@@ -228,9 +228,9 @@ mod tests {
         let text = "A.Outer<int>.Middle.Inner x";
         let tokens = lex(text).tokens;
         let words = Words { text, tokens: &tokens };
-        let inner = (0..tokens.len()).find(|&at| words.word(at) == "Inner").unwrap();
+        let inner = (0..tokens.len()).find(|&at| words.identifier_at(at) == "Inner").unwrap();
         let found = words.qualifiers("A.Outer`1+Middle+Inner@P", inner, 0);
-        let told: Vec<_> = found.iter().map(|(key, at)| (key.as_str(), words.word(*at))).collect();
+        let told: Vec<_> = found.iter().map(|(key, at)| (key.as_str(), words.identifier_at(*at))).collect();
         assert_eq!(told, [("A.Outer`1+Middle@P", "Middle"), ("A.Outer`1@P", "Outer")]);
     }
 }

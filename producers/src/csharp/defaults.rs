@@ -28,7 +28,7 @@ pub(super) fn with_defaults(signature: &str, body: &str) -> String {
     // From the last on: a tuple before the list may have elements of the same names.
     for (name, value) in pairs(body).collect::<Vec<_>>().into_iter().rev() {
         if let Some(at) = parameter_end(&text[..end], name) {
-            text.insert_str(at, &format!(" = {}", short(value)));
+            text.insert_str(at, &format!(" = {}", display_value(value)));
             end = at - name.len();
         }
     }
@@ -59,7 +59,9 @@ fn parameter_end(signature: &str, name: &str) -> Option<usize> {
 /// The signature of a member with the default values of its parameters, or with its value. `ordinal` is that of an enum member without one.
 pub(super) fn with_values(signature: &str, member: &Member, ordinal: Option<i128>) -> String {
     match member.kind {
-        MemberKind::Constant | MemberKind::EnumMember if !member.body.is_empty() => format!("{signature} = {}", short(&member.body)),
+        MemberKind::Constant | MemberKind::EnumMember if !member.body.is_empty() => {
+            format!("{signature} = {}", display_value(&member.body))
+        }
         MemberKind::EnumMember => ordinal.map_or_else(|| signature.to_owned(), |ordinal| format!("{signature} = {ordinal}")),
         MemberKind::Method | MemberKind::Constructor | MemberKind::Indexer => with_defaults(signature, &member.body),
         _ => signature.to_owned(),
@@ -100,7 +102,7 @@ fn number(text: &str) -> Option<i128> {
 }
 
 /// A value on one line, cut where it is long.
-fn short(value: &str) -> String {
+fn display_value(value: &str) -> String {
     let line = one_line(value);
     match line.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &line[..at]),

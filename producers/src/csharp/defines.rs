@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// When the input is not a list of symbols.
 pub fn given(inputs: &Inputs<'_>) -> Result<BTreeSet<String>, Failure> {
-    let mut symbols: BTreeSet<String> = list(inputs.params.get("defines").unwrap_or(&Value::Null))
+    let mut symbols: BTreeSet<String> = strings_of(inputs.params.get("defines").unwrap_or(&Value::Null))
         .map(str::to_owned)
         .collect();
     for input in inputs.all("defines") {
@@ -92,10 +92,10 @@ pub fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors: Vec<ParamError> = params
         .keys()
         .filter(|key| *key != "defines")
-        .map(|key| ParamError::unknown(key, &["defines"]))
+        .map(|key| ParamError::unknown_parameter(key, &["defines"]))
         .collect();
     if let Some(value) = params.get("defines")
-        && list(value).count() != value.as_array().map_or(usize::MAX, Vec::len)
+        && strings_of(value).count() != value.as_array().map_or(usize::MAX, Vec::len)
     {
         errors.push(wrong(
             "defines",
@@ -106,6 +106,6 @@ pub fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn list(value: &Value) -> impl Iterator<Item = &str> {
+fn strings_of(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }

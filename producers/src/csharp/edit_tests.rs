@@ -52,7 +52,7 @@ fn world(text: &str) -> World {
 
 const STORE: &str = "Tree.Store`1";
 
-fn moved(before: &World, after: &World, key: &str) -> String {
+fn changed_hashes(before: &World, after: &World, key: &str) -> String {
     let differs = |name: &&&str| before.digest(name, key) != after.digest(name, key);
     let names: Vec<&str> = ["structure", "impl", "xmldoc"].iter().filter(differs).copied().collect();
     names.join(" ")
@@ -146,8 +146,12 @@ fn which_edit_of_the_text_moves_which_hash() {
     ] {
         assert_eq!(before.matches(from).count(), 1, "{from}");
         let new = world(&before.replace(from, to));
-        assert_eq!(moved(&old, &new, STORE), expected, "{from} → {to}");
-        assert_eq!(moved(&old, &new, "Tree.Colour"), "", "{from} → {to}: another type of the file");
+        assert_eq!(changed_hashes(&old, &new, STORE), expected, "{from} → {to}");
+        assert_eq!(
+            changed_hashes(&old, &new, "Tree.Colour"),
+            "",
+            "{from} → {to}: another type of the file"
+        );
         assert_eq!(old.row(STORE).id, new.row(STORE).id, "{from} → {to}: the identifier");
     }
 }
@@ -165,8 +169,8 @@ fn which_edit_of_an_enum_moves_which_hash() {
         ("public enum Colour { Red, Green, Blue = 7 }", "structure impl"),
     ] {
         let new = world(&base().replace(ENUM, after));
-        assert_eq!(moved(&old, &new, "Tree.Colour"), expected, "{after}");
-        assert_eq!(moved(&old, &new, STORE), "", "{after}");
+        assert_eq!(changed_hashes(&old, &new, "Tree.Colour"), expected, "{after}");
+        assert_eq!(changed_hashes(&old, &new, STORE), "", "{after}");
     }
 }
 
@@ -201,6 +205,6 @@ proptest! {
         let first = FIELDS.iter().copied().chain(laid.iter().filter(|(second, _)| !second).map(|(_, member)| member.as_str()));
         let second: Vec<&str> = laid.iter().filter(|(second, _)| *second).map(|(_, member)| member.as_str()).collect();
         let after = text(&[first.collect(), second]);
-        prop_assert_eq!(moved(&world(&base()), &world(&after), STORE), "", "{}", after);
+        prop_assert_eq!(changed_hashes(&world(&base()), &world(&after), STORE), "", "{}", after);
     }
 }

@@ -234,8 +234,8 @@ impl World {
     /// The declarations that a type reaches, and what it reaches by them, as the ruleset gives them.
     fn reached(&self, key: &str) -> (Input, Input) {
         /// Rows, and which of them were asked for.
-        struct Asked<'a>(engine::values::table::Table<'a>, RefCell<BTreeMap<String, Vec<u8>>>);
-        impl RowSource for Asked<'_> {
+        struct RecordedRows<'a>(engine::values::table::Table<'a>, RefCell<BTreeMap<String, Vec<u8>>>);
+        impl RowSource for RecordedRows<'_> {
             fn get(&self, key: &str) -> Option<Arc<[u8]>> {
                 let row = self.0.get(key)?;
                 self.1.borrow_mut().insert(key.to_owned(), row.to_vec());
@@ -243,7 +243,7 @@ impl World {
             }
         }
         let table = self.declarations();
-        let rows = Asked(engine::values::table::Table::open(&table).expect("a table"), RefCell::default());
+        let rows = RecordedRows(engine::values::table::Table::open(&table).expect("a table"), RefCell::default());
         let mentions = self.output("mentions", key).bytes;
         let keys: super::mentions::Mentions = serde_json::from_slice(&mentions).expect("mentions");
         let roles = BTreeMap::from([

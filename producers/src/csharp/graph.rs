@@ -57,11 +57,11 @@ impl Producer for Graph {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let types = inputs.one("types")?;
+        let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let keys: Vec<&str> = table.keys().collect();
         let at_key: FxHashMap<&str, usize> = keys.iter().enumerate().map(|(at, key)| (*key, at)).collect();
-        let named = inputs.one("dependencies")?;
+        let named = inputs.single("dependencies")?;
         let named = Table::open(&named.bytes).ok_or_else(|| Failure::permanent("input 'dependencies' is not a table"))?;
         let read = |(key, row)| DependencyRow::read(key, row).map(|row| (key, row));
         let named: Vec<(&str, DependencyRow)> = (0..named.len())

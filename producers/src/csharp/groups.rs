@@ -34,7 +34,7 @@ impl Producer for Groups {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let broken = || Failure::permanent("input 'graph' is not the table of //index:graph");
-        let table = Table::open(&inputs.one("graph")?.bytes).ok_or_else(broken)?;
+        let table = Table::open(&inputs.single("graph")?.bytes).ok_or_else(broken)?;
         let mut groups: BTreeMap<String, GroupRow> = BTreeMap::new();
         // Most types are in no group, and say so in bytes that no text within a row can hold.
         let is_grouped = |value: &[u8]| memchr::memmem::find(value, br#""group":null"#).is_none();

@@ -56,7 +56,7 @@ pub enum Access {
 
 impl Access {
     /// As C# writes it.
-    pub fn words(self) -> &'static str {
+    pub fn as_csharp(self) -> &'static str {
         match self {
             Self::Public => "public",
             Self::ProtectedInternal => "protected internal",
@@ -68,7 +68,7 @@ impl Access {
         }
     }
 
-    /// Reads [`Access::words`]; anything else is private.
+    /// Reads [`Access::as_csharp`]; anything else is private.
     pub fn parse(words: &str) -> Self {
         let all = [
             Self::Public,
@@ -78,7 +78,7 @@ impl Access {
             Self::PrivateProtected,
             Self::File,
         ];
-        all.into_iter().find(|access| access.words() == words).unwrap_or(Self::Private)
+        all.into_iter().find(|access| access.as_csharp() == words).unwrap_or(Self::Private)
     }
 
     /// Whether it belongs to the accessible API.
@@ -215,7 +215,7 @@ pub fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn words(text: &str) -> Vec<String> {
+    fn token_texts(text: &str) -> Vec<String> {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
@@ -229,13 +229,13 @@ mod tests {
             ("private protected", None, Access::PrivateProtected),
             ("file sealed", None, Access::File),
         ] {
-            assert_eq!(type_access(&words(written), encloser), expected, "{written}");
+            assert_eq!(type_access(&token_texts(written), encloser), expected, "{written}");
         }
     }
 
     #[test]
     fn written_order_of_modifiers_is_forgotten() {
-        let modifiers = words("async public static");
+        let modifiers = token_texts("async public static");
         let api = api_modifiers(modifiers.iter().map(String::as_str));
         assert_eq!(
             signature("static async public Task Run()", &modifiers, &api),
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn a_ref_return_is_no_modifier() {
         assert_eq!(
-            signature("public ref readonly int At(int i)", &words("public"), &words("public")),
+            signature("public ref readonly int At(int i)", &token_texts("public"), &token_texts("public")),
             "public ref readonly int At(int i)"
         );
     }

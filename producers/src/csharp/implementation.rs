@@ -65,7 +65,7 @@ impl Producer for Implementation {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        Ok(Output::new(write(&complete::read(inputs.one("complete")?)?)))
+        Ok(Output::new(write(&complete::read(inputs.single("complete")?)?)))
     }
 }
 

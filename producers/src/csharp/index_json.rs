@@ -74,7 +74,7 @@ impl Producer for IndexJson {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let table = |role: &'static str| -> Result<_, Failure> {
-            Table::open(&inputs.one(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
+            Table::open(&inputs.single(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
         };
         let (types, graph) = (table("types")?, table("graph")?);
         let config: Option<Config> = inputs

@@ -182,7 +182,7 @@ fn project(path: &str, facts: Facts) -> Project {
         } else {
             facts.tfms.join(";")
         },
-        usings: facts.usings.iter().map(|using| written(using)).collect(),
+        usings: facts.usings.iter().map(|using| parse_using(using)).collect(),
         references,
         defines,
         internals_visible_to: facts.internals_visible_to,
@@ -190,7 +190,7 @@ fn project(path: &str, facts: Facts) -> Project {
 }
 
 /// A using as C# writes it: `System.Linq`, `static X`, `A = B.C`.
-fn written(text: &str) -> WrittenUsing {
+fn parse_using(text: &str) -> WrittenUsing {
     if let Some(target) = text.strip_prefix("static ") {
         return (None, target.trim().to_owned(), true);
     }

@@ -70,8 +70,8 @@ impl Producer for LinesOf {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let syntax = syntax_table::decode(&inputs.one("syntax")?.bytes)?;
-        let source = inputs.one("source")?;
+        let syntax = syntax_table::decode(&inputs.single("syntax")?.bytes)?;
+        let source = inputs.single("source")?;
         let text = std::str::from_utf8(&source.bytes).map_err(|_| Failure::permanent("the source is no text"))?;
         let file = File::new(text);
         let mut types: BTreeMap<String, Vec<&TypeDecl>> = BTreeMap::new();
@@ -146,7 +146,7 @@ impl<'t> File<'t> {
                     to: (header.end - self.starts[last]) as u32,
                     ..decl.span
                 }
-                .within(decl.span.first, decl.span.from),
+                .relative_to(decl.span.first, decl.span.from),
             });
             pieces.push(header);
             pieces.extend(decl.members.iter().map(|member| self.bytes(member.span)));

@@ -134,7 +134,7 @@ impl Producer for Members {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let whole = complete::read(inputs.one("complete")?)?;
+        let whole = complete::read(inputs.single("complete")?)?;
         let rows: BTreeMap<String, Vec<u8>> = rows(&whole).iter().map(|(key, row)| (key.clone(), json(row))).collect();
         Ok(Output::new(write_table(&rows)))
     }
@@ -179,7 +179,7 @@ impl Producer for OneMember {
                     hint: Some(format!("known: {}", FORMS.join(", "))),
                     unknown: false,
                 }),
-                other => errors.push(ParamError::unknown(other, &["form"])),
+                other => errors.push(ParamError::unknown_parameter(other, &["form"])),
             }
         }
         if errors.is_empty() { Ok(()) } else { Err(errors) }
@@ -187,7 +187,7 @@ impl Producer for OneMember {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let (symbol, key) = (inputs.var("type").unwrap_or_default(), inputs.var("member").unwrap_or_default());
-        let table = Table::open(&inputs.one("row")?.bytes);
+        let table = Table::open(&inputs.single("row")?.bytes);
         let row = table.and_then(|table| serde_json::from_slice::<MemberRow>(table.get(key)?).ok());
         let row = row.ok_or_else(|| Failure::permanent(format!("the input 'row' has no member '{key}'")))?;
         let text = match inputs.params.get("form").and_then(serde_json::Value::as_str) {
@@ -269,10 +269,10 @@ fn row(whole: &Complete, member: &Member, files: &[&str], (id, ordinal): (String
         (false, true) => format!("{signature} {}", member.body),
         (false, false) => format!("{signature}\n{}", member.body),
     };
-    let structure = json(&(access.words(), &signature, &member.attributes, &member.condition));
+    let structure = json(&(access.as_csharp(), &signature, &member.attributes, &member.condition));
     let implementation = json(&(&member.body, super::hashes::impl_modifiers(modifiers.iter().map(String::as_str))));
     MemberRow {
-        accessibility: access.words().to_owned(),
+        accessibility: access.as_csharp().to_owned(),
         attributes: member.attributes.clone(),
         code,
         condition: member.condition.clone(),

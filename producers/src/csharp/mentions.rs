@@ -159,7 +159,7 @@ impl Producer for MentionsOf {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let whole = complete::read(inputs.one("complete")?)?;
+        let whole = complete::read(inputs.single("complete")?)?;
         Ok(Output::new(json(&mentions(&whole, flag(inputs.params, "bodies", true)))))
     }
 }
@@ -181,7 +181,7 @@ fn mentions(whole: &Complete, bodies: bool) -> Mentions {
     if bodies {
         keys.extend(body_words(whole).into_iter().map(str::to_owned));
         for xml in docs() {
-            keys.extend(crefs::words(xml).filter(|word| !BUILT_IN.contains(&word.as_str())));
+            keys.extend(crefs::names_in_documentation(xml).filter(|word| !BUILT_IN.contains(&word.as_str())));
             references.extend(crefs::references(xml).into_iter().map(|range| xml[range].to_owned()));
         }
     }
@@ -205,7 +205,7 @@ fn body_words(whole: &Complete) -> Vec<&str> {
         .iter()
         .flat_map(|placed| std::iter::once(&placed.member.body).chain(&placed.member.attributes));
     let texts = of_members.chain(&whole.bodies).chain(&whole.attributes).map(String::as_str);
-    let mut words = code::words(texts.clone());
+    let mut words = code::distinct_names(texts.clone());
     if texts.clone().any(|text| text.contains("foreach")) {
         words.extend(["Current", "GetEnumerator"]);
     }
@@ -371,7 +371,11 @@ fn part_keys(part: &MentionPart, namespace: &str, keys: &mut BTreeSet<String>) {
     }
     for using in &part.usings {
         if using.alias.is_some() || using.is_static {
-            keys.extend(code::words(std::iter::once(using.target.as_str())).into_iter().map(str::to_owned));
+            keys.extend(
+                code::distinct_names(std::iter::once(using.target.as_str()))
+                    .into_iter()
+                    .map(str::to_owned),
+            );
         } else {
             for level in levels(&using.level) {
                 keys.insert(format!("ns:{}", join_path(level, &using.target)));

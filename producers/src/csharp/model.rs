@@ -267,7 +267,7 @@ impl TypeDecl {
     }
 
     /// Whether its name in labels is `symbol`.
-    pub fn is(&self, symbol: &str) -> bool {
+    pub fn has_symbol(&self, symbol: &str) -> bool {
         let Some(rest) = symbol.strip_suffix(&*self.path) else {
             return false;
         };

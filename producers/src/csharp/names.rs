@@ -170,7 +170,7 @@ impl Producer for NamesProducer {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let syntax = syntax::decode(&inputs.one("syntax")?.bytes)?;
+        let syntax = syntax::decode(&inputs.single("syntax")?.bytes)?;
         Ok(Output::new(
             minicbor::to_vec(names(&syntax)).expect("invariant: writing to memory cannot fail"),
         ))

@@ -184,7 +184,7 @@ pub fn check_access(params: &Params, flags: &[&str]) -> Result<(), Vec<ParamErro
     let mut errors: Vec<ParamError> = wrong.into_iter().collect();
     if let Err(more) = check_flags(&others, flags) {
         errors.extend(more.into_iter().map(|error| match error.unknown {
-            true => ParamError::unknown(&error.param, &known),
+            true => ParamError::unknown_parameter(&error.param, &known),
             false => error,
         }));
     }
@@ -206,7 +206,7 @@ impl<'i> Facts<'i> {
     /// # Errors
     /// When a blob is not of our making.
     pub fn read(inputs: &'i Inputs<'i>) -> Result<Self, Failure> {
-        let whole = complete::read(inputs.one("complete")?)?;
+        let whole = complete::read(inputs.single("complete")?)?;
         Ok(Self {
             docs: xmldoc::docs(&whole),
             whole,
@@ -220,7 +220,7 @@ impl<'i> Facts<'i> {
     /// When a blob is not of our making.
     pub fn info(self) -> Result<Info, Failure> {
         let (key, row) = type_row(self.inputs)?;
-        let deps = deps::read(self.inputs.one("deps")?)?;
+        let deps = deps::read(self.inputs.single("deps")?)?;
         let mut bases = Vec::new();
         for base in &deps.doc_bases {
             if let Some(input) = self.inputs.all("inherited").iter().find(|input| *input.item == **base) {
@@ -271,7 +271,7 @@ impl<'i> Facts<'i> {
             key: member.key,
             kind: member.kind,
             name: member.name,
-            signature: shown(member.attributed, member.signature),
+            signature: with_attributes(member.attributed, member.signature),
             condition: member.condition,
             attributes: member.attributes,
             doc,
@@ -285,7 +285,7 @@ impl<'i> Facts<'i> {
 /// # Errors
 /// When the role is not a slice of one row.
 pub fn type_row(inputs: &Inputs<'_>) -> Result<(String, TypeRow), Failure> {
-    let slice = inputs.one("type")?;
+    let slice = inputs.single("type")?;
     let broken = || Failure::permanent("input 'type' is not one row of //index:types");
     let table = Table::open(&slice.bytes).ok_or_else(broken)?;
     let (key, value) = table.rows().next().ok_or_else(broken)?;
@@ -315,7 +315,7 @@ fn info(
     if let Some(base) = inherited_type(&own, bases) {
         (summary, doc) = (base.first_sentence(), joined(&base.full_text(), &own));
     }
-    let signature = shown(header.attributed.clone(), header.signature.clone());
+    let signature = with_attributes(header.attributed.clone(), header.signature.clone());
     let signature = whole
         .bodies
         .iter()
@@ -352,7 +352,7 @@ fn names(text: &str, word: &str) -> bool {
 }
 
 /// The declaration with attributes where there are any.
-fn shown(attributed: String, signature: String) -> String {
+fn with_attributes(attributed: String, signature: String) -> String {
     if attributed.is_empty() { signature } else { attributed }
 }
 
@@ -375,7 +375,7 @@ fn hands_over(own: &Reading) -> bool {
 }
 
 /// A comment that says something itself.
-fn found(xml: &str) -> Option<Reading> {
+fn read_comment(xml: &str) -> Option<Reading> {
     let reading = doc::read(xml);
     (!reading.summary.is_empty()).then_some(reading)
 }
@@ -398,7 +398,7 @@ fn joined(base: &str, own: &Reading) -> String {
 fn inherited_type(own: &Reading, bases: &[Base<'_>]) -> Option<Reading> {
     let named = |base: &&Base<'_>| own.inherited_from.is_empty() || is_named(&own.inherited_from, base.key);
     let mut meant = bases.iter().filter(|_| hands_over(own)).filter(named);
-    meant.find_map(|base| found(&base.docs.own))
+    meant.find_map(|base| read_comment(&base.docs.own))
 }
 
 /// The documentation that a member takes from one of a base: the one it names, that of the same key, else the only one of the same name and
@@ -413,17 +413,17 @@ fn inherited_member(own: &Reading, key: &str, name: &str, bases: &[Base<'_>]) ->
         let target = target.rsplit('.').next().unwrap_or(target);
         let target = target.split('<').next().unwrap_or(target);
         let mut members = bases.iter().flat_map(|base| &base.docs.members);
-        return members.find_map(|(key, xml)| found(xml).filter(|_| name_of(key) == target));
+        return members.find_map(|(key, xml)| read_comment(xml).filter(|_| name_of(key) == target));
     }
     let own_key = key
         .strip_prefix(name)
         .map_or_else(|| key.to_owned(), |rest| format!("{own_name}{rest}"));
     bases.iter().find_map(|base| {
-        let same = base.docs.members.get(&own_key).and_then(|xml| found(xml));
+        let same = base.docs.members.get(&own_key).and_then(|xml| read_comment(xml));
         same.or_else(|| {
             let members = base.docs.members.iter();
             let alike = members.filter(|(other, _)| name_of(other) == own_name && parameters(other) == parameters(key));
-            let mut alike = alike.filter_map(|(_, xml)| found(xml));
+            let mut alike = alike.filter_map(|(_, xml)| read_comment(xml));
             alike.next().filter(|_| alike.next().is_none())
         })
     })

@@ -5,7 +5,7 @@
 //! `#:` lines go the same way. Unbalanced `#if`s are taken as they come: what is open at the end of the text is closed there, and a
 //! fault says so.
 
-use super::condition::{evaluate, words};
+use super::condition::{evaluate, symbols_of_condition};
 use super::lexer::{comment_end, line_end, literal_end};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -117,12 +117,12 @@ impl<'t> Active<'t> {
     pub(crate) fn symbols(&self, section: usize) -> BTreeSet<&'t str> {
         self.conditions(section)
             .into_iter()
-            .flat_map(|(condition, _)| words(condition))
+            .flat_map(|(condition, _)| symbols_of_condition(condition))
             .collect()
     }
 
     /// Whether a section would be compiled under these symbols.
-    pub(crate) fn holds(&self, section: usize, symbols: &BTreeSet<String>) -> bool {
+    pub(crate) fn is_compiled_under(&self, section: usize, symbols: &BTreeSet<String>) -> bool {
         let defined: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
         self.conditions(section)
             .into_iter()
@@ -216,7 +216,7 @@ pub fn mentioned(source: &str) -> BTreeSet<&str> {
             continue;
         };
         if let ("if" | "elif", condition) = directive(rest) {
-            symbols.extend(words(condition));
+            symbols.extend(symbols_of_condition(condition));
         }
     }
     symbols
@@ -255,7 +255,7 @@ pub fn active<'t>(source: &'t str, defines: &BTreeSet<String>) -> Active<'t> {
             b'#' if line_start => {
                 let end = line_end(bytes, at);
                 let (word, rest) = directive(&source[at + 1..end]);
-                run.step(word, rest, at);
+                run.apply_directive(word, rest, at);
                 blanks.push((at, end));
                 at = end;
             }
@@ -356,18 +356,18 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
     }
 
     /// Value of a condition; one that cannot be read is false, as after a compiler error.
-    fn holds(&mut self, byte: usize, condition: &str) -> bool {
+    fn is_true(&mut self, byte: usize, condition: &str) -> bool {
         evaluate(condition, &self.defined).unwrap_or_else(|| {
             self.fault(byte, "the condition of this directive cannot be read and was taken for false");
             false
         })
     }
 
-    fn step(&mut self, word: &str, rest: &'t str, byte: usize) {
+    fn apply_directive(&mut self, word: &str, rest: &'t str, byte: usize) {
         match word {
             "if" => {
                 let outer = self.active;
-                let condition = outer && self.holds(byte, rest);
+                let condition = outer && self.is_true(byte, rest);
                 let around = self.branches.last().map(|branch| branch.section);
                 let section = self.open(byte, Some(rest), around, None);
                 self.sections[section].active = condition;
@@ -417,7 +417,7 @@ impl<'t: 'd, 'd> Run<'t, 'd> {
             self.fault(byte, "this branch stands behind an '#else'");
         }
         let condition = (word == "elif").then_some(rest);
-        let active = outer && !taken && condition.is_none_or(|condition| self.holds(byte, condition));
+        let active = outer && !taken && condition.is_none_or(|condition| self.is_true(byte, condition));
         let around = self.sections[section].around;
         let section = self.open(byte, condition, around, Some(section));
         self.sections[section].active = active;

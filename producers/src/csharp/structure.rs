@@ -115,7 +115,7 @@ impl Producer for Structure {
         if inputs.roles.is_empty() {
             return Ok(Output::new(json(&config)));
         }
-        let whole = complete::read(inputs.one("complete")?)?;
+        let whole = complete::read(inputs.single("complete")?)?;
         let mut structure = structure(&whole, config.include_internal);
         if config.include_xml_doc {
             let mut docs = docs(&whole);
@@ -140,7 +140,7 @@ pub fn check_flags(params: &Params, known: &[&str]) -> Result<(), Vec<ParamError
     let mut errors = Vec::new();
     for (name, value) in params {
         if !known.contains(&name.as_str()) {
-            errors.push(ParamError::unknown(name, known));
+            errors.push(ParamError::unknown_parameter(name, known));
         } else if !value.is_boolean() {
             errors.push(ParamError {
                 param: name.clone(),

@@ -46,7 +46,7 @@ impl Producer for Symbols {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let files = decode_all(inputs.all("names"))?;
         let layout = Layout::read(inputs.all("projects"), inputs.maybe("files"))?;
-        let types = inputs.one("types")?;
+        let types = inputs.single("types")?;
         let table = Table::open(&types.bytes).ok_or_else(|| Failure::permanent("input 'types' is not a table"))?;
         let mut index = declare(&files, &layout, table)?;
         global_usings(&mut index, &files, &layout);
@@ -251,7 +251,7 @@ fn inherit(index: &mut NameIndex, files: &[(&str, Names)], layout: &Layout) {
 /// The entry of the type that a declaration in a file is a part of.
 pub(super) fn own_entry<'i>(index: &'i NameIndex, layout: &Layout, file: &str, decl: &NamedType) -> Option<&'i Entry> {
     let symbol = join_path(&decl.namespace, &decl.path);
-    index.own(&decl.name, &symbol, project_of(layout, file), file)
+    index.entry_seen_from(&decl.name, &symbol, project_of(layout, file), file)
 }
 
 fn project_of<'l>(layout: &'l Layout, file: &str) -> Option<&'l str> {
@@ -301,7 +301,7 @@ fn near<'a>(index: &'a dyn Index, path: &str, arity: u32, around: &Surroundings<
             && entry.encloser.is_none()
             && (entry.is_of(around.project) || references.iter().any(|path| entry.is_of(Some(path))))
     };
-    let found: Vec<&Entry> = index.named(path).iter().filter(near).take(MOST_NEAR + 1).collect();
+    let found: Vec<&Entry> = index.types_named(path).iter().filter(near).take(MOST_NEAR + 1).collect();
     if found.len() > MOST_NEAR { Vec::new() } else { found }
 }
 

@@ -445,11 +445,11 @@ impl LoadedIndex {
 }
 
 impl Index for LoadedIndex {
-    fn named(&self, name: &str) -> &[Entry] {
+    fn types_named(&self, name: &str) -> &[Entry] {
         if !self.known.contains(name) {
             self.missing.borrow_mut().insert(name.to_owned());
         }
-        self.names.named(name)
+        self.names.types_named(name)
     }
 
     fn has_namespace(&self, namespace: &str) -> bool {

@@ -51,7 +51,7 @@ pub struct Start {
 
 impl Span {
     /// The span as counted from the beginning of another.
-    pub fn within(self, line: u32, from: u32) -> Self {
+    pub fn relative_to(self, line: u32, from: u32) -> Self {
         let column = |at: u32, of: u32| if at == line { of.saturating_sub(from) } else { of };
         Self {
             first: self.first.saturating_sub(line) + 1,
@@ -98,7 +98,7 @@ pub fn encode(syntax: &Syntax) -> Vec<u8> {
         }
         let (line, from) = (decl.span.first, decl.span.from);
         let mut part = decl.clone();
-        move_spans(&mut part, |span| span.within(line, from));
+        move_spans(&mut part, |span| span.relative_to(line, from));
         row.parts.push(part);
         starts.push(Start {
             symbol: symbol.clone(),

@@ -65,7 +65,7 @@ pub(super) enum Scope<'a> {
 }
 
 /// The parts of one type seen so far.
-pub(super) struct Found {
+pub(super) struct PartsSoFar {
     kind: TypeKind,
     arity: usize,
     namespace: String,
@@ -80,7 +80,7 @@ pub(super) struct Found {
 }
 
 /// All types by symbol and scope.
-pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), Found>;
+pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), PartsSoFar>;
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
@@ -140,7 +140,7 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
             };
             let part = found
                 .entry((join_path(&named.namespace, &named.path), scope))
-                .or_insert_with(|| Found {
+                .or_insert_with(|| PartsSoFar {
                     kind: named.kind,
                     arity: named.arity as usize,
                     namespace: named.namespace.clone(),
@@ -247,7 +247,7 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
                 Scope::File(_) | Scope::Loose => layout.owner(file).map(|at| &layout.projects[at]),
             };
             let row = TypeRow {
-                accessibility: part.access.words().to_owned(),
+                accessibility: part.access.as_csharp().to_owned(),
                 arity: part.arity,
                 assembly: project.map_or_else(String::new, |project| project.assembly.clone()),
                 files: part.files.iter().cloned().collect(),
@@ -265,7 +265,7 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
 }
 
 /// Notes one of several declarations of a symbol that are types of their own; those of one symbol follow each other.
-fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, scope: Scope<'_>, part: &'a Found) {
+fn apart<'a>(duplicates: &mut Vec<Duplicate<'a>>, symbol: &'a str, key: &str, scope: Scope<'_>, part: &'a PartsSoFar) {
     if duplicates.last().is_none_or(|last| last.symbol != symbol) {
         duplicates.push(Duplicate {
             kind: Kind::Apart,

@@ -15,7 +15,7 @@ use super::declared_names::Words;
 use super::deps::binder::{Binder, Bound};
 use super::deps::dotnet;
 pub use super::deps::flow::{Call, UseKind};
-use super::deps::flow::{Flow, Found};
+use super::deps::flow::{Flow, UsesFound};
 use super::deps::index::NameIndex;
 use super::deps::resolve::Resolver;
 use super::deps::shape::Shape;
@@ -75,7 +75,7 @@ impl Producer for Usages {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let rows = TableRows::read(&inputs.one("declarations")?.bytes)?;
+        let rows = TableRows::read(&inputs.single("declarations")?.bytes)?;
         let lookups = Lookups::new(&rows);
         let world = World::new(&lookups);
         let symbol = symbol_of(own);
@@ -202,7 +202,7 @@ impl File {
         range.start..end.unwrap_or(range.end)
     }
 
-    fn words(&self) -> Words<'_> {
+    fn declared_words(&self) -> Words<'_> {
         Words {
             text: self.source(),
             tokens: &self.tokens,
@@ -217,7 +217,7 @@ impl File {
         before + characters(&self.text.as_bytes()[byte / BLOCK * BLOCK..byte])
     }
 
-    fn place(&self, byte: u32) -> Place {
+    fn place_at(&self, byte: u32) -> Place {
         let next = self.lines.partition_point(|line| line.start <= byte);
         let line = self.lines[next.saturating_sub(1)];
         let (start, byte) = (line.start as usize, byte as usize);
@@ -226,7 +226,7 @@ impl File {
             file: self.path.clone(),
             line: line.number,
             column: line.characters + self.characters_before(byte) - self.characters_before(start) + 1,
-            text: shown(&self.text[start..end], byte - start, line.bytes > 0),
+            text: display_line(&self.text[start..end], byte - start, line.bytes > 0),
             kind: UseKind::Name,
             call: None,
             elsewhere: false,
@@ -251,7 +251,7 @@ fn characters(bytes: &[u8]) -> u32 {
 }
 
 /// A line as a place shows it, which stands at the byte `at` of it.
-fn shown(line: &str, at: usize, is_cut: bool) -> String {
+fn display_line(line: &str, at: usize, is_cut: bool) -> String {
     if line.len() <= LONGEST_LINE && !is_cut {
         return line.trim().to_owned();
     }
@@ -364,9 +364,9 @@ impl Code<'_, '_> {
 
     /// Notes what a canonical text uses that stands in a range of the file's tokens.
     fn uses(&mut self, text: &str, range: Range<usize>, piece: Piece<'_>) {
-        let mut found = Found {
+        let mut found = UsesFound {
             uses: Some(Vec::new()),
-            ..Found::default()
+            ..UsesFound::default()
         };
         let mut flow = Flow::new(self.world, self.resolver, self.own, self.facts, &mut found);
         match piece {
@@ -383,7 +383,7 @@ impl Code<'_, '_> {
             Piece::Header(_) | Piece::Member(_) => 0,
         };
         for (name, byte) in undecided(&laid, &uses, &locals, first) {
-            let place = self.file.place(byte);
+            let place = self.file.place_at(byte);
             self.places.entry(format!("?#{name}")).or_default().insert(place);
         }
         for used in uses {
@@ -399,7 +399,7 @@ impl Code<'_, '_> {
                     elsewhere: !used.certain && !used.owner.starts_with(['?', '~']),
                     kind: used.kind,
                     call: used.call,
-                    ..self.file.place(byte)
+                    ..self.file.place_at(byte)
                 };
                 self.places.entry(key).or_default().insert(place);
             }
@@ -454,7 +454,7 @@ fn in_documentation(
                     for crefs::Meaning { owner, member, at: by } in scope.meanings(&reference) {
                         let place = Place {
                             kind: UseKind::Cref,
-                            ..file.place((at + by) as u32)
+                            ..file.place_at((at + by) as u32)
                         };
                         let key = member.map_or(owner.clone(), |member| format!("{owner}#{member}"));
                         places.entry(key).or_default().insert(place);
@@ -474,7 +474,7 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
         let Some(declared) = file.parts.get(decl) else { continue };
         let around = surroundings(part, mentions, index);
         let mut bound: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
-        let words = file.words();
+        let words = file.declared_words();
         let mut note = |names: &[NameUse], range: Range<usize>, declared: Option<usize>| {
             let mut keys: FxHashMap<String, BTreeSet<String>> = FxHashMap::default();
             for name in names {
@@ -490,15 +490,15 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
             }
             let is_use = |at: &usize| !keys.is_empty() && Some(*at) != declared && !words.is_name_of_parameter(*at);
             for at in range.clone().filter(is_use) {
-                for key in keys.get(words.word(at)).into_iter().flatten() {
+                for key in keys.get(words.identifier_at(at)).into_iter().flatten() {
                     let named = words.qualifiers(key, at, range.start).into_iter().chain([(key.clone(), at)]);
                     for (key, at) in named {
-                        places.entry(key).or_default().insert(file.place(file.tokens[at].start));
+                        places.entry(key).or_default().insert(file.place_at(file.tokens[at].start));
                     }
                     if words.is_constructed(at, range.start) {
                         let place = Place {
                             kind: UseKind::Construct,
-                            ..file.place(file.tokens[at].start)
+                            ..file.place_at(file.tokens[at].start)
                         };
                         places.entry(format!("{key}#.ctor")).or_default().insert(place);
                     }
@@ -551,7 +551,7 @@ pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTr
     let world = World::new(&lookups);
     let has = |heir: &str, base: &str| {
         world
-            .levels(&Shape::plain(heir))
+            .levels(&Shape::of_key(heir))
             .iter()
             .skip(1)
             .any(|shape| shape.key() == Some(base))
@@ -570,7 +570,7 @@ pub fn related(declarations: &[u8], key: &str, declaring: &[&str]) -> Result<BTr
 pub fn outside(declarations: &[u8], key: &str, member: &str) -> Result<Vec<String>, Failure> {
     let rows = TableRows::read(declarations)?;
     let lookups = Lookups::new(&rows);
-    let levels = World::new(&lookups).levels(&Shape::plain(key));
+    let levels = World::new(&lookups).levels(&Shape::of_key(key));
     let bases = levels.iter().filter_map(|base| base.key()?.strip_prefix('~'));
     let declares = |base: &&str| dotnet::get(base).is_some_and(|base| base.members(member).next().is_some());
     Ok(bases.chain(["System.Object"]).filter(declares).map(str::to_owned).collect())

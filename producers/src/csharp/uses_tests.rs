@@ -73,7 +73,7 @@ fn no_use_of_a_member_is_lost() {
                 let found: Vec<Place> = serde_json::from_slice(value).expect("places");
                 for place in found {
                     let owner = owner.replace('+', ".");
-                    let known = (owner, member.to_owned(), place.elsewhere, place.kind.word());
+                    let known = (owner, member.to_owned(), place.elsewhere, place.kind.as_str());
                     places.entry((place.line, place.column)).or_default().insert(known);
                 }
             }

@@ -73,7 +73,7 @@ impl Producer for Variants {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let defines = defines::given(inputs)?;
-        let (text, _) = crate::text::decode(&inputs.one("bytes")?.bytes, "");
+        let (text, _) = crate::text::decode(&inputs.single("bytes")?.bytes, "");
         let (variants, complete) = variants(&text, &defines);
         let uncompiled = Uncompiled {
             declared: variants,
@@ -129,7 +129,7 @@ fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
     let mut sets = Sets::new();
     let mut complete = true;
     for section in active.unused() {
-        if sets.values().any(|symbols| active.holds(section, symbols)) {
+        if sets.values().any(|symbols| active.is_compiled_under(section, symbols)) {
             continue;
         }
         let mentioned: Vec<&str> = active.symbols(section).into_iter().take(MOST_SYMBOLS).collect();
@@ -139,7 +139,7 @@ fn sets(active: &Active<'_>, defines: &BTreeSet<String>) -> (Sets, bool) {
             let flipped = mentioned.iter().enumerate().filter(|(at, _)| mask & 1 << at != 0);
             let flipped: BTreeSet<String> = flipped.map(|(_, symbol)| (*symbol).to_owned()).collect();
             let symbols: BTreeSet<String> = defines.symmetric_difference(&flipped).cloned().collect();
-            active.holds(section, &symbols).then_some((flipped, symbols))
+            active.is_compiled_under(section, &symbols).then_some((flipped, symbols))
         });
         if let Some((flipped, symbols)) = set {
             if sets.len() == MOST_SETS {
@@ -204,7 +204,7 @@ impl Active<'_> {
 mod tests {
     use super::*;
 
-    fn shown(text: &str, defines: &[&str]) -> Vec<String> {
+    fn variant_texts(text: &str, defines: &[&str]) -> Vec<String> {
         let defines = defines.iter().map(|symbol| (*symbol).to_owned()).collect();
         let (variants, complete) = variants(text, &defines);
         assert!(complete);
@@ -216,7 +216,7 @@ mod tests {
     fn types_and_members_of_other_symbols() {
         let text = "#if NET\nclass A {\n#if DEBUG\nint a;\n#else\nint b;\n#endif\n}\n#elif OLD && !NEW\nclass B { void M() { } }\n#endif\nclass C\n#if OLD\n: D\n#endif\n{ }";
         assert_eq!(
-            shown(text, &["NET"]),
+            variant_texts(text, &["NET"]),
             [
                 "A a int a [NET && DEBUG]",
                 "B  class B [!NET && (OLD && !NEW)]",
@@ -224,8 +224,8 @@ mod tests {
                 "C  class C : D [!NET && OLD]"
             ]
         );
-        assert_eq!(shown("class A { }\n#if true\n#else\nclass B { }\n#endif", &[]), [""; 0]);
-        assert_eq!(shown("class A { }", &[]), [""; 0]);
+        assert_eq!(variant_texts("class A { }\n#if true\n#else\nclass B { }\n#endif", &[]), [""; 0]);
+        assert_eq!(variant_texts("class A { }", &[]), [""; 0]);
     }
 
     #[test]

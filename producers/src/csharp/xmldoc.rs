@@ -36,7 +36,7 @@ impl Producer for XmlDoc {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        Ok(Output::new(write(&docs(&complete::read(inputs.one("complete")?)?))))
+        Ok(Output::new(write(&docs(&complete::read(inputs.single("complete")?)?))))
     }
 }
 

@@ -31,7 +31,7 @@ impl Described {
             .unwrap_or_default();
         Ok(Self {
             name: symbol.rsplit(['.', '+']).next().unwrap_or_default().to_owned(),
-            documentation: format!("{}{}", plain(&said(&text("xmldoc")?, true)), text(QUERY)?),
+            documentation: format!("{}{}", without_tags(&said(&text("xmldoc")?, true)), text(QUERY)?),
             declarations: said(&structure, false),
             code: format!("{}{}", said(&text("impl")?, false), text("code")?),
         })
@@ -85,7 +85,7 @@ fn gather(value: &Value, all: bool, found: &mut String) {
 }
 
 /// Documentation without its tags; what a reference names stays.
-fn plain(xml: &str) -> String {
+fn without_tags(xml: &str) -> String {
     let mut text = String::with_capacity(xml.len());
     for piece in xml.split('<') {
         let Some((tag, after)) = piece.split_once('>') else {
@@ -104,8 +104,11 @@ mod tests {
 
     #[test]
     fn documentation_loses_its_tags_and_keeps_what_they_name() {
-        assert_eq!(plain("<summary>Reads <see cref=\"Node\"/> once.</summary>"), " Reads Node once. ");
-        assert_eq!(plain("a < b"), "a  b");
+        assert_eq!(
+            without_tags("<summary>Reads <see cref=\"Node\"/> once.</summary>"),
+            " Reads Node once. "
+        );
+        assert_eq!(without_tags("a < b"), "a  b");
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Embedding {
             return Ok(Output::new(Vector::of(&[]).to_text()));
         }
         let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
-        let text = within(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned();
+        let text = truncate_to_tokens(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned();
         let turns = [Turn {
             role: Role::User,
             parts: vec![Part { text, stable: false }],
@@ -143,7 +143,7 @@ fn is_withheld(inputs: &Inputs<'_>) -> Result<bool, Failure> {
 }
 
 /// The beginning of a text that has so many tokens at most.
-fn within(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &str {
+fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &str {
     let mut kept = text;
     loop {
         let tokens = count(kept);
@@ -167,7 +167,7 @@ fn check(params: &Params) -> Result<(), Vec<ParamError>> {
     let mut errors: Vec<ParamError> = params
         .keys()
         .filter(|name| !KNOWN.contains(&name.as_str()))
-        .map(|name| ParamError::unknown(name, &KNOWN))
+        .map(|name| ParamError::unknown_parameter(name, &KNOWN))
         .collect();
     let mut wrong = |param: &str, message: &str, hint: &str| {
         errors.push(ParamError {

@@ -28,7 +28,7 @@ const SHARE_OF_RUNS: f32 = 1.0;
 pub fn embed(texts: &[(f32, &str)], dimensions: usize) -> Vec<f32> {
     let mut counts: BTreeMap<String, f32> = BTreeMap::new();
     for (times, text) in texts {
-        words(text, |word| *counts.entry(word).or_default() += times);
+        for_each_word(text, |word| *counts.entry(word).or_default() += times);
     }
     let mut sum = vec![0.0_f32; dimensions];
     for (word, count) in &counts {
@@ -51,7 +51,7 @@ pub fn embed(texts: &[(f32, &str)], dimensions: usize) -> Vec<f32> {
 
 /// The words of a text in lower case: runs of letters and digits, cut where capitals begin (`NodeStoreIO` is node, store, io). Writing without
 /// spaces between words gives pairs of characters.
-fn words(text: &str, mut visit: impl FnMut(String)) {
+fn for_each_word(text: &str, mut visit: impl FnMut(String)) {
     let is_dense = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}');
     for piece in text.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty()) {
         let letters: Vec<char> = piece.chars().collect();
@@ -100,7 +100,7 @@ mod tests {
 
     fn all(text: &str) -> Vec<String> {
         let mut found = Vec::new();
-        words(text, |word| found.push(word));
+        for_each_word(text, |word| found.push(word));
         found
     }
 

@@ -44,7 +44,7 @@ pub enum Unanswered {
 }
 
 /// What the model was shown: the words that were said of each type, by symbol path.
-pub(super) type Shown<'s> = BTreeMap<&'s str, BTreeSet<&'s str>>;
+pub(super) type WordsByType<'s> = BTreeMap<&'s str, BTreeSet<&'s str>>;
 
 /// Longest text of a section in characters.
 const LONGEST: usize = 20_000;
@@ -55,7 +55,7 @@ const MOST: usize = 60;
 ///
 /// # Errors
 /// When a section is missing.
-pub(super) fn read(text: &str, question: &str, source: &str, shown: &Shown<'_>) -> Result<Findings, Unanswered> {
+pub(super) fn read(text: &str, question: &str, source: &str, shown: &WordsByType<'_>) -> Result<Findings, Unanswered> {
     let sections = split(text);
     let section = |name: &'static str| sections.iter().find(|(found, _)| *found == name).map(|(_, text)| text.as_str());
     let conclusion = section("CONCLUSION").map(str::trim).filter(|text| !text.is_empty());
@@ -85,7 +85,7 @@ pub(super) fn read(text: &str, question: &str, source: &str, shown: &Shown<'_>) 
 
 /// Whether a line is a chain of names, one of them at least of what was shown, and none of a member that a shown type does not have. What
 /// lies outside, such as the class library, may be on the way.
-fn is_path(line: &str, shown: &Shown<'_>) -> bool {
+fn is_path(line: &str, shown: &WordsByType<'_>) -> bool {
     let steps = line
         .split(['→', '⇒', '⟶'])
         .flat_map(|part| part.split("->"))
@@ -106,7 +106,7 @@ fn is_path(line: &str, shown: &Shown<'_>) -> bool {
 }
 
 /// Whether a type was shown to have a member.
-fn has(shown: &Shown<'_>, key: &str, member: Option<&str>) -> bool {
+fn has(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     let Some(member) = member else { return true };
     let name = member.split(['(', '<', '[', ' ']).next().unwrap_or(member);
     let constructor = matches!(name, "ctor" | "");
@@ -149,7 +149,7 @@ fn items(section: &str) -> impl Iterator<Item = &str> {
 
 /// `[Type.Member] text`, `[Type] text`; `None` when it names no type that was shown, or a member that it was not
 /// shown to have.
-fn evidence(line: &str, shown: &Shown<'_>) -> Option<Evidence> {
+fn evidence(line: &str, shown: &WordsByType<'_>) -> Option<Evidence> {
     let (named, text) = line.strip_prefix('[')?.split_once(']')?;
     let named = named.trim().trim_matches('`');
     let (key, member) = of_shown(named, shown).filter(|(key, member)| has(shown, key, *member))?;
@@ -168,7 +168,7 @@ fn evidence(line: &str, shown: &Shown<'_>) -> Option<Evidence> {
 }
 
 /// The type that a name means: its whole path, or an end of it that no other has; what follows is a member.
-fn of_shown<'s, 'n>(named: &'n str, shown: &Shown<'s>) -> Option<(&'s str, Option<&'n str>)> {
+fn of_shown<'s, 'n>(named: &'n str, shown: &WordsByType<'s>) -> Option<(&'s str, Option<&'n str>)> {
     let find = |name: &str| -> Option<&'s str> {
         if let Some((key, _)) = shown.get_key_value(name) {
             return Some(key);
@@ -189,7 +189,7 @@ fn of_shown<'s, 'n>(named: &'n str, shown: &Shown<'s>) -> Option<(&'s str, Optio
 mod tests {
     use super::*;
 
-    fn shown() -> Shown<'static> {
+    fn case_of_two_types() -> WordsByType<'static> {
         let of = |key, words: &[&'static str]| (key, words.iter().copied().collect());
         BTreeMap::from([of("N.Store", &["Get", "int"]), of("N.Store+Entry", &[]), of("M.Codec", &["Decode"])])
     }
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn members_and_paths_of_nothing_are_dropped() {
         let text = "CONCLUSION: yes\nEVIDENCE:\n- [N.Store.Nope] x\n- [Store.Get] y\n- [N.Store.ctor] z\nPATHS:\n- /etc/passwd\n- Store.Get -> File.Read\n- Store.Nope → Codec.Decode\n- Only words\n- Gone.Type → Other\n";
-        let found = read(text, "q", "m", &shown()).expect("an answer");
+        let found = read(text, "q", "m", &case_of_two_types()).expect("an answer");
         let members: Vec<Option<&str>> = found.evidence.iter().map(|one| one.member.as_deref()).collect();
         assert_eq!(members, [Some("Get"), Some("ctor")]);
         assert_eq!((found.paths, found.dropped), (vec!["Store.Get -> File.Read".to_owned()], 5));
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn an_answer_is_read_and_evidence_that_names_nothing_is_dropped() {
         let text = "Sure!\n## CONCLUSION:\nIt is cached.\nTwice.\n**EVIDENCE**:\n- [N.Store.Get(int)] looks into the cache\n- [Store+Entry]: holds it\n- [Gone.Type] nothing\n- no brackets\nPATHS:\n- Store.Get → Codec.Decode\n";
-        let found = read(text, "q?", "m", &shown()).expect("an answer");
+        let found = read(text, "q?", "m", &case_of_two_types()).expect("an answer");
         assert_eq!(found.conclusion, "It is cached.\nTwice.");
         let evidence: Vec<(&str, Option<&str>)> = found.evidence.iter().map(|one| (one.key.as_str(), one.member.as_deref())).collect();
         assert_eq!(evidence, [("N.Store", Some("Get(int)")), ("N.Store+Entry", None)]);
@@ -218,16 +218,22 @@ mod tests {
 
     #[test]
     fn what_lacks_a_section_is_no_answer() {
-        assert_eq!(read("EVIDENCE:\n- x", "q", "m", &shown()), Err(Unanswered::Missing("CONCLUSION")));
-        assert_eq!(read("CONCLUSION: yes", "q", "m", &shown()), Err(Unanswered::Missing("EVIDENCE")));
-        let empty = read("CONCLUSION: yes\nEVIDENCE:\nPATHS:\nNone.", "q", "m", &shown()).expect("an answer");
+        assert_eq!(
+            read("EVIDENCE:\n- x", "q", "m", &case_of_two_types()),
+            Err(Unanswered::Missing("CONCLUSION"))
+        );
+        assert_eq!(
+            read("CONCLUSION: yes", "q", "m", &case_of_two_types()),
+            Err(Unanswered::Missing("EVIDENCE"))
+        );
+        let empty = read("CONCLUSION: yes\nEVIDENCE:\nPATHS:\nNone.", "q", "m", &case_of_two_types()).expect("an answer");
         assert_eq!((empty.conclusion.as_str(), empty.evidence.len(), empty.paths.len()), ("yes", 0, 0));
     }
 
     proptest::proptest! {
         #[test]
         fn nothing_makes_it_panic(text in "[\\PC\n:#*\\[\\]-]{0,200}") {
-            let _ = read(&text, "q", "m", &shown());
+            let _ = read(&text, "q", "m", &case_of_two_types());
         }
     }
 }

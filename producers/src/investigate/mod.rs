@@ -7,7 +7,7 @@
 mod answer;
 pub mod relevance;
 
-use answer::Shown;
+use answer::WordsByType;
 pub use answer::{Evidence, Findings};
 use engine::values::codes::ErrorCode;
 
@@ -91,7 +91,7 @@ impl Producer for Investigate {
         }
         let known = ["question", "model", "max_tokens"];
         let unknown = params.keys().filter(|name| !known.contains(&name.as_str()));
-        errors.extend(unknown.map(|name| ParamError::unknown(name, &known)));
+        errors.extend(unknown.map(|name| ParamError::unknown_parameter(name, &known)));
         if errors.is_empty() { Ok(()) } else { Err(errors) }
     }
 
@@ -125,7 +125,7 @@ impl Producer for Investigate {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let case = Case::of(inputs)?;
         if !asks(inputs.params) {
-            return Ok(Output::new(written(&case.extracted())));
+            return Ok(Output::new(encode_findings(&case.extracted())));
         }
         let model = bound_model(inputs)?;
         let mut turns = case.turns();
@@ -145,10 +145,10 @@ impl Producer for Investigate {
             let answer = self
                 .ask
                 .ask(&question, inputs.cancel)
-                .map_err(|failure| failure.after(spent.as_ref(), &raw))?;
+                .map_err(|failure| failure.after_spending(spent.as_ref(), &raw))?;
             spent.get_or_insert_with(Spent::default).add(&answer.spent);
             diagnostics.extend(answer.remarks);
-            let why = match answer::read(&answer.text, case.question, &model_name(model), &case.shown()) {
+            let why = match answer::read(&answer.text, case.question, &model_name(model), &case.types_and_words()) {
                 _ if answer.cut => format!("it was cut off at {} tokens, be briefer", question.max_tokens),
                 Ok(findings) => {
                     let mut notes = Notes::from([("mode".to_owned(), "full".to_owned()), ("model".to_owned(), model_name(model))]);
@@ -159,7 +159,7 @@ impl Producer for Investigate {
                         diagnostics,
                         spent,
                         notes,
-                        ..Output::new(written(&findings))
+                        ..Output::new(encode_findings(&findings))
                     });
                 }
                 Err(why) => why.to_string(),
@@ -209,7 +209,7 @@ fn said(role: Role, text: String) -> Turn {
     }
 }
 
-fn written(findings: &Findings) -> Vec<u8> {
+fn encode_findings(findings: &Findings) -> Vec<u8> {
     let mut bytes = serde_json::to_vec_pretty(findings).expect("invariant: findings are texts and numbers");
     bytes.push(b'\n');
     bytes
@@ -236,7 +236,7 @@ impl<'i> Case<'i> {
     }
 
     /// The types that are shown, and the words that are said of each.
-    fn shown(&self) -> Shown<'_> {
+    fn types_and_words(&self) -> WordsByType<'_> {
         let words = |texts: &Vec<&'i str>| -> BTreeSet<&str> {
             let all = texts
                 .iter()
@@ -281,7 +281,7 @@ impl<'i> Case<'i> {
 
     /// What the words of the question find.
     fn extracted(&self) -> Findings {
-        let words = relevance::words(self.question);
+        let words = relevance::question_words(self.question);
         let mut scored: Vec<(u32, &str, String)> = self
             .types
             .iter()

@@ -9,7 +9,7 @@ const COMMON: [&str; 34] = [
 ];
 
 /// The words of a question that can be looked for, in small letters.
-pub fn words(question: &str) -> BTreeSet<String> {
+pub fn question_words(question: &str) -> BTreeSet<String> {
     pieces(question)
         .into_iter()
         .filter(|word| word.chars().count() > 2 && !COMMON.contains(&word.as_str()))
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn words_of_names_are_found_whatever_their_form() {
-        let question = words("How are large batches processed?");
+        let question = question_words("How are large batches processed?");
         assert_eq!(
             question.iter().map(String::as_str).collect::<Vec<_>>(),
             ["batch", "larg", "process"].map(|word| if word == "larg" { "large" } else { word })

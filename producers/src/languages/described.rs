@@ -34,7 +34,7 @@ impl Producer for Described {
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let unknown = params.keys().filter(|name| *name != "form");
-        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &["form"])).collect();
+        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown_parameter(name, &["form"])).collect();
         if form(params).is_none() {
             errors.push(ParamError {
                 param: "form".to_owned(),
@@ -48,11 +48,12 @@ impl Producer for Described {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let file = inputs.var("file").unwrap_or_default();
-        let symbols = FileSymbols::read(&inputs.one("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
+        let symbols =
+            FileSymbols::read(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
         Ok(Output::new(match form(inputs.params) {
             Some("structure") => structure::write(&structure_of(file, &symbols)),
             Some("impl") => {
-                let text = crate::text::decode(&inputs.one("bytes")?.bytes, file).0.into_owned();
+                let text = crate::text::decode(&inputs.single("bytes")?.bytes, file).0.into_owned();
                 code_of(&symbols, &text)
             }
             Some("xmldoc") => xmldoc::write(&docs_of(&symbols)),

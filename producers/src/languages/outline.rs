@@ -21,7 +21,8 @@ impl Producer for Outline {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let symbols = FileSymbols::read(&inputs.one("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
+        let symbols =
+            FileSymbols::read(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
         Ok(Output::new(render(inputs.var("file").unwrap_or_default(), &symbols)))
     }
 }

@@ -46,7 +46,7 @@ impl Producer for Tags {
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
         let unknown = params.keys().filter(|name| *name != "language");
-        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &["language"])).collect();
+        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown_parameter(name, &["language"])).collect();
         if params.get("language").and_then(|name| language(name.as_str()?)).is_none() {
             let names: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
             errors.push(ParamError {
@@ -63,7 +63,7 @@ impl Producer for Tags {
         let name = inputs.params.get("language").and_then(|name| name.as_str()).unwrap_or_default();
         let language = language(name).ok_or_else(|| Failure::permanent(format!("there is no grammar of '{name}'")))?;
         let file = inputs.var("file").unwrap_or_default();
-        let bytes = &inputs.one("bytes")?.bytes;
+        let bytes = &inputs.single("bytes")?.bytes;
         let partial = |message: String, line: u32, hint: &str| {
             Diagnostic::warning(ErrorCode::W_PARSE_PARTIAL, message)
                 .at(file, line, 0)
@@ -132,7 +132,7 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
     let tree = dialect.parse(text)?;
     let query = language.query(dialect);
     let names = query.capture_names();
-    let mut found = Found::new(text);
+    let mut found = TagsByPlace::new(text);
     let mut cursor = QueryCursor::new();
     let mut matches = cursor.matches(query, tree.root_node(), text.as_bytes());
     while let Some(one) = matches.next() {
@@ -162,7 +162,7 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
 }
 
 /// What was found so far: by place, with the number of the pattern that found it, of which the first counts.
-struct Found<'t> {
+struct TagsByPlace<'t> {
     text: &'t str,
     definitions: BTreeMap<(usize, usize), (usize, String, Node<'t>, Node<'t>)>,
     uses: BTreeMap<usize, (usize, String, Node<'t>)>,
@@ -171,7 +171,7 @@ struct Found<'t> {
     is_cut: bool,
 }
 
-impl<'t> Found<'t> {
+impl<'t> TagsByPlace<'t> {
     fn new(text: &'t str) -> Self {
         Self {
             text,
@@ -183,7 +183,7 @@ impl<'t> Found<'t> {
     }
 }
 
-impl<'t> Found<'t> {
+impl<'t> TagsByPlace<'t> {
     fn define(&mut self, kind: &str, pattern: usize, whole: Node<'t>, name: Option<Node<'t>>) {
         let Some(name) = name else { return };
         let key = (name.start_byte(), name.end_byte());
@@ -208,12 +208,12 @@ impl<'t> Found<'t> {
             self.uses.remove(start);
         }
         for (_, kind, whole, name) in std::mem::take(&mut self.definitions).into_values() {
-            let (line, column) = self.place(name);
+            let (line, column) = self.line_and_column(name);
             let doc = self.docs.get(&whole.id()).cloned().unwrap_or_else(|| self.comments_before(whole));
             symbols.definitions.push(Definition {
                 line,
                 column,
-                doc: cut(&doc, LONGEST_DOC).to_owned(),
+                doc: cut_to_bytes(&doc, LONGEST_DOC).to_owned(),
                 start: number(outermost(whole).start_position().row),
                 end: number(whole.end_position().row),
                 kind,
@@ -223,7 +223,7 @@ impl<'t> Found<'t> {
             });
         }
         for (_, kind, name) in std::mem::take(&mut self.uses).into_values() {
-            let (line, column) = self.place(name);
+            let (line, column) = self.line_and_column(name);
             let places = symbols.uses.entry(self.of(name).to_owned()).or_default();
             places.push(Use(line, column, kind));
         }
@@ -240,7 +240,7 @@ impl<'t> Found<'t> {
     }
 
     /// Line and column in characters, from 1.
-    fn place(&self, node: Node<'_>) -> (u32, u32) {
+    fn line_and_column(&self, node: Node<'_>) -> (u32, u32) {
         let (start, at) = (node.start_position(), node.start_byte());
         let before = self.text.get(at.saturating_sub(start.column)..at).unwrap_or_default();
         (number(start.row), number(before.chars().count()))
@@ -260,7 +260,7 @@ impl<'t> Found<'t> {
         let words: Vec<&str> = text.split_whitespace().take(LONGEST).collect();
         let text = words.join(" ");
         let text = text.trim_end_matches("=>").trim_end_matches([' ', '{', ';', ':', ',']);
-        match cut(text, LONGEST) {
+        match cut_to_bytes(text, LONGEST) {
             whole if whole.len() == text.len() => whole.to_owned(),
             beginning => format!("{}…", beginning.trim_end()),
         }
@@ -344,7 +344,7 @@ fn first_error(root: Node<'_>) -> u32 {
 }
 
 /// The beginning of a text, at most so many bytes.
-fn cut(text: &str, most: usize) -> &str {
+fn cut_to_bytes(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 

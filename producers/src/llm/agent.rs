@@ -6,7 +6,7 @@
 use super::agent_note::{Notes, Refused};
 use super::replay::digest;
 use super::reply::Reply;
-use super::runtime::{Asked, Vain};
+use super::runtime::{PreparedQuestion, Vain};
 use super::{Answer, Count, Question, Turn};
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
@@ -73,7 +73,7 @@ impl Agents {
 
     /// The answer that was handed in; else the question waits. What is wrong with an answer makes no question of its own: the first one waits
     /// for a better answer.
-    pub(super) fn ask(&self, asked: &Asked<'_>) -> Result<Answer, Failure> {
+    pub(super) fn ask(&self, asked: &PreparedQuestion<'_>) -> Result<Answer, Failure> {
         let question = asked.question;
         if question.about.label.is_empty() {
             let message = format!(

@@ -114,7 +114,7 @@ impl Notes {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, id: &str, note: &Note) -> io::Result<()> {
-        self.put(&format!("{id}.json"), &(serde_json::to_string_pretty(note)? + "\n"))
+        self.write_note(&format!("{id}.json"), &(serde_json::to_string_pretty(note)? + "\n"))
     }
 
     /// All notes, by the names of their questions.
@@ -190,7 +190,7 @@ impl Notes {
     }
 
     fn set_anew(&self, labels: &BTreeSet<String>) -> io::Result<()> {
-        self.put(ANEW, &(serde_json::to_string_pretty(labels)? + "\n"))
+        self.write_note(ANEW, &(serde_json::to_string_pretty(labels)? + "\n"))
     }
 
     fn files(&self) -> io::Result<Vec<PathBuf>> {
@@ -209,7 +209,7 @@ impl Notes {
         }
     }
 
-    fn put(&self, name: &str, text: &str) -> io::Result<()> {
+    fn write_note(&self, name: &str, text: &str) -> io::Result<()> {
         let folder = match self.folder()? {
             Some(folder) => folder,
             None => {

@@ -6,7 +6,7 @@
 use super::exchange::Line;
 use super::keys::Access;
 use super::replay::digest;
-use super::runtime::{Asked, Runtime, Vain};
+use super::runtime::{PreparedQuestion, Runtime, Vain};
 use super::settings::{Api, Model, Reach};
 use super::shelf::{Batch, Kept, Note, Shelf};
 use super::trouble::Trouble;
@@ -75,7 +75,7 @@ impl Batches {
 
     /// What became of a question that an earlier run sent in a batch: its answer, or that it is still to come. `None` when it is in none.
     /// Whoever asks looks here first, with `--batch` or without: what was sent is paid for.
-    pub(super) fn sent_before(&self, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Option<Result<Answer, Failure>> {
+    pub(super) fn sent_before(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Option<Result<Answer, Failure>> {
         let id = custom_id(asked.question.key, asked.question.attempt);
         let digest = digest(asked.question.turns).to_string();
         let mut state = self.lock();
@@ -132,7 +132,7 @@ impl Batches {
     }
 
     /// The answer, when an earlier run asked for it and it is there; else the question is collected.
-    pub(super) fn ask(&self, runtime: &Runtime, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    pub(super) fn ask(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         if let Some(found) = self.sent_before(runtime, asked, cancel) {
             return found;
         }
@@ -142,7 +142,7 @@ impl Batches {
         state.cancel = cancel.clone();
         if let Entry::Vacant(place) = state.collected.entry(id) {
             // It is spent as soon as it is sent, whenever the answer comes.
-            let (hold, most) = runtime.hold(asked, true, cancel)?;
+            let (hold, most) = runtime.reserve_call(asked, true, cancel)?;
             hold.settle(most);
             let body = match asked.model.api {
                 Api::Anthropic => anthropic::body(&asked.model, asked.question, false),
@@ -159,7 +159,14 @@ impl Batches {
     }
 
     /// Reads the shelf once in a run, and asks once after each batch of this server; without `--batch` only after those that hold the question.
-    fn look_after(&self, state: &mut State, runtime: &Runtime, asked: &Asked<'_>, id: &str, cancel: &Cancel) -> Result<(), Failure> {
+    fn look_after(
+        &self,
+        state: &mut State,
+        runtime: &Runtime,
+        asked: &PreparedQuestion<'_>,
+        id: &str,
+        cancel: &Cancel,
+    ) -> Result<(), Failure> {
         let State {
             batches,
             polled,
@@ -221,7 +228,7 @@ impl Batches {
                     let Some(why) = why else { continue };
                     let remote = batch.note.remote.as_deref().unwrap_or_default();
                     let message = format!("the batch '{remote}' of model '{}' failed", asked.reach.label);
-                    let why = Diagnostic::error(ErrorCode::E_BATCH, message).found(access.secrets.shown(&why));
+                    let why = Diagnostic::error(ErrorCode::E_BATCH, message).found(access.secrets.redacted_line(&why));
                     let hint = "its questions are asked anew: build again with --batch, or without it to ask them one by one";
                     complaint.get_or_insert_with(|| why.clone().hint(hint));
                     let ids = batch.note.items.keys().cloned();

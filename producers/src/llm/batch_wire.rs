@@ -35,7 +35,7 @@ pub(super) fn upload(line: &Line<'_>, requests: &[(&str, &Value)], cancel: &Canc
     let kind = format!("multipart/form-data; boundary={boundary}");
     let response = line.send("/files", Some(body.into_bytes()), kind, cancel)?;
     let value = line.value(response, cancel)?;
-    named(line, &value)
+    id_of_line(line, &value)
 }
 
 /// Has the questions asked; gives the provider's name for the batch.
@@ -54,7 +54,7 @@ pub(super) fn create(line: &Line<'_>, file: &str, requests: &[(&str, &Value)], i
     };
     let response = line.json(path, &body, cancel)?;
     let value = line.value(response, cancel)?;
-    named(line, &value)
+    id_of_line(line, &value)
 }
 
 /// The provider's name for a batch that was sent by a run that did not live to hear it.
@@ -139,7 +139,7 @@ fn get(line: &Line<'_>, path: &str, cancel: &Cancel) -> Result<Value, Trouble> {
     line.value(response, cancel)
 }
 
-fn named(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
+fn id_of_line(line: &Line<'_>, value: &Value) -> Result<String, Trouble> {
     match value.get("id").and_then(Value::as_str) {
         Some(id) => Ok(id.to_owned()),
         None => Err(line.called.complaint(
@@ -163,7 +163,7 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> 
     let mut response = line.send(path, None, String::new(), cancel)?;
     let (bytes, all) = response
         .body(LONGEST_RESULTS, cancel)
-        .map_err(|broken| line.called.broken(broken))?;
+        .map_err(|broken| line.called.connection_failed(broken))?;
     if !all {
         return Err(line.called.endless(LONGEST_RESULTS));
     }
@@ -194,7 +194,7 @@ fn fetch(line: &Line<'_>, path: &str, cancel: &Cancel, kept: &mut Vec<Kept>) -> 
 fn of_anthropic(row: &Value, reply: &mut Reply) -> Option<Result<(), Complaint>> {
     let result = row.get("result")?;
     match result.get("type")?.as_str()? {
-        "succeeded" => Some(anthropic::whole(result.get("message")?, reply)),
+        "succeeded" => Some(anthropic::read_answer(result.get("message")?, reply)),
         "errored" => Some(Err(anthropic::error(result.get("error").unwrap_or(result)))),
         _ => None,
     }
@@ -203,7 +203,7 @@ fn of_anthropic(row: &Value, reply: &mut Reply) -> Option<Result<(), Complaint>>
 fn of_openai(row: &Value, reply: &mut Reply) -> Option<Result<(), Complaint>> {
     let status = row.pointer("/response/status_code").and_then(Value::as_u64);
     match status.and_then(|status| u16::try_from(status).ok()) {
-        Some(200) => Some(openai::whole(row.pointer("/response/body")?, reply)),
+        Some(200) => Some(openai::read_answer(row.pointer("/response/body")?, reply)),
         Some(status) => Some(Err(Complaint::of_json(status, row.pointer("/response/body")?))),
         None if row.pointer("/error/code").and_then(Value::as_str) == Some("batch_expired") => None,
         None => Some(Err(Complaint::of_json(400, row))),

@@ -42,7 +42,7 @@ impl Runtime {
                 Trouble::Transient { why, floor, busy } => (why, floor, busy),
                 Trouble::Permanent(why) => {
                     self.breakers.succeeded(address);
-                    self.locks.refused(label, &why);
+                    self.locks.count_refusal(label, &why);
                     return Err(Failure::Permanent(why));
                 }
                 Trouble::Shut(why) | Trouble::Absent(why) => {
@@ -76,10 +76,14 @@ impl Runtime {
                 self.breakers.given_up(address);
                 let floor = floor.unwrap_or_default();
                 if gate.pause(self.world.now(), floor) && floor >= WORTH_TELLING {
-                    self.tell(&format!("{} is busy and asks for {} s; waiting", called.shown(), floor.as_secs()));
+                    self.report_status(&format!(
+                        "{} is busy and asks for {} s; waiting",
+                        called.describe_model(),
+                        floor.as_secs()
+                    ));
                 }
-            } else if self.breakers.failed(address, &why.message, self.world.now()) {
-                self.tell(&format!("{}, too often in a row; waiting for it to come back", why.message));
+            } else if self.breakers.count_failure(address, &why.message, self.world.now()) {
+                self.report_status(&format!("{}, too often in a row; waiting for it to come back", why.message));
             }
             if failed >= called.reach.retries || too_long.is_some() {
                 if failed > 1 {
@@ -114,8 +118,11 @@ impl Runtime {
 }
 
 fn not_asked(called: &Called<'_>, open: &Open) -> Diagnostic {
-    let message = format!("{} is not asked now, because too many calls in a row failed", called.shown());
-    let hint = format!("see that {} runs, then build again", called.shown());
+    let message = format!(
+        "{} is not asked now, because too many calls in a row failed",
+        called.describe_model()
+    );
+    let hint = format!("see that {} runs, then build again", called.describe_model());
     Diagnostic::error(ErrorCode::E_CIRCUIT, message)
         .found(open.cause.clone())
         .hint(hint)

@@ -61,16 +61,19 @@ impl Line<'_> {
             body,
             content_type,
         };
-        let mut response = http::send(request, self.reach.timeout, self.world, cancel).map_err(|broken| self.called.broken(broken))?;
+        let mut response =
+            http::send(request, self.reach.timeout, self.world, cancel).map_err(|broken| self.called.connection_failed(broken))?;
         if (200..300).contains(&response.status) {
             return Ok(response);
         }
-        Err(self.called.refused(&mut response, self.world, cancel))
+        Err(self.called.read_refusal(&mut response, self.world, cancel))
     }
 
     /// A whole body as JSON.
     pub(super) fn value(&self, mut response: Response, cancel: &Cancel) -> Result<Value, Trouble> {
-        let (bytes, all) = response.body(LONGEST_ANSWER, cancel).map_err(|broken| self.called.broken(broken))?;
+        let (bytes, all) = response
+            .body(LONGEST_ANSWER, cancel)
+            .map_err(|broken| self.called.connection_failed(broken))?;
         if !all {
             return Err(self.called.endless(LONGEST_ANSWER));
         }
@@ -105,7 +108,7 @@ impl Line<'_> {
                 // All that mattered had come.
                 Err(http::Broken::Lost(_)) if reply.whole => break,
                 Err(http::Broken::Lost(_)) if !reply.text.is_empty() => return Err(self.called.cut_off()),
-                Err(broken) => return Err(self.called.broken(broken)),
+                Err(broken) => return Err(self.called.connection_failed(broken)),
             };
             taken += piece.len();
             if taken > LONGEST_ANSWER {
@@ -131,8 +134,8 @@ impl Line<'_> {
         } else {
             let value = reply.json(&whole).map_err(complaint)?;
             match self.api {
-                Api::Anthropic => anthropic::whole(&value, reply),
-                _ => openai::whole(&value, reply),
+                Api::Anthropic => anthropic::read_answer(&value, reply),
+                _ => openai::read_answer(&value, reply),
             }
             .map_err(complaint)?;
         }

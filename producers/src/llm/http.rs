@@ -197,7 +197,7 @@ fn run(agent: &Agent, request: HttpRequest<Vec<u8>>, sender: &SyncSender<Event>)
     let response = match answer {
         Ok(response) => response,
         Err(error) => {
-            tell(Event::Broken(broken(&error)));
+            tell(Event::Broken(connection_error(&error)));
             return;
         }
     };
@@ -225,7 +225,7 @@ fn run(agent: &Agent, request: HttpRequest<Vec<u8>>, sender: &SyncSender<Event>)
     }
 }
 
-fn broken(error: &ureq::Error) -> Broken {
+fn connection_error(error: &ureq::Error) -> Broken {
     match error {
         ureq::Error::Timeout(_) => Broken::TimedOut,
         ureq::Error::BadUri(_) | ureq::Error::InvalidProxyUrl => Broken::Unfit(error.to_string()),

@@ -78,7 +78,7 @@ impl Meter {
     }
 
     /// Holds back the most that a call may take. Waits when only what other calls hold, and may give back, is in the way.
-    pub(super) fn hold(&self, most: Amount, currency: &str, cancel: &Cancel) -> Result<Hold<'_>, Failure> {
+    pub(super) fn reserve(&self, most: Amount, currency: &str, cancel: &Cancel) -> Result<Hold<'_>, Failure> {
         let mut counts = self.lock();
         loop {
             if cancel.is_cancelled() {

@@ -88,7 +88,7 @@ pub(super) fn event(data: &[u8], reply: &mut Reply) -> Result<bool, Complaint> {
 }
 
 /// A whole answer.
-pub(super) fn whole(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
+pub(super) fn read_answer(value: &Value, reply: &mut Reply) -> Result<(), Complaint> {
     if value.get("choices").and_then(|choices| choices.get(0)).is_none() && value.get("error").is_none() {
         return Err(Complaint {
             kind: "no_choices".to_owned(),

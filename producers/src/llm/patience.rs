@@ -84,7 +84,7 @@ impl Breakers {
     }
 
     /// It did not. Whether that opened the breaker, which was closed before.
-    pub(super) fn failed(&self, address: &str, cause: &str, now: Instant) -> bool {
+    pub(super) fn count_failure(&self, address: &str, cause: &str, now: Instant) -> bool {
         self.with(address, |breaker| {
             breaker.failures = breaker.failures.saturating_add(1);
             cause.clone_into(&mut breaker.cause);
@@ -131,7 +131,7 @@ impl Locks {
     }
 
     /// It refused one question. When it refuses many in a row, that has nothing to do with what is asked.
-    pub(super) fn refused(&self, model: &str, why: &Diagnostic) {
+    pub(super) fn count_refusal(&self, model: &str, why: &Diagnostic) {
         self.with(model, |lock| {
             lock.refusals += 1;
             if lock.refusals >= MANY {
@@ -181,10 +181,10 @@ mod tests {
     fn a_breaker_opens_tries_once_and_closes() {
         let (breakers, start) = (Breakers::default(), Instant::now());
         for _ in 0..4 {
-            breakers.failed("a", "down", start);
+            breakers.count_failure("a", "down", start);
         }
         assert_eq!(breakers.admit("a", start), Ok(()));
-        assert!(breakers.failed("a", "still down", start));
+        assert!(breakers.count_failure("a", "still down", start));
         let open = breakers.admit("a", start + Duration::from_secs(2)).expect_err("open");
         assert_eq!((open.cause.as_str(), open.left), ("still down", Duration::from_secs(3)));
         assert_eq!(breakers.admit("b", start), Ok(()));
@@ -192,7 +192,7 @@ mod tests {
         let later = start + OPEN;
         assert_eq!(breakers.admit("a", later), Ok(()));
         assert!(breakers.admit("a", later).is_err(), "only one tries");
-        assert!(!breakers.failed("a", "down again", later), "it was open before");
+        assert!(!breakers.count_failure("a", "down again", later), "it was open before");
         let open = breakers.admit("a", later).expect_err("open");
         assert_eq!((open.left, open.for_long), (OPEN, false));
 

@@ -48,7 +48,7 @@ impl Price {
         ];
         #[expect(clippy::cast_precision_loss, reason = "counts of tokens are far below 2⁵³")]
         let sum: f64 = parts.iter().map(|(tokens, price)| *tokens as f64 * price).sum();
-        whole(if batch { sum / 2.0 } else { sum })
+        to_whole_micros(if batch { sum / 2.0 } else { sum })
     }
 
     /// The most that a call may cost: nothing is cached and the answer is as long as it may be.
@@ -74,7 +74,7 @@ impl Price {
     clippy::cast_sign_loss,
     reason = "it is not negative, and a cast to an integer saturates"
 )]
-fn whole(micros: f64) -> u64 {
+fn to_whole_micros(micros: f64) -> u64 {
     // Sums of decimal fractions are a little off; that may not add a millionth.
     (micros - 1e-6).ceil() as u64
 }

@@ -51,7 +51,7 @@ impl Stop {
     }
 }
 
-enum Heard {
+enum ProgramOutput {
     Out(Vec<u8>),
     Complaint(Vec<u8>),
     Ended,
@@ -77,13 +77,13 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
     let deadline = Instant::now().checked_add(program.timeout);
     let heard = listen(&mut child, program, deadline, cancel);
     if !matches!(heard, Ok((_, false))) {
-        end(&mut child);
+        kill_program(&mut child);
     }
     let ((bytes, complaint), cut) = heard?;
     if cut {
         return Ok(Said { bytes, cut });
     }
-    let status = ended(&mut child, deadline, cancel)?;
+    let status = wait_for_exit(&mut child, deadline, cancel)?;
     if status.success() {
         Ok(Said { bytes, cut })
     } else {
@@ -92,7 +92,7 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
 }
 
 /// Waits for the end of a program that says no more: it may have closed its pipes and live on.
-fn ended(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) -> Result<ExitStatus, Stop> {
+fn wait_for_exit(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) -> Result<ExitStatus, Stop> {
     let mut pause = Duration::from_millis(1);
     loop {
         let stop = match child.try_wait() {
@@ -106,7 +106,7 @@ fn ended(child: &mut Child, deadline: Option<Instant>, cancel: &Cancel) -> Resul
             }
             Err(error) => Stop::NotStarted(error),
         };
-        end(child);
+        kill_program(child);
         return Err(stop);
     }
 }
@@ -125,16 +125,22 @@ fn listen(child: &mut Child, program: &Program<'_>, deadline: Option<Instant>, c
     let mut open = 0;
     if let Some(out) = child.stdout.take() {
         open += 1;
-        pump(out, sender.clone(), Heard::Out);
+        pump(out, sender.clone(), ProgramOutput::Out);
     }
     if let Some(complaints) = child.stderr.take() {
         open += 1;
-        pump(complaints, sender, Heard::Complaint);
+        pump(complaints, sender, ProgramOutput::Complaint);
     }
     gather(&heard, open, program.longest, deadline, cancel)
 }
 
-fn gather(heard: &Receiver<Heard>, mut open: u32, longest: usize, deadline: Option<Instant>, cancel: &Cancel) -> Result<Taken, Stop> {
+fn gather(
+    heard: &Receiver<ProgramOutput>,
+    mut open: u32,
+    longest: usize,
+    deadline: Option<Instant>,
+    cancel: &Cancel,
+) -> Result<Taken, Stop> {
     let (mut out, mut complaint) = (Vec::new(), Vec::new());
     while open > 0 {
         if cancel.is_cancelled() {
@@ -144,12 +150,12 @@ fn gather(heard: &Receiver<Heard>, mut open: u32, longest: usize, deadline: Opti
             return Err(Stop::TimedOut);
         }
         match heard.recv_timeout(LOOK_UP) {
-            Ok(Heard::Out(bytes)) => out.extend_from_slice(&bytes),
-            Ok(Heard::Complaint(bytes)) => {
+            Ok(ProgramOutput::Out(bytes)) => out.extend_from_slice(&bytes),
+            Ok(ProgramOutput::Complaint(bytes)) => {
                 complaint.extend_from_slice(&bytes);
                 complaint.truncate(LONGEST_COMPLAINT);
             }
-            Ok(Heard::Ended) => open -= 1,
+            Ok(ProgramOutput::Ended) => open -= 1,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -161,7 +167,7 @@ fn gather(heard: &Receiver<Heard>, mut open: u32, longest: usize, deadline: Opti
     Ok(((out, complaint), false))
 }
 
-fn pump(mut from: impl Read + Send + 'static, to: Sender<Heard>, as_heard: fn(Vec<u8>) -> Heard) {
+fn pump(mut from: impl Read + Send + 'static, to: Sender<ProgramOutput>, as_heard: fn(Vec<u8>) -> ProgramOutput) {
     std::thread::spawn(move || {
         let mut buffer = vec![0; 16 << 10];
         loop {
@@ -169,7 +175,7 @@ fn pump(mut from: impl Read + Send + 'static, to: Sender<Heard>, as_heard: fn(Ve
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => {
                     // Nobody listens any more when this fails.
-                    let _ = to.send(Heard::Ended);
+                    let _ = to.send(ProgramOutput::Ended);
                     return;
                 }
                 Ok(len) => {
@@ -182,7 +188,7 @@ fn pump(mut from: impl Read + Send + 'static, to: Sender<Heard>, as_heard: fn(Ve
     });
 }
 
-fn end(child: &mut Child) {
+fn kill_program(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         // It may have ended by itself in the meantime.
         let _ = kill_process_group(group, Signal::KILL);

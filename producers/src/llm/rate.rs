@@ -47,10 +47,10 @@ impl Gates {
 
 impl Gate {
     /// Waits until so many tokens may be sent and notes them; the number is for [`Gate::correct`]. `None` when told to stop.
-    pub(super) fn enter(&self, rates: Rates, tokens: u64, world: &dyn World, cancel: &Cancel) -> Option<u64> {
+    pub(super) fn wait_for_room(&self, rates: Rates, tokens: u64, world: &dyn World, cancel: &Cancel) -> Option<u64> {
         loop {
             let now = world.now();
-            match self.lock().enter(rates, tokens, now) {
+            match self.lock().admit(rates, tokens, now) {
                 Ok(number) => return Some(number),
                 Err(wait) => {
                     if !world.wait(wait.min(LOOK_AGAIN), cancel) {
@@ -90,7 +90,7 @@ impl Gate {
 
 impl Minute {
     /// The number of the request, or how long to wait.
-    fn enter(&mut self, rates: Rates, tokens: u64, now: Instant) -> Result<u64, Duration> {
+    fn admit(&mut self, rates: Rates, tokens: u64, now: Instant) -> Result<u64, Duration> {
         if let Some(until) = self.paused {
             let left = until.saturating_duration_since(now);
             if !left.is_zero() {
@@ -140,7 +140,7 @@ mod tests {
             let mut sent: Vec<(Instant, u64)> = Vec::new();
             for (pause, size) in asked {
                 stage.wait(Duration::from_millis(pause), &cancel);
-                gate.enter(Rates { requests, tokens }, size, &stage, &cancel).expect("not cancelled");
+                gate.wait_for_room(Rates { requests, tokens }, size, &stage, &cancel).expect("not cancelled");
                 sent.push((stage.now(), size));
             }
             for (at, (start, _)) in sent.iter().enumerate() {
@@ -159,16 +159,16 @@ mod tests {
             tokens: Some(1_000),
         };
         let start = stage.now();
-        let number = gate.enter(rates, 900, &stage, &cancel).expect("first");
+        let number = gate.wait_for_room(rates, 900, &stage, &cancel).expect("first");
         gate.correct(number, 100);
-        gate.enter(rates, 900, &stage, &cancel).expect("second");
+        gate.wait_for_room(rates, 900, &stage, &cancel).expect("second");
         assert_eq!(stage.now(), start);
         assert!(gate.pause(start, Duration::from_secs(7)));
         assert!(!gate.pause(start, Duration::from_secs(1)), "it is held already");
-        gate.enter(Rates::default(), 1, &stage, &cancel).expect("third");
+        gate.wait_for_room(Rates::default(), 1, &stage, &cancel).expect("third");
         assert_eq!(stage.now() - start, Duration::from_secs(7));
         cancel.cancel();
         gate.pause(start, Duration::from_secs(70));
-        assert_eq!(gate.enter(Rates::default(), 1, &stage, &cancel), None);
+        assert_eq!(gate.wait_for_room(Rates::default(), 1, &stage, &cancel), None);
     }
 }

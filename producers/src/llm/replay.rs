@@ -89,7 +89,7 @@ impl Recordings {
         model: &Model<'_>,
         question: &Question<'_>,
     ) -> Result<(Reply, Option<Diagnostic>), Failure> {
-        let path = within(root, recording)?;
+        let path = path_in_workspace(root, recording)?;
         let found = self.recording(&path, recording)?;
         let digest = digest(question.turns).to_string();
         let is_model = |line: &&Line| model.name.is_empty() || line.model.is_empty() || line.model == model.name;
@@ -155,7 +155,7 @@ impl Recordings {
             }),
         };
         let _one_at_a_time = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = within(root, record)
+        let written = path_in_workspace(root, record)
             .map_err(|_| std::io::Error::from(std::io::ErrorKind::InvalidInput))
             .and_then(|path| {
                 if let Some(folder) = path.parent() {
@@ -253,7 +253,7 @@ fn is_torn(file: &mut std::fs::File) -> std::io::Result<bool> {
 }
 
 /// A file of the workspace.
-fn within(root: &Path, path: &str) -> Result<PathBuf, Failure> {
+fn path_in_workspace(root: &Path, path: &str) -> Result<PathBuf, Failure> {
     let relative = Path::new(path);
     if path.is_empty()
         || !relative

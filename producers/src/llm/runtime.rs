@@ -55,7 +55,7 @@ pub struct Runtime {
 pub type Hear = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A question with everything about it worked out.
-pub(super) struct Asked<'a> {
+pub(super) struct PreparedQuestion<'a> {
     pub(super) question: &'a Question<'a>,
     pub(super) model: Model<'a>,
     pub(super) reach: Reach<'a>,
@@ -82,7 +82,7 @@ struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    fn of(asked: &'a Asked<'_>) -> Self {
+    fn of(asked: &'a PreparedQuestion<'_>) -> Self {
         Self {
             model: asked.model.name,
             price: asked.price.as_ref(),
@@ -170,7 +170,7 @@ impl Runtime {
         &self.agents
     }
 
-    pub(super) fn tell(&self, words: &str) {
+    pub(super) fn report_status(&self, words: &str) {
         (self.tell)(words);
     }
 
@@ -180,7 +180,7 @@ impl Runtime {
     }
 
     /// Holds back the most that a call may take of the limits.
-    pub(super) fn hold(&self, asked: &Asked<'_>, batch: bool, cancel: &Cancel) -> Result<(Hold<'_>, Amount), Failure> {
+    pub(super) fn reserve_call(&self, asked: &PreparedQuestion<'_>, batch: bool, cancel: &Cancel) -> Result<(Hold<'_>, Amount), Failure> {
         let most = Amount {
             calls: 1,
             tokens: asked.most_tokens(),
@@ -190,10 +190,10 @@ impl Runtime {
                 .map_or(0, |price| price.most(asked.input.tokens, asked.question.max_tokens, batch)),
         };
         let currency = asked.price.as_ref().map_or("", |price| price.currency.as_str());
-        Ok((self.meter.hold(most, currency, cancel)?, most))
+        Ok((self.meter.reserve(most, currency, cancel)?, most))
     }
 
-    fn check(&self, asked: &Asked<'_>) -> Result<(), Failure> {
+    fn check(&self, asked: &PreparedQuestion<'_>) -> Result<(), Failure> {
         let label = asked.reach.label;
         if asked.question.wants == Wants::Vector && matches!(asked.model.api, Api::Anthropic | Api::Agent) {
             let why = Diagnostic::error(ErrorCode::E_MODEL, format!("model '{label}' makes no embeddings"));
@@ -231,7 +231,7 @@ impl Runtime {
         Ok(())
     }
 
-    fn ask_server(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    fn ask_server(&self, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         let access = self.keys.access(&asked.reach, asked.model.api, &self.root, &*self.world, cancel)?;
         let line = asked.line(&access, &*self.world);
         let gate = self.gate(&asked.reach, &asked.model);
@@ -240,18 +240,18 @@ impl Runtime {
             tokens: asked.reach.tokens_per_minute,
         };
         if let Some(tokens) = gate.too_narrow(rates, asked.most_tokens()) {
-            self.tell(&format!(
+            self.report_status(&format!(
                 "{}: tokens_per_minute = {tokens} is less than the {} that one question may take; each waits for a minute of its own",
-                line.called.shown(),
+                line.called.describe_model(),
                 asked.most_tokens()
             ));
         }
         let mut vain = Vain::default();
         let mut broken_off = String::new();
         let answered = self.patiently(&line.called, &gate, cancel, || {
-            let (mut hold, _) = self.hold(asked, false, cancel).map_err(Trouble::Settled)?;
+            let (mut hold, _) = self.reserve_call(asked, false, cancel).map_err(Trouble::Settled)?;
             let number = gate
-                .enter(rates, asked.most_tokens(), &*self.world, cancel)
+                .wait_for_room(rates, asked.most_tokens(), &*self.world, cancel)
                 .ok_or(Trouble::Cancelled)?;
             let mut budget = Budget::of(asked);
             let (reply, done) = line.ask(&asked.model, asked.question, cancel, &mut |reply| {
@@ -294,13 +294,13 @@ impl Runtime {
             // Whoever hears an answer and stops it has had its beginning, and pays for that.
             Err(Failure::Cancelled) if self.hear.is_some() => {
                 let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
-                return Err(Failure::Cancelled.after(spent.as_ref(), &broken_off));
+                return Err(Failure::Cancelled.after_spending(spent.as_ref(), &broken_off));
             }
             // Nobody is asked again who only stops.
             Err(failure @ (Failure::Rejected(_) | Failure::Cancelled)) => return Err(failure),
             Err(failure) => {
                 let spent = (vain.calls > 0).then(|| asked.spent(vain.usage, vain.calls, true, false));
-                return Err(failure.after(spent.as_ref(), ""));
+                return Err(failure.after_spending(spent.as_ref(), ""));
             }
         };
         let remark = self.record(asked, &reply);
@@ -309,22 +309,22 @@ impl Runtime {
         Ok(answer)
     }
 
-    fn record(&self, asked: &Asked<'_>, reply: &Reply) -> Option<Diagnostic> {
+    fn record(&self, asked: &PreparedQuestion<'_>, reply: &Reply) -> Option<Diagnostic> {
         let record = asked.reach.record?;
         self.recordings.record(&self.root, record, &asked.model, asked.question, reply)
     }
 
-    fn ask_recording(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+    fn ask_recording(&self, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
         let recording = asked.reach.recording.unwrap_or_default();
         let (reply, remark) = self.recordings.answer(&self.root, recording, &asked.model, asked.question)?;
-        let (hold, _) = self.hold(asked, false, cancel)?;
+        let (hold, _) = self.reserve_call(asked, false, cancel)?;
         let mut answer = asked.settle(hold, reply);
         answer.remarks.extend(remark);
         Ok(answer)
     }
 
-    fn ask_program(&self, asked: &Asked<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
-        let (hold, _) = self.hold(asked, false, cancel)?;
+    fn ask_program(&self, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Result<Answer, Failure> {
+        let (hold, _) = self.reserve_call(asked, false, cancel)?;
         let question = as_text(asked.question);
         let program = Program {
             argv: &asked.model.command,
@@ -358,7 +358,7 @@ impl Ask for Runtime {
                 why.hint("set params.model to a [model.NAME] of the manifest"),
             )));
         };
-        let asked = Asked {
+        let asked = PreparedQuestion {
             reach: Reach::of(question.settings, model.api),
             price: Price::of(question.settings),
             input: tokens::count_question(model.name, question),
@@ -402,7 +402,7 @@ impl Ask for Runtime {
     }
 }
 
-impl Asked<'_> {
+impl PreparedQuestion<'_> {
     pub(super) fn most_tokens(&self) -> u64 {
         self.input.tokens.saturating_add(self.question.max_tokens)
     }
@@ -475,7 +475,7 @@ impl Asked<'_> {
 
     fn spent(&self, usage: Usage, calls: u32, estimated: bool, batch: bool) -> Spent {
         Spent {
-            model: self.model.shown(),
+            model: self.model.display_name(),
             calls,
             input_tokens: usage.input,
             cached_tokens: usage.cached,
@@ -513,7 +513,7 @@ fn as_text(question: &Question<'_>) -> String {
     turns.collect::<Vec<_>>().join("\n\n")
 }
 
-fn program_failure(asked: &Asked<'_>, stop: &program::Stop) -> Failure {
+fn program_failure(asked: &PreparedQuestion<'_>, stop: &program::Stop) -> Failure {
     let program = asked.model.command.first().copied().unwrap_or_default();
     let message = format!("'{program}' of model '{}' gave no answer: {}", asked.reach.label, stop.kind());
     let why = |hint: &str| Box::new(Diagnostic::error(ErrorCode::E_COMMAND, &message).hint(hint));
@@ -523,7 +523,7 @@ fn program_failure(asked: &Asked<'_>, stop: &program::Stop) -> Failure {
         program::Stop::NotStarted(_) => Failure::Permanent(why("install it, or write its full path in 'command' of the model")),
         program::Stop::Failed(status, said) => {
             let why = why("run it by hand with a question on its standard input");
-            let said = Secrets::default().shown(said);
+            let said = Secrets::default().redacted_line(said);
             let why = if said.is_empty() { why } else { Box::new(why.found(said)) };
             if status.code() == Some(TRY_AGAIN) {
                 Failure::Transient(why)

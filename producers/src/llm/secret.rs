@@ -46,7 +46,7 @@ impl Secrets {
     }
 
     /// A text of a stranger as a message may show it: without secrets and control characters, on one line, cut.
-    pub(super) fn shown(&self, text: &str) -> String {
+    pub(super) fn redacted_line(&self, text: &str) -> String {
         const LONGEST: usize = 400;
         let text = self.scrub(text);
         let mut shown = String::new();
@@ -114,8 +114,8 @@ mod tests {
         secrets.add(Secret::new("sk-hunter2-long"));
         secrets.add(Secret::new("a"));
         assert_eq!(secrets.scrub("a sk-hunter2-long hunter2"), "a [key] [key]");
-        assert_eq!(secrets.shown("x\u{1b}[31m\n\n hunter2\u{202e}y\t"), "x [31m [key]y");
-        assert!(secrets.shown(&"é".repeat(9_000)).chars().count() <= 401);
+        assert_eq!(secrets.redacted_line("x\u{1b}[31m\n\n hunter2\u{202e}y\t"), "x [31m [key]y");
+        assert!(secrets.redacted_line(&"é".repeat(9_000)).chars().count() <= 401);
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl<'a> Model<'a> {
     }
 
     /// A name for people: the model's, or the program's. Who was only replayed was not asked.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn display_name(&self) -> String {
         if self.api == Api::Replay && !self.name.is_empty() {
             return format!("{} (replay)", self.name);
         }

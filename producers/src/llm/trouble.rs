@@ -49,13 +49,13 @@ pub(super) struct Called<'a> {
 
 impl Called<'_> {
     /// `model 'team' at http://127.0.0.1:8080`.
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn describe_model(&self) -> String {
         format!("model '{}' at {}", self.reach.label, self.secrets.scrub(host(self.reach.base_url)))
     }
 
     fn error(&self, code: ErrorCode, message: String, found: &str, hint: &str) -> Box<Diagnostic> {
         let why = Diagnostic::error(code, message).hint(hint);
-        let found = self.secrets.shown(found);
+        let found = self.secrets.redacted_line(found);
         Box::new(if found.is_empty() { why } else { why.found(found) })
     }
 
@@ -68,13 +68,13 @@ impl Called<'_> {
     }
 
     /// The connection failed.
-    pub(super) fn broken(&self, broken: Broken) -> Trouble {
+    pub(super) fn connection_failed(&self, broken: Broken) -> Trouble {
         match broken {
             Broken::Cancelled => Trouble::Cancelled,
             Broken::TimedOut => self.transient(
                 format!(
                     "{} gave no whole answer within {} s",
-                    self.shown(),
+                    self.describe_model(),
                     self.reach.timeout.as_secs_f64()
                 ),
                 "",
@@ -82,12 +82,12 @@ impl Called<'_> {
             ),
             Broken::Unfit(why) => Trouble::Shut(self.error(
                 ErrorCode::E_PROVIDER,
-                format!("{} cannot be called", self.shown()),
+                format!("{} cannot be called", self.describe_model()),
                 &why,
                 "look at base_url and headers of the model, and at its key",
             )),
             Broken::Lost(why) => self.transient(
-                format!("{} cannot be reached, or broke off", self.shown()),
+                format!("{} cannot be reached, or broke off", self.describe_model()),
                 &why,
                 "see that the server runs and that base_url is its address, then build again",
             ),
@@ -97,7 +97,7 @@ impl Called<'_> {
     /// The stream ended before the answer did.
     pub(super) fn cut_off(&self) -> Trouble {
         self.transient(
-            format!("{} broke off in the middle of its answer", self.shown()),
+            format!("{} broke off in the middle of its answer", self.describe_model()),
             "",
             "build again; a server's log may say why",
         )
@@ -107,7 +107,7 @@ impl Called<'_> {
     pub(super) fn page(&self) -> Trouble {
         Trouble::Permanent(self.error(
             ErrorCode::E_PROVIDER,
-            format!("{} answered with a web page", self.shown()),
+            format!("{} answered with a web page", self.describe_model()),
             "",
             "base_url must lead to a language model's interface, often with /v1 at its end, past pages to log in at",
         ))
@@ -117,14 +117,14 @@ impl Called<'_> {
     pub(super) fn endless(&self, bytes: usize) -> Trouble {
         Trouble::Permanent(self.error(
             ErrorCode::E_PROVIDER,
-            format!("{} sent more than {bytes} bytes without coming to an end", self.shown()),
+            format!("{} sent more than {bytes} bytes without coming to an end", self.describe_model()),
             "",
             "see that base_url leads to a language model's server",
         ))
     }
 
     /// Reads the body of a refusal and says what it means.
-    pub(super) fn refused(&self, response: &mut Response, world: &dyn World, cancel: &Cancel) -> Trouble {
+    pub(super) fn read_refusal(&self, response: &mut Response, world: &dyn World, cancel: &Cancel) -> Trouble {
         let after = response.header("retry-after").and_then(|value| retry_after(value, world.today()));
         let location = response.header("location").unwrap_or_default().to_owned();
         let body = match response.body(LONGEST_ERROR, cancel) {
@@ -136,7 +136,7 @@ impl Called<'_> {
         if (300..400).contains(&response.status) {
             let message = format!(
                 "{} leads elsewhere, and a key is sent nowhere but to the address in the manifest",
-                self.shown()
+                self.describe_model()
             );
             return Trouble::Shut(self.error(ErrorCode::E_PROVIDER, message, &location, "write the new address as base_url"));
         }
@@ -151,8 +151,8 @@ impl Called<'_> {
         let status = complaint.status;
         let found = format!("{} {}", complaint.kind, complaint.message);
         let answered = match status {
-            0 => format!("{} answered what cannot be read", self.shown()),
-            status => format!("{} answered {status}", self.shown()),
+            0 => format!("{} answered what cannot be read", self.describe_model()),
+            status => format!("{} answered {status}", self.describe_model()),
         };
         let error = |code: ErrorCode, hint: &str| self.error(code, answered.clone(), &found, hint);
         let permanent = |code: ErrorCode, hint: &str| Trouble::Permanent(error(code, hint));
@@ -162,7 +162,7 @@ impl Called<'_> {
             }
             (400, "content_filter" | "refusal") => Trouble::Refused(self.error(
                 ErrorCode::E_REFUSED,
-                format!("{} refused to answer", self.shown()),
+                format!("{} refused to answer", self.describe_model()),
                 &complaint.message,
                 "build again, or choose another model",
             )),
@@ -200,7 +200,7 @@ impl Called<'_> {
         let hint = "set context_tokens of the model to what its server allows, lower max_tokens, or choose a model with a longer context";
         self.error(
             ErrorCode::E_CONTEXT,
-            format!("the question is too long for {}{numbers}", self.shown()),
+            format!("the question is too long for {}{numbers}", self.describe_model()),
             found,
             hint,
         )

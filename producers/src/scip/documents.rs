@@ -43,11 +43,11 @@ impl Producer for Documents {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let row = &inputs.one("row")?.bytes;
+        let row = &inputs.single("row")?.bytes;
         let row = Table::open(row).and_then(|table| table.rows().next());
         let row: Option<Row> = row.and_then(|(_, row)| serde_json::from_slice(row).ok());
         let row = row.ok_or_else(|| Failure::permanent("the row of [scip.NAME] cannot be read"))?;
-        let bytes = &inputs.one("bytes")?.bytes;
+        let bytes = &inputs.single("bytes")?.bytes;
         if bytes.len() > LARGEST {
             let why = Diagnostic::error(ErrorCode::E_SCIP, format!("the index is larger than {} MiB", LARGEST >> 20));
             return Err(Failure::Permanent(Box::new(
@@ -55,7 +55,7 @@ impl Producer for Documents {
             )));
         }
         let sources =
-            std::str::from_utf8(&inputs.one("sources")?.bytes).map_err(|_| Failure::permanent("the list of sources is no text"))?;
+            std::str::from_utf8(&inputs.single("sources")?.bytes).map_err(|_| Failure::permanent("the list of sources is no text"))?;
         let sources: BTreeSet<&str> = sources.lines().collect();
         let folder = row.index.rsplit_once('/').map_or("", |(folder, _)| folder);
         let root = row.root.as_deref().unwrap_or(folder);
@@ -64,7 +64,7 @@ impl Producer for Documents {
         let (mut outside, mut cut) = (BTreeSet::new(), BTreeSet::new());
         for document in parts.documents() {
             let document = document?;
-            let path = within(root, &document.relative_path).filter(|path| sources.contains(path.as_str()));
+            let path = path_in_workspace(root, &document.relative_path).filter(|path| sources.contains(path.as_str()));
             let Some(path) = path else {
                 outside.insert(document.relative_path);
                 continue;
@@ -72,7 +72,7 @@ impl Producer for Documents {
             if document.occurrences.len() > MOST_OCCURRENCES {
                 cut.insert(path.clone());
             }
-            rows.entry(path).or_insert_with(|| alone(&parts.metadata, document));
+            rows.entry(path).or_insert_with(|| index_of_document(&parts.metadata, document));
         }
         let told = |paths: &BTreeSet<String>, what: String, hint: &str| {
             let shown: Vec<String> = paths
@@ -104,7 +104,7 @@ impl Producer for Documents {
 }
 
 /// A path below the folder that an index counts from, as the workspace writes it; `None` of one that leads elsewhere.
-fn within(root: &str, path: &str) -> Option<String> {
+fn path_in_workspace(root: &str, path: &str) -> Option<String> {
     if path.is_empty() || path.starts_with('/') || path.contains(['\\', '\0', '\n']) {
         return None;
     }
@@ -120,7 +120,7 @@ fn within(root: &str, path: &str) -> Option<String> {
 }
 
 /// One document as an index of its own.
-fn alone(metadata: &Metadata, mut document: Document) -> Vec<u8> {
+fn index_of_document(metadata: &Metadata, mut document: Document) -> Vec<u8> {
     let is_kept = |symbol: &str| !symbol.is_empty() && symbol.len() <= LONGEST_SYMBOL && !symbol.starts_with("local ");
     document.occurrences.truncate(MOST_OCCURRENCES);
     document.occurrences.retain(|one| is_kept(&one.symbol));

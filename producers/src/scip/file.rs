@@ -45,15 +45,15 @@ impl Producer for FileOf {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let file = inputs.var("file").unwrap_or_default();
         let foreign = || Failure::permanent("the input is no output of scip/merge");
-        let row = &inputs.one("row")?.bytes;
+        let row = &inputs.single("row")?.bytes;
         let (_, row) = Table::open(row).and_then(|table| table.rows().next()).ok_or_else(foreign)?;
         let parts = Parts::read(row)?;
         let document = parts.documents().next().ok_or_else(foreign)??;
-        let (text, unread) = crate::text::decode(&inputs.one("bytes")?.bytes, file);
+        let (text, unread) = crate::text::decode(&inputs.single("bytes")?.bytes, file);
         let tool = parts.metadata.tool_info.unwrap_or_default();
         let source: Vec<String> = [&tool.name, &tool.version]
             .into_iter()
-            .map(|word| plain(word))
+            .map(|word| one_line(word))
             .filter(|word| !word.is_empty())
             .collect();
         Ok(Output {
@@ -73,7 +73,7 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
     let mut symbols = FileSymbols {
         language: match document.language.as_str() {
             "" => of_ending(file).to_owned(),
-            named => plain(named).to_lowercase(),
+            named => one_line(named).to_lowercase(),
         },
         source: source.to_owned(),
         ..FileSymbols::default()
@@ -100,7 +100,7 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
     for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
         let by = moves.behind(range.0);
         let is_named = |place: &Place<'_>| by == 0 || names_of(way, None).is_none_or(|names| names.contains(&place.word));
-        let Some(place) = text.place(*range, by).filter(is_named) else {
+        let Some(place) = text.word_behind(*range, by).filter(is_named) else {
             continue;
         };
         let kind = match one.symbol_roles {
@@ -155,12 +155,14 @@ struct Moves {
 impl Moves {
     /// Where a definition stands now: as far from its place as the one before, or on the nearest line that has its name at its column.
     fn find<'t>(&mut self, text: &Text<'t>, range: Range, names: &Option<[&str; 2]>) -> Option<Place<'t>> {
-        let Some(names) = names else { return text.place(range, self.by) };
+        let Some(names) = names else {
+            return text.word_behind(range, self.by);
+        };
         let expected = self.by;
         for distance in 0..=FURTHEST {
             for by in [expected + distance, expected - distance] {
                 self.looks += 1;
-                if let Some(place) = text.place(range, by).filter(|place| names.contains(&place.word)) {
+                if let Some(place) = text.word_behind(range, by).filter(|place| names.contains(&place.word)) {
                     self.by = by;
                     self.known.push((range.0, by));
                     return Some(place);
@@ -195,7 +197,7 @@ struct Text<'t> {
 
 impl<'t> Text<'t> {
     /// The word that stands so many lines behind a range; `None` where it covers none.
-    fn place(&self, (first, from, last, to): Range, by: i32) -> Option<Place<'t>> {
+    fn word_behind(&self, (first, from, last, to): Range, by: i32) -> Option<Place<'t>> {
         let line = first.checked_add(by)?;
         let text = *self.lines.get(usize::try_from(line).ok()?)?;
         if text.len() > LONGEST_LINE {
@@ -326,7 +328,7 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
         "constructor",
         "constant",
     ];
-    let told = information.and_then(|information| kind::word(information.kind));
+    let told = information.and_then(|information| kind::kind_name(information.kind));
     let first = signature.trim_start_matches('(').split([' ', ')']).next().unwrap_or_default();
     let said = WORDS.into_iter().find(|word| *word == first);
     let is_member = way.len() > 1 && way[way.len() - 2].suffix == Suffix::Type;
@@ -360,17 +362,17 @@ fn documentation(information: &SymbolInformation) -> (String, String) {
     }
     let words: Vec<&str> = signature.split_whitespace().take(LONGEST).collect();
     docs.retain(|doc| !doc.is_empty());
-    (plain(&words.join(" ")), cut(docs.join("\n\n"), LONGEST_DOC))
+    (one_line(&words.join(" ")), cut_to_bytes(docs.join("\n\n"), LONGEST_DOC))
 }
 
-fn cut(mut text: String, most: usize) -> String {
+fn cut_to_bytes(mut text: String, most: usize) -> String {
     text.truncate(text.floor_char_boundary(most));
     text
 }
 
 /// A text on one line, without characters that steer a terminal.
-fn plain(text: &str) -> String {
-    cut(text.chars().filter(|c| !c.is_control()).collect(), LONGEST)
+fn one_line(text: &str) -> String {
+    cut_to_bytes(text.chars().filter(|c| !c.is_control()).collect(), LONGEST)
 }
 
 #[cfg(test)]

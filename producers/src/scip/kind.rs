@@ -50,6 +50,6 @@ pub fn number(word: &str) -> i32 {
 }
 
 /// The word for a number, if it is one that says what a symbol is.
-pub fn word(number: i32) -> Option<&'static str> {
+pub fn kind_name(number: i32) -> Option<&'static str> {
     KINDS.iter().find(|(known, _)| *known == number).map(|(_, word)| *word)
 }

@@ -59,7 +59,7 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
                 if about.len() > 1 {
                     read.faults.push(format!(
                         "no type was asked about in the line '{}'",
-                        super::slots::cut(line.trim(), 80)
+                        super::slots::cut_to_bytes(line.trim(), 80)
                     ));
                 }
                 continue;
@@ -67,7 +67,7 @@ pub(super) fn read(text: &str, about: &[(&str, &str)], wanted: &[Section]) -> Re
             if at.is_some() && section_heading(line, wanted).is_none() && is_heading(undecorated(line).0.trim_end_matches(['*', '_', ' ']))
             {
                 read.faults
-                    .push(format!("there is no section '{}'", super::slots::cut(line.trim(), 80)));
+                    .push(format!("there is no section '{}'", super::slots::cut_to_bytes(line.trim(), 80)));
             }
             if let Some((name, rest)) = section_heading(line, wanted) {
                 close(&mut read, &mut at, &mut body);
@@ -109,7 +109,7 @@ fn close(read: &mut Read, at: &mut Option<(String, String)>, body: &mut String) 
 }
 
 /// What is missing for a whole answer.
-pub(super) fn missing(summaries: &Summaries, about: &[(&str, &str)], wanted: &[Section]) -> Vec<String> {
+pub(super) fn missing_sections(summaries: &Summaries, about: &[(&str, &str)], wanted: &[Section]) -> Vec<String> {
     let mut faults = Vec::new();
     for (key, _) in about {
         let Some(sections) = summaries.get(*key) else {
@@ -302,7 +302,7 @@ mod tests {
     use crate::semantic::parameters::SECTIONS;
     use proptest::prelude::*;
 
-    pub(crate) fn wanted() -> Vec<Section> {
+    pub(crate) fn sample_sections() -> Vec<Section> {
         let seeds = SECTIONS.iter().map(|(name, _)| *name).chain(["THREADING"]);
         seeds
             .map(|name| Section {
@@ -325,26 +325,29 @@ mod tests {
             "# TYPE: N.A\nROLE: x\nLIFECYCLE: y\nEDGE_CASES: z\nLIMITATIONS: l\nRECOMMENDATIONS: r\nTHREADING: t",
         ] {
             let text = text.replace("1. LIMITATIONS\n", "").replace("### RECOMMENDATIONS ###\n", "");
-            let read = read(&text, &ABOUT, &wanted());
+            let read = read(&text, &ABOUT, &sample_sections());
             assert_eq!(read.faults, Vec::<String>::new(), "{text}");
             let all: Vec<&str> = read.summaries["N.A"].values().map(String::as_str).collect();
             assert_eq!(all, ["z", "y", "l", "r", "x", "t"], "{text}");
-            assert_eq!(missing(&read.summaries, &ABOUT, &wanted()), Vec::<String>::new());
+            assert_eq!(missing_sections(&read.summaries, &ABOUT, &sample_sections()), Vec::<String>::new());
         }
     }
 
     #[test]
     fn what_is_missing_twice_or_too_long_is_told() {
         let text = format!("ROLE:\na\nROLE:\nb\nLIFECYCLE:\n\nEDGE_CASES:\n{}\n", "x".repeat(9000));
-        let read = read(&text, &ABOUT, &wanted());
+        let read = read(&text, &ABOUT, &sample_sections());
         assert_eq!(
             read.faults,
             ["ROLE of N.A stands twice", "EDGE_CASES of N.A has 9000 bytes; 8000 are the most"]
         );
-        let faults = missing(&read.summaries, &ABOUT, &wanted());
+        let faults = missing_sections(&read.summaries, &ABOUT, &sample_sections());
         assert_eq!(faults.len(), 4, "{faults:?}");
-        let nothing = super::read("", &ABOUT, &wanted());
-        assert_eq!(missing(&nothing.summaries, &ABOUT, &wanted()), ["there is no summary of N.A"]);
+        let nothing = super::read("", &ABOUT, &sample_sections());
+        assert_eq!(
+            missing_sections(&nothing.summaries, &ABOUT, &sample_sections()),
+            ["there is no summary of N.A"]
+        );
     }
 
     #[test]
@@ -354,14 +357,17 @@ mod tests {
             "**Type: `A`**\nROLE: a\n## Type: T_2\nROLE: b",
             "TYPE: N.A T_1\nROLE: a\nTYPE: B\nROLE: b",
         ] {
-            let read = read(text, &TWO, &wanted());
+            let read = read(text, &TWO, &sample_sections());
             assert_eq!(
                 (read.summaries["N.A"]["ROLE"].as_str(), read.summaries["N.B`1"]["ROLE"].as_str()),
                 ("a", "b"),
                 "{text}"
             );
         }
-        assert_eq!(read("ROLE: a", &TWO, &wanted()).faults, ["ROLE stands before any line '# TYPE: …'"]);
+        assert_eq!(
+            read("ROLE: a", &TWO, &sample_sections()).faults,
+            ["ROLE stands before any line '# TYPE: …'"]
+        );
     }
 
     #[test]
@@ -413,7 +419,7 @@ mod tests {
         /// Whatever was read, written in any order and read again, is the same.
         #[test]
         fn what_was_read_is_read_again(bodies in proptest::collection::vec(body(), 6), order in Just((0..6).collect::<Vec<usize>>()).prop_shuffle()) {
-            let wanted = wanted();
+            let wanted = sample_sections();
             let text: String = wanted.iter().zip(&bodies).map(|(section, body)| format!("{}:\n{body}\n", section.name)).collect();
             let first = read(&text, &ABOUT, &wanted).summaries;
             let Some(sections) = first.get("N.A") else { return Ok(()) };
@@ -426,7 +432,7 @@ mod tests {
 
         #[test]
         fn any_text_is_read(text in any::<String>()) {
-            read(&text, &TWO, &wanted());
+            read(&text, &TWO, &sample_sections());
         }
     }
 }

@@ -17,11 +17,11 @@ pub(super) enum Case {
     /// Nobody: its source is never sent, or it is generated code.
     Withheld(Subject, Wishes),
     /// A model.
-    Asked(Box<Asked>),
+    Asked(Box<SummaryCase>),
 }
 
 /// A summary that a model answers for.
-pub(super) struct Asked {
+pub(super) struct SummaryCase {
     /// How it is wanted.
     pub(super) wishes: Wishes,
     /// What it is about.
@@ -45,13 +45,13 @@ impl Case {
         if !inputs.all("grouped").is_empty() {
             return Ok(Self::PartOfGroup(subject, wishes));
         }
-        let heads = subject.shown();
+        let heads = subject.visible_heads();
         if heads.is_empty() {
             return Ok(Self::Withheld(subject, wishes));
         }
         let template = subject::template(inputs, &wishes)?;
         let slots = subject.slots(&subject.blobs)?;
-        Ok(Self::Asked(Box::new(Asked {
+        Ok(Self::Asked(Box::new(SummaryCase {
             wishes,
             subject,
             template,
@@ -61,7 +61,7 @@ impl Case {
     }
 }
 
-impl Asked {
+impl SummaryCase {
     /// What prompts are made of.
     pub(super) fn material(&self) -> Material<'_> {
         Material {

@@ -19,7 +19,7 @@ pub(crate) struct Sections {
 }
 
 /// Everything known of one type.
-pub(crate) struct Known<'a> {
+pub(crate) struct TypeFacts<'a> {
     pub(crate) structure: &'a TypeStructure,
     pub(crate) header: &'a ImplHeader,
     pub(crate) members: &'a [ImplMember],
@@ -38,7 +38,7 @@ fn called(name: &str, type_name: &str) -> String {
     }
 }
 
-impl Known<'_> {
+impl TypeFacts<'_> {
     pub(super) fn name(&self) -> &str {
         let symbol = &self.structure.header.symbol;
         let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
@@ -63,7 +63,7 @@ impl Known<'_> {
 }
 
 /// Draws the sections.
-pub(crate) fn sections(known: &Known<'_>) -> Sections {
+pub(crate) fn sections(known: &TypeFacts<'_>) -> Sections {
     let mut sections = Sections::default();
     role(known, &mut sections);
     super::lifecycle::lifecycle(known, &mut sections);
@@ -78,7 +78,7 @@ fn article(word: &str) -> &'static str {
     if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "An" } else { "A" }
 }
 
-fn role(known: &Known<'_>, sections: &mut Sections) {
+fn role(known: &TypeFacts<'_>, sections: &mut Sections) {
     if let Some(docs) = known.docs {
         let summary = doc::read(&docs.own).summary;
         if !summary.is_empty() {
@@ -131,7 +131,7 @@ fn role(known: &Known<'_>, sections: &mut Sections) {
 }
 
 /// What C#'s naming conventions say.
-fn by_name(known: &Known<'_>) -> Option<String> {
+fn by_name(known: &TypeFacts<'_>) -> Option<String> {
     let name = known.name();
     let extension = known.has("static") && known.of_kind("method").any(|member| member.signature.contains("(this "));
     if extension {
@@ -172,7 +172,7 @@ fn by_name(known: &Known<'_>) -> Option<String> {
         .map(|(_, kind)| format!("By its name {kind}."))
 }
 
-fn exposes(known: &Known<'_>) -> Vec<String> {
+fn exposes(known: &TypeFacts<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     for (kind, many) in [
         ("enum member", "values"),
@@ -208,7 +208,7 @@ pub(super) fn some_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-fn bodies(known: &Known<'_>, sections: &mut Sections) {
+fn bodies(known: &TypeFacts<'_>, sections: &mut Sections) {
     let mut null_results = Vec::new();
     let mut locks = Vec::new();
     for member in known.members {
@@ -313,7 +313,7 @@ fn because(throw: &Throw) -> String {
         .unwrap_or_default()
 }
 
-fn attributes(known: &Known<'_>, sections: &mut Sections) {
+fn attributes(known: &TypeFacts<'_>, sections: &mut Sections) {
     let name = known.name();
     let own = known.structure.header.attributes.iter().map(|attribute| (name, attribute));
     let members = known
@@ -365,7 +365,7 @@ fn attributes(known: &Known<'_>, sections: &mut Sections) {
     }
 }
 
-fn remarks(known: &Known<'_>, sections: &mut Sections) {
+fn remarks(known: &TypeFacts<'_>, sections: &mut Sections) {
     let Some(docs) = known.docs else { return };
     let own = std::iter::once((known.name(), docs.own.as_str()));
     let members = docs
@@ -405,7 +405,7 @@ fn remarks(known: &Known<'_>, sections: &mut Sections) {
     }
 }
 
-fn calling(known: &Known<'_>, sections: &mut Sections) {
+fn calling(known: &TypeFacts<'_>, sections: &mut Sections) {
     let names = |members: Vec<&ApiMember>| {
         let mut names: Vec<&str> = members.into_iter().map(|member| member.name.as_str()).collect();
         names.dedup();

@@ -29,7 +29,7 @@ pub(super) const GUESSED_ANSWER: u64 = 400;
 pub(super) const GUESSED_PATCH: u64 = 120;
 
 /// An answer on its way to an output.
-pub(super) struct Made {
+pub(super) struct AnswerInProgress {
     pub(super) mode: &'static str,
     pub(super) why: String,
     pub(super) summaries: Summaries,
@@ -41,7 +41,7 @@ pub(super) struct Made {
     pub(super) answered: Option<BTreeSet<(String, String)>>,
 }
 
-impl Made {
+impl AnswerInProgress {
     /// The earlier answer, for which nothing was asked.
     pub(super) fn free(mode: &'static str, why: String, base: Option<&Base>) -> Self {
         Self::of(mode, why, base.map(|base| base.summaries.clone()).unwrap_or_default())
@@ -147,7 +147,7 @@ impl<'a> Talk<'a> {
             if let Failure::Permanent(told) = &failure
                 && told.code == ErrorCode::E_CONTEXT
             {
-                self.room().refused(&prompt::text(turns), types, told);
+                self.room().learn_limit(&prompt::text(turns), types, told);
             }
             self.in_vain(failure)
         })?;
@@ -161,7 +161,7 @@ impl<'a> Talk<'a> {
     fn in_vain(&self, failure: Failure) -> Failure {
         match &failure {
             Failure::Permanent(why) if why.code == ErrorCode::E_CONTEXT => failure,
-            _ => failure.after(self.in_vain_so_far().as_ref(), &self.raw),
+            _ => failure.after_spending(self.in_vain_so_far().as_ref(), &self.raw),
         }
     }
 
@@ -180,8 +180,8 @@ impl<'a> Talk<'a> {
     }
 
     /// Whether a conversation and its answer fit: else what they need and what there is.
-    fn fits(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
-        self.room().fits(&prompt::text(turns), types)
+    fn check_room(&self, turns: &[Turn], types: usize) -> Result<(), (u64, u64)> {
+        self.room().check_room(&prompt::text(turns), types)
     }
 
     fn room(&self) -> Room<'_> {
@@ -208,7 +208,7 @@ impl<'a> Talk<'a> {
                 return Ok(parts);
             }
             let left = shrink::shrunk(slots, step);
-            match self.fits(&self.material(heads, &left).full(), heads.len()) {
+            match self.check_room(&self.material(heads, &left).full(), heads.len()) {
                 Ok(()) => {
                     return Ok(vec![Fitting {
                         heads: heads.to_vec(),
@@ -237,10 +237,10 @@ impl<'a> Talk<'a> {
     }
 
     /// Asks for a whole answer, in parts when it does not fit otherwise.
-    pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<Made, Failure> {
+    pub(super) fn full(&mut self, heads: &[Head], slots: &[Slot], why: String) -> Result<AnswerInProgress, Failure> {
         (self.why, self.patch) = (why.clone(), false);
-        let mut made = Made::of("full", why, Summaries::new());
-        let lost = |failure: Failure, talk: &Self| failure.after(talk.in_vain_so_far().as_ref(), &talk.raw);
+        let mut made = AnswerInProgress::of("full", why, Summaries::new());
+        let lost = |failure: Failure, talk: &Self| failure.after_spending(talk.in_vain_so_far().as_ref(), &talk.raw);
         let mut open = self.parts(heads, slots, 0).map_err(|failure| lost(failure, self))?;
         open.reverse();
         while let Some(part) = open.pop() {
@@ -271,7 +271,7 @@ impl<'a> Talk<'a> {
         let name = Digest::of(prompt::text(&self.material(&part.heads, &part.slots).full()).as_bytes());
         if let Some((answer, spent)) = self.inputs.parts.find(&name) {
             let read = answer::read(&String::from_utf8_lossy(&answer), &about, &self.wishes.sections);
-            if read.faults.is_empty() && answer::missing(&read.summaries, &about, &self.wishes.sections).is_empty() {
+            if read.faults.is_empty() && answer::missing_sections(&read.summaries, &about, &self.wishes.sections).is_empty() {
                 self.spent.get_or_insert_default().add(&spent);
                 self.filed.add(&spent);
                 return Ok(read.summaries);
@@ -298,14 +298,14 @@ impl<'a> Talk<'a> {
         };
         self.repaired = true;
         let again = self.question(
-            &prompt::repair(&turns, &super::slots::cut(&first.text, 40_000), &faults),
+            &prompt::repair(&turns, &super::slots::cut_to_bytes(&first.text, 40_000), &faults),
             about.len(),
             &faults,
         )?;
         self.check(&again, &about).map_err(|faults| {
             let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
             let why = Diagnostic::error(ErrorCode::E_ANSWER, "the model's answer is no summary, nor is its second one")
-                .found(super::slots::cut(&shown.join("; "), 400))
+                .found(super::slots::cut_to_bytes(&shown.join("; "), 400))
                 .hint("'cortex show --rejected LABEL' shows the answer; try another model, a larger max_tokens, or a clearer template");
             self.rejected(why)
         })
@@ -314,7 +314,7 @@ impl<'a> Talk<'a> {
     fn check(&self, answer: &Answer, about: &[(&str, &str)]) -> Result<Summaries, Vec<String>> {
         let read = answer::read(&answer.text, about, &self.wishes.sections);
         let mut faults = read.faults;
-        faults.extend(answer::missing(&read.summaries, about, &self.wishes.sections));
+        faults.extend(answer::missing_sections(&read.summaries, about, &self.wishes.sections));
         if answer.cut {
             let most = self.wishes.answer_tokens(about.len());
             faults.insert(0, format!("it was cut off at {most} tokens; be briefer"));
@@ -323,7 +323,7 @@ impl<'a> Talk<'a> {
     }
 
     /// A new answer with those sections of the earlier one that need no other words.
-    pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: Made) -> Made {
+    pub(super) fn keep_words(&self, material: &Material<'_>, base: &Base, moved: &Moved, made: AnswerInProgress) -> AnswerInProgress {
         let spliced = self.spliced(material, base, moved, &made.summaries);
         let same = |key: &str, name: &str| spliced.summaries.get(key).and_then(|sections| sections.get(name));
         let written = |(key, sections): (&String, &Sections)| -> Vec<(String, String)> {
@@ -337,7 +337,7 @@ impl<'a> Talk<'a> {
                 place.extend(sections);
             }
         }
-        Made {
+        AnswerInProgress {
             summaries,
             kept: spliced.kept,
             answered: Some(answered),
@@ -400,8 +400,8 @@ impl<'a> Talk<'a> {
             Err(faults) => faults,
         };
         self.repaired = true;
-        let turns = prompt::repair_patch(turns, &super::slots::cut(&first.text, 10_000), &faults);
-        if self.fits(&turns, about.len()).is_err() {
+        let turns = prompt::repair_patch(turns, &super::slots::cut_to_bytes(&first.text, 10_000), &faults);
+        if self.check_room(&turns, about.len()).is_err() {
             return does_not_fit();
         }
         let again = match self.question(&turns, about.len(), &faults) {
@@ -419,16 +419,16 @@ impl<'a> Talk<'a> {
         base: &Base,
         moved: &Moved,
         why: String,
-    ) -> Result<Result<Made, String>, Failure> {
+    ) -> Result<Result<AnswerInProgress, String>, Failure> {
         let turns = material.patch(&base.summaries, moved, &names_of(&base.corrected));
-        if self.fits(&turns, material.heads.len()).is_err() {
+        if self.check_room(&turns, material.heads.len()).is_err() {
             return Ok(Err("the patch does not fit into the model's context".to_owned()));
         }
         (self.why, self.patch) = (why.clone(), true);
-        let made = |why, summaries| Made {
+        let made = |why, summaries| AnswerInProgress {
             chain: base.chain,
             answered: Some(BTreeSet::new()),
-            ..Made::of("patch", why, summaries)
+            ..AnswerInProgress::of("patch", why, summaries)
         };
         let read = match self.read_patch(material, &turns)? {
             Ok(read) => read,
@@ -443,7 +443,7 @@ impl<'a> Talk<'a> {
             .summaries
             .iter()
             .flat_map(|(key, sections)| sections.keys().map(move |name| (key.clone(), name.clone())));
-        Ok(Ok(Made {
+        Ok(Ok(AnswerInProgress {
             chain: base.chain + u64::from(changed),
             kept: spliced.kept,
             answered: Some(written.collect()),

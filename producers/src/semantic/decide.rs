@@ -2,12 +2,12 @@
 
 use super::answer::{self, Summaries};
 use super::document;
-use super::moved::{Moved, moved};
+use super::moved::{Moved, compare_slots};
 use super::prompt::Material;
 use super::renames::Renames;
 use super::shown;
 use super::slots::{Kind, Slot, past};
-use super::subject::{Subject, short};
+use super::subject::{Subject, note_digest};
 use engine::seams::paid::{Notes, Previous};
 use engine::seams::producer::{Failure, Inputs};
 use std::collections::BTreeSet;
@@ -89,10 +89,10 @@ pub(super) fn decide(
         return full("the model, the template or the sections are others");
     }
     let about: Vec<(&str, &str)> = material.heads.iter().map(|head| (head.key.as_str(), head.id.as_str())).collect();
-    if !answer::missing(&base.summaries, &about, &material.wishes.sections).is_empty() {
+    if !answer::missing_sections(&base.summaries, &about, &material.wishes.sections).is_empty() {
         return full("the earlier answer lacks sections that are wanted");
     }
-    if base.notes.get("prompt").is_some_and(|then| *then == short(prompt)) {
+    if base.notes.get("prompt").is_some_and(|then| *then == note_digest(prompt)) {
         return Ok(Way::Unchanged("nothing that a model is shown moved".to_owned()));
     }
     let Some(then) = shown_then(inputs, subject, previous, renames)? else {
@@ -100,18 +100,18 @@ pub(super) fn decide(
     };
     let carried = renames.carry(&then, material.slots, &base.summaries);
     base.summaries = renames.summaries(&base.summaries, &carried.words, &base.corrected);
-    let moved = moved(&carried.slots, material.slots);
+    let moved = compare_slots(&carried.slots, material.slots);
     if moved.is_empty() {
         return Ok(match (is_renamed(previous, renames), carried.words.is_empty()) {
             (false, true) => Way::Unchanged("nothing that a model is shown moved".to_owned()),
             (true, _) => Way::Carried("it was renamed".to_owned()),
-            (false, false) => Way::Carried(format!("renamed: {}", list(carried.words.values().map(String::as_str)))),
+            (false, false) => Way::Carried(format!("renamed: {}", join_names(carried.words.values().map(String::as_str)))),
         });
     }
     if !moved.own && !moved.used {
         let why = format!(
             "nothing that it uses moved, only {}",
-            list(moved.dependencies.iter().map(String::as_str))
+            join_names(moved.dependencies.iter().map(String::as_str))
         );
         base.shown = Some(carried.slots);
         return Ok(Way::Unchanged(why));
@@ -129,10 +129,13 @@ pub(super) fn decide(
         return Ok(Way::Full(why, Some(Box::new(moved))));
     }
     let why = match (moved.members.as_slice(), moved.own) {
-        ([], false) => format!("what it depends on moved: {}", list(moved.dependencies.iter().map(String::as_str))),
+        ([], false) => format!(
+            "what it depends on moved: {}",
+            join_names(moved.dependencies.iter().map(String::as_str))
+        ),
         ([], true) if moved.code => "its code moved".to_owned(),
         ([], true) => "its head or its documentation moved".to_owned(),
-        (members, _) => format!("members moved: {}", list(members.iter().map(String::as_str))),
+        (members, _) => format!("members moved: {}", join_names(members.iter().map(String::as_str))),
     };
     Ok(Way::Patch(Box::new(moved), why))
 }
@@ -170,7 +173,7 @@ fn is_renamed(previous: &Previous, renames: &Renames) -> bool {
         .any(|(key, _)| renames.is_former(key))
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+fn join_names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(5) {

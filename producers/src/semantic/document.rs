@@ -132,7 +132,7 @@ mod tests {
     use crate::semantic::answer;
     use proptest::prelude::*;
 
-    fn wanted() -> Vec<Section> {
+    fn sample_sections() -> Vec<Section> {
         ["ROLE", "LIFECYCLE", "X_1"]
             .map(|name| Section {
                 name: name.into(),
@@ -157,7 +157,7 @@ mod tests {
         fn what_was_answered_is_read_back(text in "((ROLE|LIFECYCLE|X_1|OTHER):?\n|# TYPE: N\\.B\n|# Semantic: N\\.A T_1\n|## N\\.B T_2\n|```\n|- [a-z ]{0,6}\n|\n|Source: x\n){0,14}") {
             let heads = [head("N.A", "T_1"), head("N.B", "T_2")];
             let about = [("N.A", "T_1"), ("N.B", "T_2")];
-            let wanted = wanted();
+            let wanted = sample_sections();
             let mut summaries = answer::read(&format!("# TYPE: N.A\n{text}"), &about, &wanted).summaries;
             for head in &heads {
                 let sections = summaries.entry(head.key.clone()).or_default();

@@ -1,7 +1,7 @@
 //! The built-in model `extractive`: draws claims from the code itself, needs no network, and gives the same answer every time. Each claim
 //! names its member; a section without claims says so.
 
-use super::claims::{Known, Sections, sections};
+use super::claims::{Sections, TypeFacts, sections};
 use crate::csharp::ids::short_hash;
 use crate::csharp::outline_info::type_row;
 use crate::csharp::{deps, implementation, structure, xmldoc};
@@ -20,18 +20,18 @@ const NOTHING: &str = "None found in the code.";
 /// When an input is missing or not of our making.
 pub(super) fn produce(inputs: &Inputs<'_>) -> Result<Output, Failure> {
     let (key, row) = type_row(inputs)?;
-    let (structure_input, impl_input) = (inputs.one("structure")?, inputs.one("impl")?);
+    let (structure_input, impl_input) = (inputs.single("structure")?, inputs.single("impl")?);
     let structure = structure::read(structure_input)?;
     let (header, members) = implementation::read(impl_input)?;
     let docs = inputs.maybe("xmldoc").map(xmldoc::read).transpose()?;
-    let deps = deps::read(inputs.one("deps")?)?;
+    let deps = deps::read(inputs.single("deps")?)?;
     let dependencies: Vec<&str> = deps
         .structure
         .iter()
         .filter_map(|key| deps.ids.get(key))
         .map(String::as_str)
         .collect();
-    let known = Known {
+    let known = TypeFacts {
         structure: &structure,
         header: &header,
         members: &members,

@@ -1,11 +1,11 @@
 //! LIFECYCLE: how instances come into being, what they hold to, how they end.
 
-use super::claims::{Known, Sections, some_of};
+use super::claims::{Sections, TypeFacts, some_of};
 use super::facts::quote;
 use crate::csharp::structure::ApiMember;
 
 /// Fills in LIFECYCLE, and what follows from it for callers.
-pub(super) fn lifecycle(known: &Known<'_>, sections: &mut Sections) {
+pub(super) fn lifecycle(known: &TypeFacts<'_>, sections: &mut Sections) {
     if known.is_data() {
         return;
     }
@@ -49,7 +49,7 @@ pub(super) fn lifecycle(known: &Known<'_>, sections: &mut Sections) {
     }
 }
 
-fn construction(known: &Known<'_>, sections: &mut Sections) {
+fn construction(known: &TypeFacts<'_>, sections: &mut Sections) {
     let name = known.name();
     if known.has("static") {
         sections.lifecycle.push("Static: never constructed.".to_owned());

@@ -131,7 +131,7 @@ impl Producer for Role {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let semantic = &inputs.one("semantic")?.bytes;
+        let semantic = &inputs.single("semantic")?.bytes;
         let text = std::str::from_utf8(semantic).map_err(|_| Failure::permanent("input 'semantic' is not UTF-8 text"))?;
         let role = text
             .split_once("\nROLE:")

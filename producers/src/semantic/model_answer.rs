@@ -4,8 +4,8 @@
 //! cost is told, also when nothing comes of it.
 
 use super::answer::{self, Sections, Summaries};
-use super::case::{Asked, Case};
-use super::conversation::{Made, Talk};
+use super::case::{Case, SummaryCase};
+use super::conversation::{AnswerInProgress, Talk};
 use super::decide::{Base, Way};
 use super::document;
 use super::evidence::{self, Names};
@@ -15,7 +15,7 @@ use super::room::Rooms;
 use super::shown;
 use super::shrink;
 use super::slots::Slot;
-use super::subject::{self, Subject, Withholding, short, type_key};
+use super::subject::{self, Subject, Withholding, note_digest, type_key};
 use crate::llm::Ask;
 use engine::seams::paid::Notes;
 use engine::seams::producer::{Failure, Inputs, Output};
@@ -33,7 +33,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
         Case::Withheld(subject, wishes) => return Ok(withheld(&subject, &wishes)),
         Case::Asked(case) => case,
     };
-    let Asked {
+    let SummaryCase {
         wishes,
         subject,
         template,
@@ -44,8 +44,8 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
     let (way, prompt) = case.way(inputs, base.as_mut())?;
     let mut talk = Talk::new(inputs, ask, rooms, wishes, template);
     let mut made = match talk.by_price(&case.material(), base.as_ref(), way) {
-        Way::Unchanged(why) => Made::free("unchanged", why, base.as_ref()),
-        Way::Carried(why) => Made::free("carried", why, base.as_ref()),
+        Way::Unchanged(why) => AnswerInProgress::free("unchanged", why, base.as_ref()),
+        Way::Carried(why) => AnswerInProgress::free("carried", why, base.as_ref()),
         Way::Full(why, None) => talk.full(heads, slots, why)?,
         Way::Full(why, Some(moved)) => {
             let base = base.as_ref().expect("invariant: what moved is known of an earlier answer");
@@ -65,7 +65,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
     };
     let mut diagnostics = std::mem::take(&mut talk.remarks);
     let mut notes = finish(&mut made, subject, slots, wishes, base.as_ref(), &mut diagnostics);
-    notes.insert("prompt".to_owned(), short(&prompt));
+    notes.insert("prompt".to_owned(), note_digest(&prompt));
     notes.insert("rules".to_owned(), case.material().rules());
     if talk.repaired {
         notes.insert("repaired".to_owned(), "1".to_owned());
@@ -88,7 +88,7 @@ pub(super) fn produce(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Resu
 
 /// Drops evidence of nothing, puts a person's words back, and writes down how it all came about.
 fn finish(
-    made: &mut Made,
+    made: &mut AnswerInProgress,
     subject: &Subject,
     slots: &[Slot],
     wishes: &Wishes,
@@ -127,7 +127,7 @@ fn finish(
         notes.insert("base".to_owned(), base.digest.clone());
     }
     subject.theirs.put_into(&mut made.summaries);
-    subject.theirs.tell(!made.is_free(), &mut notes, diagnostics);
+    subject.theirs.report_sections(!made.is_free(), &mut notes, diagnostics);
     if made.is_free() {
         made.chain = base.map_or(0, |base| base.chain);
         // How the words came about is how they came about before.
@@ -211,7 +211,7 @@ fn withheld(subject: &Subject, wishes: &Wishes) -> Output {
 
 /// The summary of a type in a group: its part of the group's.
 fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Result<Output, Failure> {
-    let group = inputs.one("group")?;
+    let group = inputs.single("group")?;
     let text = std::str::from_utf8(&group.bytes).map_err(|_| Failure::permanent("input 'group' is not UTF-8 text"))?;
     let head = &subject.heads[0];
     let part = document::part_of(text, &head.id)
@@ -242,6 +242,6 @@ fn part_of_group(inputs: &Inputs<'_>, subject: &Subject, wishes: &Wishes) -> Res
         let sections = summaries.remove(&head.key).unwrap_or_default();
         output.bytes = document::write(head, wishes.model_name(), &sections, &wishes.sections).into_bytes();
     }
-    subject.theirs.tell(true, &mut output.notes, &mut output.diagnostics);
+    subject.theirs.report_sections(true, &mut output.notes, &mut output.diagnostics);
     Ok(output)
 }

@@ -49,7 +49,7 @@ impl Moved {
 }
 
 /// Compares the texts of then and now.
-pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
+pub(super) fn compare_slots(then: &[Slot], now: &[Slot]) -> Moved {
     let by = |slots: &[Slot]| -> BTreeMap<(Kind, String), Slot> {
         slots.iter().map(|slot| ((slot.kind, slot.key.clone()), slot.clone())).collect()
     };
@@ -85,7 +85,7 @@ pub(super) fn moved(then: &[Slot], now: &[Slot]) -> Moved {
         let shown = diff.unified_diff().context_radius(2).to_string();
         moved
             .diffs
-            .push((format!("{} of {key}", kind.title()), super::slots::cut(&shown, LONGEST)));
+            .push((format!("{} of {key}", kind.title()), super::slots::cut_to_bytes(&shown, LONGEST)));
         if kind.is_own() {
             moved.own = true;
             let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
@@ -183,7 +183,7 @@ mod tests {
             ),
             slot(Kind::Role, "N.D", &[("", "new role")]),
         ];
-        let moved = super::moved(&then, &now);
+        let moved = super::compare_slots(&then, &now);
         assert_eq!(moved.members, ["A.Gone (removed)", "A.M() (changed)", "A.New (added)"]);
         assert_eq!(
             moved.diffs.iter().map(|(title, _)| title.as_str()).collect::<Vec<_>>(),
@@ -195,8 +195,8 @@ mod tests {
             moved.diffs[0].1
         );
         assert!(moved.own && moved.dependencies.contains("N.D") && moved.share > 0.5 && moved.share <= 1.0);
-        assert!(super::moved(&now, &now).is_empty());
-        let only_role = super::moved(&now, &[now[0].clone(), then[1].clone()]);
+        assert!(super::compare_slots(&now, &now).is_empty());
+        let only_role = super::compare_slots(&now, &[now[0].clone(), then[1].clone()]);
         assert!(!only_role.own && only_role.members.is_empty());
     }
 }

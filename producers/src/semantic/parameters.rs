@@ -219,16 +219,16 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
                 continue;
             }
             other => {
-                errors.push(ParamError::unknown(other, &KNOWN));
+                errors.push(ParamError::unknown_parameter(other, &KNOWN));
                 continue;
             }
         };
-        errors.push(wrong(name, message, hint));
+        errors.push(parameter_error(name, message, hint));
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn wrong(param: &str, message: &str, hint: &str) -> ParamError {
+fn parameter_error(param: &str, message: &str, hint: &str) -> ParamError {
     ParamError {
         param: param.to_owned(),
         message: message.to_owned(),
@@ -260,7 +260,7 @@ pub(super) fn is_name(name: &str) -> bool {
 fn sections(value: &Value, errors: &mut Vec<ParamError>) {
     const FORM: &str = "write sections = [{ name = \"THREADING\", about = \"which threads may call what\" }]";
     let Some(list) = value.as_array() else {
-        errors.push(wrong("sections", "'sections' is a list of tables", FORM));
+        errors.push(parameter_error("sections", "'sections' is a list of tables", FORM));
         return;
     };
     if list.len() + SECTIONS.len() > MOST_SECTIONS {
@@ -268,7 +268,7 @@ fn sections(value: &Value, errors: &mut Vec<ParamError>) {
             "a summary has at most {MOST_SECTIONS} sections, {} of them the seed's",
             SECTIONS.len()
         );
-        errors.push(wrong("sections", &message, "leave some out"));
+        errors.push(parameter_error("sections", &message, "leave some out"));
     }
     let mut seen: Vec<&str> = SECTIONS.iter().map(|(name, _)| *name).collect();
     for (at, section) in list.iter().enumerate() {
@@ -279,17 +279,25 @@ fn sections(value: &Value, errors: &mut Vec<ParamError>) {
             .is_none_or(|table| table.keys().any(|key| !matches!(key.as_str(), "name" | "about")));
         let place = format!("sections.{at}");
         if others {
-            errors.push(wrong(&place, "a section has a 'name' and an 'about' and nothing else", FORM));
+            errors.push(parameter_error(
+                &place,
+                "a section has a 'name' and an 'about' and nothing else",
+                FORM,
+            ));
         } else if !is_name(name) {
-            errors.push(wrong(
+            errors.push(parameter_error(
                 &place,
                 "the name of a section is written in capitals, digits and '_', at most 40 of them",
                 FORM,
             ));
         } else if seen.contains(&name) {
-            errors.push(wrong(&place, "there is a section of this name already", "choose another name"));
+            errors.push(parameter_error(
+                &place,
+                "there is a section of this name already",
+                "choose another name",
+            ));
         } else if about.trim().is_empty() || about.len() > 500 || about.chars().any(char::is_control) {
-            errors.push(wrong(
+            errors.push(parameter_error(
                 &place,
                 "'about' tells the model in one line of up to 500 characters what to write",
                 FORM,

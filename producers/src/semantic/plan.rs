@@ -1,6 +1,6 @@
 //! What a summary would ask and cost, without asking: the very turns that would be sent, counted.
 
-use super::case::{Asked, Case};
+use super::case::{Case, SummaryCase};
 use super::conversation::{GUESSED_ANSWER, GUESSED_PATCH, Talk, names_of};
 use super::decide::Way;
 use super::moved::Moved;
@@ -28,7 +28,7 @@ pub(super) fn plan(inputs: &Inputs<'_>, ask: &dyn Ask, rooms: &Rooms) -> Result<
         }
         Case::Asked(case) => case,
     };
-    let Asked {
+    let SummaryCase {
         wishes,
         template,
         heads,

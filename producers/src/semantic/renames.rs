@@ -192,7 +192,7 @@ impl Renames {
         }
         let mut seen = Seen::default();
         let mut slots: Vec<Slot> = then.iter().map(|slot| self.slot(slot, now, words, &mut seen)).collect();
-        let carried = seen.words(words);
+        let carried = seen.replaced_names(words);
         for slot in &mut slots {
             let same = now.iter().find(|other| (other.kind, &other.key) == (slot.kind, &slot.key));
             let pieces: BTreeSet<&(String, String)> = same.iter().flat_map(|same| &same.pieces).collect();
@@ -370,7 +370,7 @@ impl Seen {
     }
 
     /// Names in whose place one other name stands wherever they stood.
-    fn words(&self, words: &Words) -> BTreeMap<String, String> {
+    fn replaced_names(&self, words: &Words) -> BTreeMap<String, String> {
         let mut found: BTreeMap<String, Option<String>> = BTreeMap::new();
         for (old, new) in &self.replaced {
             let only = found.entry(old.clone()).or_insert_with(|| Some(new.clone()));

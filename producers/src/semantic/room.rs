@@ -34,7 +34,7 @@ impl Room<'_> {
     }
 
     /// Whether a question and its answer fit: else what they need and what there is.
-    pub(super) fn fits(&self, text: &str, types: usize) -> Result<(), (u64, u64)> {
+    pub(super) fn check_room(&self, text: &str, types: usize) -> Result<(), (u64, u64)> {
         let rooms = self.rooms.0.lock().unwrap_or_else(PoisonError::into_inner);
         let learnt = rooms.get(&self.name()).copied();
         drop(rooms);
@@ -47,7 +47,7 @@ impl Room<'_> {
 
     /// Remembers that a question was refused as too long. What the server states counts, in the measure in which it counts otherwise than is
     /// counted here; where it states nothing, only less than this is tried.
-    pub(super) fn refused(&self, text: &str, types: usize, told: &Diagnostic) {
+    pub(super) fn learn_limit(&self, text: &str, types: usize, told: &Diagnostic) {
         let needed = self.needed(text, types);
         let room = match stated(&told.message) {
             Some((Some(asked), fits)) if asked > fits => u64::try_from(u128::from(needed) * u128::from(fits) / u128::from(asked)).ok(),

@@ -167,7 +167,7 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
             let text = text_of(input)?;
             let code = Slot::new(Kind::Code, key, vec![(String::new(), code_lines(&text))]);
             collect_words(&code.text(), &mut words);
-            slots.push(Slot::new(Kind::Structure, key, named(&whole, &words)));
+            slots.push(Slot::new(Kind::Structure, key, surroundings_of_member(&whole, &words)));
             slots.push(code);
             continue;
         }
@@ -196,7 +196,11 @@ pub(super) fn slots(blobs: &Blobs, about: &[&str], hidden: &BTreeSet<String>) ->
         if text.contains(WITHHELD) {
             withheld.insert(key);
         }
-        slots.push(Slot::new(Kind::Role, key, vec![(String::new(), cut(text.trim(), LONGEST_ROLE))]));
+        slots.push(Slot::new(
+            Kind::Role,
+            key,
+            vec![(String::new(), cut_to_bytes(text.trim(), LONGEST_ROLE))],
+        ));
     }
     let shown = |key: &String| !withheld.contains(key) && !hidden.contains(key);
     for (key, input) in role("dependencies").iter().filter(|(key, _)| shown(key)) {
@@ -213,7 +217,7 @@ fn text_of(input: &Input) -> Result<String, Failure> {
 }
 
 /// A text of at most so many bytes, cut at a line or a word.
-pub(super) fn cut(text: &str, longest: usize) -> String {
+pub(super) fn cut_to_bytes(text: &str, longest: usize) -> String {
     if text.len() <= longest {
         return text.to_owned();
     }
@@ -318,7 +322,7 @@ fn code_of(whole: &TypeStructure, header: &ImplHeader, members: &[ImplMember]) -
 }
 
 /// Of the type around a member: its head, and the members that the member's code names.
-fn named(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
+fn surroundings_of_member(whole: &TypeStructure, words: &BTreeSet<String>) -> Vec<(String, String)> {
     let named = whole.members.iter().filter(|member| words.contains(&member.name));
     let members = named.map(|member| (member.key.clone(), declaration(member)));
     std::iter::once((String::new(), head(whole))).chain(members).collect()

@@ -113,7 +113,7 @@ impl Subject {
     }
 
     /// The heads of the types that a model may see.
-    pub(super) fn shown(&self) -> Vec<Head> {
+    pub(super) fn visible_heads(&self) -> Vec<Head> {
         let shown = self
             .heads
             .iter()
@@ -194,7 +194,7 @@ pub(super) fn template(inputs: &Inputs<'_>, wishes: &Wishes) -> Result<Template,
 
 fn rows(inputs: &Inputs<'_>) -> Result<Vec<(String, TypeRow)>, Failure> {
     let broken = || Failure::permanent("input 'type' is not rows of //index:types");
-    let rows = rows_in(inputs.one("type")?).ok_or_else(broken)?;
+    let rows = rows_in(inputs.single("type")?).ok_or_else(broken)?;
     if rows.is_empty() { Err(broken()) } else { Ok(rows) }
 }
 
@@ -221,6 +221,6 @@ fn dependencies(input: Option<&Input>) -> Result<Vec<String>, Failure> {
 }
 
 /// The digest of a text in the form of notes.
-pub(super) fn short(text: &str) -> String {
+pub(super) fn note_digest(text: &str) -> String {
     Digest::of(text.as_bytes()).short()
 }

@@ -96,7 +96,7 @@ impl Template {
     /// A permanent failure with the place of the first thing that is wrong.
     pub(super) fn read(path: &str, bytes: &[u8]) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            wrong(
+            template_error(
                 path,
                 line_of(bytes, error.valid_up_to()),
                 1,
@@ -106,7 +106,7 @@ impl Template {
             )
         })?;
         if text.len() > LONGEST {
-            return Err(wrong(
+            return Err(template_error(
                 path,
                 1,
                 1,
@@ -151,7 +151,7 @@ impl Template {
                     "sections" => "write {{sections}} under %% system, or here".to_owned(),
                     name => format!("write {{{{{name}}}}} where it is to stand"),
                 };
-                return Err(wrong(path, line.unwrap_or(1), 1, &message, None, &hint));
+                return Err(template_error(path, line.unwrap_or(1), 1, &message, None, &hint));
             }
         }
         Ok(template)
@@ -200,7 +200,7 @@ fn line_of(bytes: &[u8], at: usize) -> u32 {
     u32::try_from(lines + 1).unwrap_or(u32::MAX)
 }
 
-fn wrong(path: &str, line: u32, column: u32, message: &str, found: Option<&str>, hint: &str) -> Failure {
+fn template_error(path: &str, line: u32, column: u32, message: &str, found: Option<&str>, hint: &str) -> Failure {
     let mut diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, message).at(path, line, column).hint(hint);
     diagnostic.found = found.map(str::to_owned);
     Failure::Permanent(Box::new(diagnostic))
@@ -217,7 +217,7 @@ fn parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>, Fail
         if let Some(name) = line.strip_prefix("%% ") {
             let name = name.trim();
             at = Part::ALL.into_iter().find(|part| part.name() == name).ok_or_else(|| {
-                wrong(
+                template_error(
                     path,
                     number,
                     4,
@@ -227,7 +227,14 @@ fn parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>, Fail
                 )
             })?;
             if parts.insert(at.name(), (Vec::new(), number)).is_some() {
-                return Err(wrong(path, number, 4, "this part stands twice", Some(name), "join the two"));
+                return Err(template_error(
+                    path,
+                    number,
+                    4,
+                    "this part stands twice",
+                    Some(name),
+                    "join the two",
+                ));
             }
             continue;
         }
@@ -235,7 +242,7 @@ fn parts(path: &str, text: &str) -> Result<BTreeMap<&'static str, Written>, Fail
             if line.trim().is_empty() {
                 continue;
             }
-            return Err(wrong(
+            return Err(template_error(
                 path,
                 number,
                 1,
@@ -264,7 +271,14 @@ fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<P
         let tail = &rest[brace..];
         let Some(end) = tail.find("}}") else {
             let hint = "close it with }} on the same line; \\{{ stands for the braces themselves";
-            return Err(wrong(path, number, column(tail), "this variable is not closed", None, hint));
+            return Err(template_error(
+                path,
+                number,
+                column(tail),
+                "this variable is not closed",
+                None,
+                hint,
+            ));
         };
         let name = tail[2..end].trim();
         let known = part.known();
@@ -281,7 +295,7 @@ fn pieces_of(path: &str, number: u32, line: &str, part: Part, pieces: &mut Vec<P
             if let Some(best) = near.first() {
                 hint = format!("did you mean {{{{{best}}}}}? {hint}");
             }
-            return Err(wrong(path, number, column(tail), &message, Some(&tail[..end + 2]), &hint));
+            return Err(template_error(path, number, column(tail), &message, Some(&tail[..end + 2]), &hint));
         }
         if !plain.is_empty() {
             pieces.push(Piece::Text(std::mem::take(&mut plain)));

@@ -37,13 +37,13 @@ impl Theirs {
             let heads_then = document::heads_then(&text, heads, |key| renames.key(key));
             let then = document::read(&text, &heads_then, wanted);
             for name in names(&previous.notes) {
-                let text = place(name, &heads_then).and_then(|(key, section)| then.get(key)?.get(section).cloned());
-                theirs.put(&name_now(name, &heads_then, heads), text, heads, wanted);
+                let text = type_and_section(name, &heads_then).and_then(|(key, section)| then.get(key)?.get(section).cloned());
+                theirs.set_section(&name_now(name, &heads_then, heads), text, heads, wanted);
             }
         }
         if let Some(correction) = &inputs.correction {
             for (name, text) in &correction.words {
-                theirs.put(name, Some(canonical(text)), heads, wanted);
+                theirs.set_section(name, Some(canonical(text)), heads, wanted);
             }
             let elsewhere = correction.elsewhere.iter().filter(|name| !theirs.names.contains(*name));
             theirs.elsewhere = elsewhere.cloned().collect();
@@ -51,8 +51,8 @@ impl Theirs {
         theirs
     }
 
-    fn put(&mut self, name: &str, text: Option<String>, heads: &[Head], wanted: &[Section]) {
-        let place = place(name, heads).filter(|(_, name)| wanted.iter().any(|section| section.name == *name));
+    fn set_section(&mut self, name: &str, text: Option<String>, heads: &[Head], wanted: &[Section]) {
+        let place = type_and_section(name, heads).filter(|(_, name)| wanted.iter().any(|section| section.name == *name));
         match (place, text.filter(|text| !text.is_empty())) {
             (Some((key, section)), Some(text)) => {
                 self.words.insert((key.to_owned(), section.to_owned()), text);
@@ -83,7 +83,7 @@ impl Theirs {
     }
 
     /// Notes which sections a person wrote, and says what a reader should know: that the code moved since (`moved`), and what did not stay.
-    pub(super) fn tell(&self, moved: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
+    pub(super) fn report_sections(&self, moved: bool, notes: &mut Notes, diagnostics: &mut Vec<Diagnostic>) {
         let list = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         let mut warn = |message: String, hint: &str| diagnostics.push(Diagnostic::warning(ErrorCode::W_CORRECTED, message).hint(hint));
         if !self.is_empty() {
@@ -132,7 +132,7 @@ fn name_now(name: &str, then: &[Head], now: &[Head]) -> String {
 }
 
 /// The type and the section that a name means.
-fn place<'n>(name: &'n str, heads: &'n [Head]) -> Option<(&'n str, &'n str)> {
+fn type_and_section<'n>(name: &'n str, heads: &'n [Head]) -> Option<(&'n str, &'n str)> {
     let (id, section) = name.rsplit_once('/').map_or((None, name), |(id, name)| (Some(id), name));
     let head = heads.iter().find(|head| id.is_none_or(|id| id == head.id || id == head.key))?;
     Some((&head.key, section))

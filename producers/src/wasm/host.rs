@@ -74,7 +74,7 @@ impl Host {
         }
     }
 
-    fn ended(&mut self, stop: Stop) -> Error {
+    fn stop_with(&mut self, stop: Stop) -> Error {
         let error = Error::new(stop.to_string());
         self.stop = Some(stop);
         error
@@ -87,7 +87,7 @@ impl Host {
     pub(super) fn charge(&mut self, fuel: u64) -> Result<(), Error> {
         match self.fuel.checked_sub(fuel) {
             Some(left) => self.fuel = left,
-            None => return Err(self.ended(Stop::Fuel)),
+            None => return Err(self.stop_with(Stop::Fuel)),
         }
         Ok(())
     }
@@ -96,19 +96,19 @@ impl Host {
 fn memory(caller: &mut Caller<'_, Host>) -> Result<Memory, Error> {
     match caller.get_export("memory").and_then(Extern::into_memory) {
         Some(memory) => Ok(memory),
-        None => Err(caller.data_mut().ended(Stop::Outside)),
+        None => Err(caller.data_mut().stop_with(Stop::Outside)),
     }
 }
 
 /// Bytes of the module's.
-fn taken(caller: &mut Caller<'_, Host>, from: i32, len: i32, most: usize) -> Result<Vec<u8>, Error> {
+fn read_module_bytes(caller: &mut Caller<'_, Host>, from: i32, len: i32, most: usize) -> Result<Vec<u8>, Error> {
     let (start, len) = (from.cast_unsigned() as usize, len.cast_unsigned() as usize);
     caller.data_mut().charge(1 + len as u64 / COPIED)?;
     let memory = memory(caller)?;
     let bytes = memory.data(&*caller).get(start..start.saturating_add(len));
     match bytes.filter(|bytes| bytes.len() <= most).map(<[u8]>::to_vec) {
         Some(bytes) => Ok(bytes),
-        None => Err(caller.data_mut().ended(Stop::Outside)),
+        None => Err(caller.data_mut().stop_with(Stop::Outside)),
     }
 }
 
@@ -124,23 +124,23 @@ fn given(caller: &mut Caller<'_, Host>, bytes: &[u8], to: i32, room: i32) -> Res
             place.copy_from_slice(fits);
             Ok(len)
         }
-        (None, _) => Err(caller.data_mut().ended(Stop::Outside)),
-        (_, Err(_)) => Err(caller.data_mut().ended(Stop::Memory)),
+        (None, _) => Err(caller.data_mut().stop_with(Stop::Outside)),
+        (_, Err(_)) => Err(caller.data_mut().stop_with(Stop::Memory)),
     }
 }
 
 /// Text of the module's, for people.
 fn said(caller: &mut Caller<'_, Host>, from: i32, len: i32) -> Result<String, Error> {
-    let bytes = taken(caller, from, len, usize::MAX)?;
+    let bytes = read_module_bytes(caller, from, len, usize::MAX)?;
     Ok(String::from_utf8_lossy(&bytes).chars().take(LONGEST).collect())
 }
 
 /// An input that the module names; cheap to have twice, as its bytes are shared.
 fn input(caller: &mut Caller<'_, Host>, (role, role_len): (i32, i32), number: i32) -> Result<Input, Error> {
-    let role = taken(caller, role, role_len, LONGEST_NAME)?;
+    let role = read_module_bytes(caller, role, role_len, LONGEST_NAME)?;
     let inputs = std::str::from_utf8(&role).ok().and_then(|role| caller.data().roles.get(role));
     let input = usize::try_from(number).ok().and_then(|number| inputs?.get(number)).cloned();
-    input.ok_or_else(|| caller.data_mut().ended(Stop::Outside))
+    input.ok_or_else(|| caller.data_mut().stop_with(Stop::Outside))
 }
 
 /// Defines them.
@@ -149,7 +149,7 @@ fn input(caller: &mut Caller<'_, Host>, (role, role_len): (i32, i32), number: i3
 /// When one is defined already.
 pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
     linker.func_wrap(NAMED, "count", |mut caller: Caller<'_, Host>, role: i32, role_len: i32| {
-        let role = taken(&mut caller, role, role_len, LONGEST_NAME)?;
+        let role = read_module_bytes(&mut caller, role, role_len, LONGEST_NAME)?;
         let role = std::str::from_utf8(&role).unwrap_or_default();
         let inputs = caller.data().roles.get(role).map_or(0, Vec::len);
         Ok::<i32, Error>(i32::try_from(inputs).unwrap_or(i32::MAX))
@@ -175,10 +175,10 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
         given(&mut caller, &params, to, room)
     })?;
     linker.func_wrap(NAMED, "output", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
-        let bytes = taken(&mut caller, from, len, usize::MAX)?;
+        let bytes = read_module_bytes(&mut caller, from, len, usize::MAX)?;
         let host = caller.data_mut();
         if (host.output.len() + bytes.len()) as u64 > host.room {
-            return Err(host.ended(Stop::Memory));
+            return Err(host.stop_with(Stop::Memory));
         }
         host.output.extend(bytes);
         Ok(())
@@ -193,7 +193,7 @@ pub(super) fn link(linker: &mut Linker<Host>) -> Result<(), LinkerError> {
     })?;
     linker.func_wrap(NAMED, "fail", |mut caller: Caller<'_, Host>, from: i32, len: i32| {
         let said = said(&mut caller, from, len)?;
-        Err::<(), Error>(caller.data_mut().ended(Stop::Failed(said)))
+        Err::<(), Error>(caller.data_mut().stop_with(Stop::Failed(said)))
     })?;
     Ok(())
 }

@@ -93,7 +93,7 @@ impl Producer for WasmProducer {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let module = inputs.one(MODULE)?;
+        let module = inputs.single(MODULE)?;
         let machine = self.machine.get_or_init(Machine::new);
         let module = self.module(&machine.engine, module.digest, &module.bytes)?;
         let fuel = inputs.settings.get("fuel").and_then(Value::as_u64).unwrap_or(DEFAULT_FUEL);
@@ -113,7 +113,7 @@ impl Producer for WasmProducer {
                 ..Output::new(host.output)
             }),
             (Err(Ended::Cancelled), _) => Err(Failure::Cancelled),
-            (_, Some(stop)) => Err(told(&stop)),
+            (_, Some(stop)) => Err(failure_of_stop(&stop)),
             (Err(Ended::Trapped(error)), None) => Err(trapped(&error)),
         }
     }
@@ -178,7 +178,7 @@ fn bytes(text: &Value) -> Option<u64> {
     quantity::bytes(text.as_str()?).ok().filter(|bytes| *bytes > 0)
 }
 
-fn told(stop: &Stop) -> Failure {
+fn failure_of_stop(stop: &Stop) -> Failure {
     let why = Diagnostic::error(ErrorCode::E_MODULE, stop.to_string());
     Failure::Permanent(Box::new(match stop {
         Stop::Failed(_) => why,
@@ -190,8 +190,8 @@ fn told(stop: &Stop) -> Failure {
 
 fn trapped(error: &wasmi::Error) -> Failure {
     let (what, hint) = match (error.as_trap_code(), error.kind()) {
-        (Some(TrapCode::GrowthOperationLimited), _) => return told(&Stop::Memory),
-        (Some(TrapCode::OutOfFuel), _) => return told(&Stop::Fuel),
+        (Some(TrapCode::GrowthOperationLimited), _) => return failure_of_stop(&Stop::Memory),
+        (Some(TrapCode::OutOfFuel), _) => return failure_of_stop(&Stop::Fuel),
         (Some(_), _) => ("the module trapped", "run it by hand on the same inputs"),
         (None, ErrorKind::Linker(_)) => (
             "the module imports what there is not",

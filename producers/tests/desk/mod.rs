@@ -284,7 +284,7 @@ impl Desk {
 
     /// Writes a file.
     pub fn put(&self, path: &str, text: &str) {
-        self.world.put(path, text);
+        self.world.write_source(path, text);
     }
 
     /// Says that a type, which has a summary, is called otherwise from now on.
@@ -323,7 +323,7 @@ impl Desk {
             sharing: None,
         };
         let manifest = self.manifest.clone();
-        let look = engine.look::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
+        let look = engine.read_sources::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
         let definition = Definition {
             rows: Vec::new(),
             digest: self.digest,

@@ -1,7 +1,7 @@
 //! A bucket as a cache, against a store in this process that keeps objects as S3 does, or does not.
 
 use super::folder::{fill, is_found, some};
-use super::{Stopped, around, def, result, wanted};
+use super::{Stopped, around, def, lookup_of, result};
 use crate::server::Surroundings;
 use crate::{Client, Use};
 use engine::manifest::remote::RemoteDef;
@@ -164,7 +164,7 @@ fn a_bucket_that_is_not_there_is_told() {
     let store = ObjectStore::start();
     let (made, _) = result("a", &[b"abc"]);
     let client = store.client(def("s3://other-cache"));
-    assert_eq!(client.find(&[wanted(&made)]), [None]);
+    assert_eq!(client.find(&[lookup_of(&made)]), [None]);
     let why = client.finish(None).reads_off.unwrap();
     assert!(why.contains("no such bucket"), "{why}");
 }

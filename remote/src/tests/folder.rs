@@ -1,7 +1,7 @@
 //! A folder as a cache: the same promises as a server's, with others who write, cut, change and remove its files.
 
 use super::liar::{sha256, start};
-use super::{client, def, noise, offer_after, outputs_of, result, results_of, wanted};
+use super::{client, def, lookup_of, noise, offer_after, outputs_of, result, results_of};
 use crate::Client;
 use engine::manifest::remote::RemoteDef;
 use engine::seams::remote::{BlobRef, RemoteCache, SharedResult};
@@ -52,7 +52,7 @@ pub(super) fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
 
 /// Whether all of it is found, every byte; nothing else ever is.
 pub(super) fn is_found(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) -> bool {
-    let asked: Vec<_> = made.iter().map(|(result, _)| wanted(result)).collect();
+    let asked: Vec<_> = made.iter().map(|(result, _)| lookup_of(result)).collect();
     let mut all = true;
     for (found, (result, blobs)) in client.find(&asked).into_iter().zip(made) {
         all &= found.is_some();
@@ -179,7 +179,7 @@ fn a_folder_that_cannot_be_used_is_told_once() {
     let refused = |def: RemoteDef, writes: bool| {
         let usage = crate::Use { read: true, write: writes };
         let client = Client::new(def, usage, super::around(std::time::Duration::from_secs(5))).unwrap();
-        assert_eq!(client.find(&[wanted(&made)]), [None]);
+        assert_eq!(client.find(&[lookup_of(&made)]), [None]);
         client.offer(made.clone(), blobs.clone());
         client.finish(None)
     };

@@ -23,7 +23,7 @@ fn filled() -> (Running, SharedResult, Vec<Arc<[u8]>>) {
 }
 
 fn name(bytes: &[u8]) -> String {
-    Function::Sha256.name(bytes).named().hash
+    Function::Sha256.name(bytes).to_message().hash
 }
 
 fn blobs_of(result: &SharedResult) -> Vec<BlobRef> {
@@ -48,7 +48,7 @@ fn wrong_bytes_are_sent_again() {
             }
         }
         let (one, _) = client(def(&server.endpoint()));
-        assert!(one.find(&[made.wanted()])[0].is_some());
+        assert!(one.find(&[made.lookup()])[0].is_some());
         assert_eq!(one.fetch(&blobs_of(&made)), [None, None]);
         one.refuse(&made.key);
         assert!(one.is_spoiled(&made.key));
@@ -63,7 +63,7 @@ fn wrong_bytes_are_sent_again() {
         assert_eq!((summary.healed, summary.broken.len()), (3, 0), "{summary:?}");
         assert!(!one.is_spoiled(&made.key));
         let (other, _) = client(def(&server.endpoint()));
-        assert!(other.find(&[made.wanted()])[0].is_some());
+        assert!(other.find(&[made.lookup()])[0].is_some());
         assert_eq!(other.fetch(&blobs_of(&made)), blobs.into_iter().map(Some).collect::<Vec<_>>());
     }
 }
@@ -74,7 +74,7 @@ fn what_a_server_keeps_wrong_is_told_once() {
     server.habit(Habit::Keeps);
     server.shelf.lock().unwrap().blobs.insert(name(b"abc"), b"abd".to_vec());
     let (one, _) = client(def(&server.endpoint()));
-    assert!(one.find(&[made.wanted()])[0].is_some());
+    assert!(one.find(&[made.lookup()])[0].is_some());
     assert_eq!(one.fetch(&blobs_of(&made)[..1]), [None]);
     one.refuse(&made.key);
     for _ in 0..2 {
@@ -90,7 +90,7 @@ fn misname(server: &Running, bytes: &[u8]) {
     let mut shelf = server.shelf.lock().unwrap();
     let files = shelf.results.values_mut().flat_map(|result| &mut result.output_files);
     for file in files.filter(|file| file.path == "output0") {
-        file.digest = Some(Function::Sha256.name(bytes).named());
+        file.digest = Some(Function::Sha256.name(bytes).to_message());
     }
 }
 
@@ -99,12 +99,12 @@ fn a_wrong_result_is_filed_again() {
     let (server, made, blobs) = filled();
     misname(&server, &blobs[1]);
     let (one, _) = client(def(&server.endpoint()));
-    assert_eq!(one.find(&[made.wanted()]), [None]);
+    assert_eq!(one.find(&[made.lookup()]), [None]);
     assert!(one.is_spoiled(&made.key), "so that whoever makes it offers it");
     one.offer(made.clone(), blobs.clone());
     let summary = one.finish(None);
     assert_eq!((summary.stored, summary.healed, summary.broken.len()), (1, 1, 0));
-    assert_eq!(client(def(&server.endpoint())).0.find(&[made.wanted()]), [Some(made.clone())]);
+    assert_eq!(client(def(&server.endpoint())).0.find(&[made.lookup()]), [Some(made.clone())]);
     // One that files a result once keeps the wrong one.
     server
         .shelf
@@ -115,7 +115,7 @@ fn a_wrong_result_is_filed_again() {
         .for_each(|result| result.exit_code = 1);
     server.habit(Habit::WriteOnce);
     let (two, _) = client(def(&server.endpoint()));
-    assert_eq!(two.find(&[made.wanted()]), [None]);
+    assert_eq!(two.find(&[made.lookup()]), [None]);
     two.offer(made.clone(), blobs);
     assert_eq!(
         two.finish(None).broken.into_iter().collect::<Vec<_>>(),
@@ -133,13 +133,13 @@ fn a_wrong_name_is_forgotten() {
     one.finish(None);
     misname(&server, b"abd");
     let (two, _) = client(def(&server.endpoint()));
-    assert!(two.find(&[made.wanted()])[0].is_some());
+    assert!(two.find(&[made.lookup()])[0].is_some());
     assert_eq!(two.fetch(&blobs_of(&made)[..1]), [None]);
     two.refuse(&made.key);
     two.offer(made.clone(), blobs.clone());
     assert_eq!(two.finish(None).healed, 1);
     let (three, _) = client(def(&server.endpoint()));
-    assert_eq!(three.find(&[made.wanted()]), [Some(made.clone())]);
+    assert_eq!(three.find(&[made.lookup()]), [Some(made.clone())]);
     assert_eq!(three.fetch(&blobs_of(&made)[..1]), [Some(blobs[0].clone())]);
 }
 

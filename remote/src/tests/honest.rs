@@ -1,7 +1,7 @@
 //! Servers that keep their word: what is offered is found again, byte by byte.
 
 use super::liar::{Liar, Shelf, router, sha256, start};
-use super::{client, def, noise, offer, outputs_of, result, results_of, wanted};
+use super::{client, def, lookup_of, noise, offer, outputs_of, result, results_of};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{CacheCapabilities, RequestMetadata, compressor, digest_function};
 use engine::manifest::remote::{Credential, RemoteDef};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache, Wanted};
@@ -50,8 +50,8 @@ fn what_one_offers_another_finds() {
         assert!(limit == 0 || server.shelf.lock().unwrap().largest_batch <= limit);
 
         let (other, _) = client(def(&server.endpoint()));
-        let mut asked: Vec<Wanted> = made.iter().map(|(result, _)| wanted(result)).collect();
-        asked.push(wanted(&result("nobody made this", &[b""]).0));
+        let mut asked: Vec<Wanted> = made.iter().map(|(result, _)| lookup_of(result)).collect();
+        asked.push(lookup_of(&result("nobody made this", &[b""]).0));
         let found = other.find(&asked);
         let expected: Vec<_> = made.iter().map(|(result, _)| Some(result.clone())).chain([None]).collect();
         assert_eq!(found, expected);
@@ -80,7 +80,7 @@ fn a_small_result_is_one_question() {
         assert_eq!(one.finish(None).stored, 1);
 
         let (other, _) = client(def(&server.endpoint()));
-        assert_eq!(other.find(&[wanted(&made)]), [Some(made.clone())]);
+        assert_eq!(other.find(&[lookup_of(&made)]), [Some(made.clone())]);
         let small = [made.outputs[0].blob, made.outputs[3].blob];
         assert_eq!((server.calls("look up"), server.calls("read")), (1, read[0]));
         let came = other.fetch(&small);
@@ -151,7 +151,7 @@ fn a_salt_is_another_cache() {
     let (one, _) = client(salted("1"));
     one.offer(made.clone(), blobs);
     one.finish(None);
-    let find = |salt: &str| client(salted(salt)).0.find(&[wanted(&made)]).pop().flatten();
+    let find = |salt: &str| client(salted(salt)).0.find(&[lookup_of(&made)]).pop().flatten();
     assert_eq!((find("1"), find("2"), find("")), (Some(made.clone()), None, None));
 }
 
@@ -163,7 +163,7 @@ fn a_token_goes_with_every_question_and_nothing_of_who_or_where() {
         headers: [("x-team".to_owned(), "docs".to_owned())].into(),
         ..def(&server.endpoint())
     });
-    one.find(&[wanted(&result("a", &[b""]).0)]);
+    one.find(&[lookup_of(&result("a", &[b""]).0)]);
     let headers = server.shelf.lock().unwrap().headers.clone();
     assert_eq!(headers.get("authorization").unwrap(), "Bearer hush-hush");
     assert_eq!(headers.get("x-team").unwrap(), "docs");
@@ -216,5 +216,5 @@ fn a_socket_of_this_machine() {
     let (made, blobs) = result("a", &[b"abc"]);
     one.offer(made.clone(), blobs);
     assert_eq!(one.finish(None).stored, 1);
-    assert_eq!(one.find(&[wanted(&made)]), [Some(made)]);
+    assert_eq!(one.find(&[lookup_of(&made)]), [Some(made)]);
 }

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-type Made = BTreeMap<u32, (SharedResult, Arc<[u8]>)>;
+type ResultsByNumber = BTreeMap<u32, (SharedResult, Arc<[u8]>)>;
 
 /// Results by number, whose outputs differ and of which some are shared.
-fn made(numbers: impl IntoIterator<Item = u32>) -> Made {
+fn made(numbers: impl IntoIterator<Item = u32>) -> ResultsByNumber {
     let one = |number: u32| {
         let (result, blobs) = result(&number.to_string(), &[format!("output {}", number / 2 * 2).as_bytes()]);
         (number, (result, blobs[0].clone()))
@@ -20,11 +20,11 @@ fn made(numbers: impl IntoIterator<Item = u32>) -> Made {
     numbers.into_iter().map(one).collect()
 }
 
-fn results(made: &Made) -> Vec<SharedResult> {
+fn results(made: &ResultsByNumber) -> Vec<SharedResult> {
     made.values().map(|(result, _)| result.clone()).collect()
 }
 
-fn warm(server: &Running, names: &[&str], near: &[&str], made: &Made) -> (bool, u64) {
+fn warm(server: &Running, names: &[&str], near: &[&str], made: &ResultsByNumber) -> (bool, u64) {
     let (one, _) = client(def(&server.endpoint()));
     let load = |digest: &Digest| {
         made.values()
@@ -36,7 +36,7 @@ fn warm(server: &Running, names: &[&str], near: &[&str], made: &Made) -> (bool, 
 }
 
 /// Whether whoever finds a bundle has every result and output of these.
-fn serves(server: &Running, name: &str, made: &Made) -> bool {
+fn serves(server: &Running, name: &str, made: &ResultsByNumber) -> bool {
     let (other, _) = client(def(&server.endpoint()));
     let found = results_of(&other, name).unwrap_or_default();
     let outputs = outputs_of(&other, name);
@@ -117,7 +117,7 @@ fn of_several_names_the_first_that_can_be_read_is_taken() {
 #[test]
 fn two_jobs_that_warm_at_once_do_no_harm() {
     let server = start(sha256());
-    let trees: Vec<Made> = (0..4).map(|job| made((0..500).filter(|number| number % 7 != job))).collect();
+    let trees: Vec<ResultsByNumber> = (0..4).map(|job| made((0..500).filter(|number| number % 7 != job))).collect();
     std::thread::scope(|scope| {
         for (job, tree) in trees.iter().enumerate() {
             let server = &server;

@@ -78,7 +78,7 @@ impl Shelf {
     }
 
     /// Takes a blob.
-    fn keep(&mut self, hash: String, blob: Vec<u8>) {
+    fn insert_blob(&mut self, hash: String, blob: Vec<u8>) {
         if self.habit != Habit::Keeps || !self.blobs.contains_key(&hash) {
             self.blobs.insert(hash, blob);
         }
@@ -119,7 +119,7 @@ pub(super) struct Liar(pub Arc<Mutex<Shelf>>);
 
 impl Liar {
     /// Notes a question; pends for ever or says that it is busy when that is the habit.
-    pub(super) async fn asked<T>(&self, what: &'static str, request: Request<T>) -> Result<T, Status> {
+    pub(super) async fn answer_or_misbehave<T>(&self, what: &'static str, request: Request<T>) -> Result<T, Status> {
         let silent = {
             let mut shelf = self.0.lock().unwrap();
             *shelf.calls.entry(what).or_default() += 1;
@@ -212,7 +212,7 @@ pub(super) fn router(liar: Liar) -> tonic::transport::server::Router {
 #[tonic::async_trait]
 impl api::capabilities_server::Capabilities for Liar {
     async fn get_capabilities(&self, request: Request<api::GetCapabilitiesRequest>) -> Result<Response<api::ServerCapabilities>, Status> {
-        self.asked("capabilities", request).await?;
+        self.answer_or_misbehave("capabilities", request).await?;
         let shelf = self.0.lock().unwrap();
         Ok(Response::new(api::ServerCapabilities {
             cache_capabilities: Some(shelf.cache.clone()),
@@ -228,7 +228,7 @@ impl api::capabilities_server::Capabilities for Liar {
 #[tonic::async_trait]
 impl api::action_cache_server::ActionCache for Liar {
     async fn get_action_result(&self, request: Request<api::GetActionResultRequest>) -> Result<Response<api::ActionResult>, Status> {
-        let question = self.asked("look up", request).await?;
+        let question = self.answer_or_misbehave("look up", request).await?;
         let mut shelf = self.0.lock().unwrap();
         if shelf.habit == Habit::Mute {
             return Err(Status::internal("out of order"));
@@ -257,7 +257,7 @@ impl api::action_cache_server::ActionCache for Liar {
             4 => found.exit_code = 1,
             5 => {
                 let garbage = b"no record".to_vec();
-                let name = shelf.function().name(&garbage).named();
+                let name = shelf.function().name(&garbage).to_message();
                 for file in found.output_files.iter_mut().filter(|file| file.path == crate::action::RECORD) {
                     (file.digest, file.contents) = (Some(name.clone()), garbage.clone());
                 }
@@ -270,7 +270,7 @@ impl api::action_cache_server::ActionCache for Liar {
     }
 
     async fn update_action_result(&self, request: Request<api::UpdateActionResultRequest>) -> Result<Response<api::ActionResult>, Status> {
-        let question = self.asked("file", request).await?;
+        let question = self.answer_or_misbehave("file", request).await?;
         let mut shelf = self.0.lock().unwrap();
         let hash = question.action_digest.unwrap_or_default().hash;
         let mut result = question.action_result.unwrap_or_default();
@@ -302,7 +302,7 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
         &self,
         request: Request<api::FindMissingBlobsRequest>,
     ) -> Result<Response<api::FindMissingBlobsResponse>, Status> {
-        let question = self.asked("missing", request).await?;
+        let question = self.answer_or_misbehave("missing", request).await?;
         let shelf = self.0.lock().unwrap();
         let missing = question
             .blob_digests
@@ -317,7 +317,7 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
         &self,
         request: Request<api::BatchUpdateBlobsRequest>,
     ) -> Result<Response<api::BatchUpdateBlobsResponse>, Status> {
-        let question = self.asked("send", request).await?;
+        let question = self.answer_or_misbehave("send", request).await?;
         let mut shelf = self.0.lock().unwrap();
         let bytes: usize = question.requests.iter().map(|request| request.data.len()).sum();
         shelf.largest_batch = shelf.largest_batch.max(bytes);
@@ -328,8 +328,8 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
                 1 => zstd::decode_all(&request.data[..]).unwrap(),
                 _ => request.data,
             };
-            assert_eq!(shelf.function().name(&data).named(), name, "what is sent bears its name");
-            shelf.keep(name.hash.clone(), data);
+            assert_eq!(shelf.function().name(&data).to_message(), name, "what is sent bears its name");
+            shelf.insert_blob(name.hash.clone(), data);
             responses.push(api::batch_update_blobs_response::Response {
                 digest: Some(name),
                 status: Some(Said::default()),
@@ -342,7 +342,7 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
         &self,
         request: Request<api::BatchReadBlobsRequest>,
     ) -> Result<Response<api::BatchReadBlobsResponse>, Status> {
-        let question = self.asked("read", request).await?;
+        let question = self.answer_or_misbehave("read", request).await?;
         let mut shelf = self.0.lock().unwrap();
         let mut responses = Vec::new();
         for name in question.digests {
@@ -398,7 +398,7 @@ impl stream::byte_stream_server::ByteStream for Liar {
     type ReadStream = futures_util::stream::Iter<std::vec::IntoIter<Result<stream::ReadResponse, Status>>>;
 
     async fn read(&self, request: Request<stream::ReadRequest>) -> Result<Response<Self::ReadStream>, Status> {
-        let question = self.asked("read large", request).await?;
+        let question = self.answer_or_misbehave("read large", request).await?;
         let (packed, hash) = parsed(&question.resource_name);
         let blob = self.0.lock().unwrap().hand_out(&hash);
         let blob = blob.ok_or_else(|| Status::not_found("no such blob"))?;
@@ -411,7 +411,7 @@ impl stream::byte_stream_server::ByteStream for Liar {
     }
 
     async fn write(&self, request: Request<Streaming<stream::WriteRequest>>) -> Result<Response<stream::WriteResponse>, Status> {
-        let mut pieces = self.asked("write", request).await?;
+        let mut pieces = self.answer_or_misbehave("write", request).await?;
         let (mut path, mut data) = (String::new(), Vec::new());
         while let Some(piece) = pieces.message().await? {
             assert_eq!(usize::try_from(piece.write_offset), Ok(data.len()), "pieces come in their order");
@@ -424,8 +424,8 @@ impl stream::byte_stream_server::ByteStream for Liar {
         let (packed, hash) = parsed(&path);
         let blob = if packed { zstd::decode_all(&data[..]).unwrap() } else { data };
         let mut shelf = self.0.lock().unwrap();
-        assert_eq!(shelf.function().name(&blob).named().hash, hash, "what is sent bears its name");
-        shelf.keep(hash, blob);
+        assert_eq!(shelf.function().name(&blob).to_message().hash, hash, "what is sent bears its name");
+        shelf.insert_blob(hash, blob);
         Ok(Response::new(stream::WriteResponse { committed_size }))
     }
 

@@ -1,7 +1,7 @@
 //! Servers that lie: whatever they answer is a miss that is counted, and what is handed out has the digest that was asked for.
 
 use super::liar::{Habit, Running, sha256, start};
-use super::{client, def, noise, offer, outputs_of, result, results_of, wanted};
+use super::{client, def, lookup_of, noise, offer, outputs_of, result, results_of};
 use bazel_remote_apis::build::bazel::remote::execution::v2::CacheCapabilities;
 use engine::manifest::remote::{RemoteDef, SigningKey};
 use engine::seams::remote::{BlobRef, Lie, Offered, RemoteCache, SharedResult};
@@ -45,13 +45,13 @@ fn a_lie_about_a_result_is_a_miss() {
     ] {
         server.habit(habit);
         let (other, _) = client(def(&server.endpoint()));
-        assert_eq!(other.find(&[wanted(&made)]), [None], "{habit:?}");
+        assert_eq!(other.find(&[lookup_of(&made)]), [None], "{habit:?}");
         let summary = other.finish(None);
         assert_eq!(summary.lies.into_iter().collect::<Vec<_>>(), [(lie, 1)], "{habit:?}");
         assert_eq!((summary.hits, summary.misses, summary.reads_off), (0, 1, None), "{habit:?}");
     }
     server.habit(Habit::Honest);
-    assert_eq!(client(def(&server.endpoint())).0.find(&[wanted(&made)]), [Some(made)]);
+    assert_eq!(client(def(&server.endpoint())).0.find(&[lookup_of(&made)]), [Some(made)]);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_lie_about_a_blob_is_a_miss() {
     ] {
         let (server, made, blobs) = filled();
         let (other, _) = client(def(&server.endpoint()));
-        assert!(other.find(&[wanted(&made)])[0].is_some());
+        assert!(other.find(&[lookup_of(&made)])[0].is_some());
         server.habit(habit);
         let asked: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
         assert_eq!(other.fetch(&asked), [None, None, None], "{habit:?}");
@@ -92,10 +92,10 @@ proptest! {
         server.habit(Habit::Honest);
         let (other, _) = client(def(&server.endpoint()));
         // Names are learned while it is honest, so that blobs are asked for.
-        other.find(&[wanted(made)]);
+        other.find(&[lookup_of(made)]);
         server.habit(Habit::Anything(seed));
         for _ in 0..4 {
-            if let Some(found) = other.find(&[wanted(made)]).pop().flatten() {
+            if let Some(found) = other.find(&[lookup_of(made)]).pop().flatten() {
                 prop_assert_eq!(&found, made);
             }
             let asked: Vec<BlobRef> = made.outputs.iter().map(|output| output.blob).collect();
@@ -132,7 +132,7 @@ fn who_insists_on_a_signature_finds_only_what_is_signed() {
     offer(&other, "other tree", std::slice::from_ref(&plain), &|_| Some(blobs[0].clone()));
     assert_eq!(other.finish(None).stored, 2);
 
-    let asked = [wanted(&signed), wanted(&plain)];
+    let asked = [lookup_of(&signed), lookup_of(&plain)];
     let insists = |keys: &[&str]| {
         client(RemoteDef {
             trusted_keys: keys.iter().map(|key| (*key).to_owned()).collect(),

@@ -162,7 +162,7 @@ fn outputs_of(client: &Client, name: &str) -> BTreeMap<Digest, Arc<[u8]>> {
     client.read_outputs(&addresses).into_iter().flatten().collect()
 }
 
-fn wanted(result: &SharedResult) -> Wanted {
+fn lookup_of(result: &SharedResult) -> Wanted {
     Wanted {
         key: result.key,
         producer: result.producer.clone(),

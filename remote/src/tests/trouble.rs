@@ -1,7 +1,7 @@
 //! Servers that are busy, silent, gone, or will not have what is offered: no call fails, and what is wrong is told once.
 
 use super::liar::{Habit, sha256, start};
-use super::{client, client_within, def, noise, offer, result, wanted};
+use super::{client, client_within, def, lookup_of, noise, offer, result};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionCacheUpdateCapabilities, CacheCapabilities};
 use engine::manifest::remote::{Credential, RemoteDef, Tls};
 use engine::seams::remote::{BlobRef, Offered, RemoteCache};
@@ -28,17 +28,17 @@ fn a_silent_server_costs_its_deadlines_and_is_then_left_alone() {
     let (made, _) = result("a", &[b"abc"]);
     let (one, moments) = client_within(def(&server.endpoint()), Duration::from_millis(50));
     server.habit(Habit::Silent);
-    assert_eq!(one.find(&[wanted(&made)]), [None]);
+    assert_eq!(one.find(&[lookup_of(&made)]), [None]);
     assert!(!one.reads());
     let asked = server.calls("look up");
     assert_eq!(asked, 3);
-    assert_eq!(one.find(&[wanted(&made), wanted(&made)]), [None, None]);
+    assert_eq!(one.find(&[lookup_of(&made), lookup_of(&made)]), [None, None]);
     assert_eq!(one.offer(made.clone(), vec![b"abc".as_slice().into()]), Offered::Off);
     assert_eq!(server.calls("look up"), asked, "nobody is asked");
     server.habit(Habit::Honest);
     moments.pass(Duration::from_secs(30));
     assert!(one.reads());
-    assert_eq!(one.find(&[wanted(&made)]), [None]);
+    assert_eq!(one.find(&[lookup_of(&made)]), [None]);
     assert_eq!(server.calls("look up"), asked + 1, "one finds out");
     let summary = one.finish(None);
     assert_eq!((summary.misses, summary.reads_off), (4, None));
@@ -53,7 +53,7 @@ fn nobody_there() {
     let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (made, blobs) = result("a", &[b"abc"]);
     let (one, _) = client(def(&format!("grpc://{gone}")));
-    assert_eq!(one.find(&[wanted(&made)]), [None]);
+    assert_eq!(one.find(&[lookup_of(&made)]), [None]);
     assert_eq!(one.fetch(&[BlobRef::of(b"abc")]), [None]);
     assert_eq!(one.offer(made, blobs), Offered::Off);
     assert!(one.ping().is_err());
@@ -86,7 +86,7 @@ fn a_refused_write_turns_writing_off_and_reading_goes_on() {
     let asked = server.calls("send");
     assert_eq!(other.offer(second, more), Offered::Off);
     assert_eq!(server.calls("send"), asked, "not asked again");
-    assert_eq!(other.find(&[wanted(&made)]), [Some(made)]);
+    assert_eq!(other.find(&[lookup_of(&made)]), [Some(made)]);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_cache_that_cannot_be_used_is_told_once_and_not_asked() {
     };
     for (def, why) in [(no_token, "NONE"), (no_certificate, "no-such-file.pem")] {
         let (one, _) = client(RemoteDef { read: true, ..def });
-        assert_eq!(one.find(&[wanted(&made)]), [None]);
+        assert_eq!(one.find(&[lookup_of(&made)]), [None]);
         assert!(!one.reads() && !one.writes());
         let summary = one.finish(None);
         assert!(summary.reads_off.is_some_and(|told| told.contains(why)));
@@ -237,7 +237,7 @@ fn a_line_that_breaks_in_the_middle_is_tried_again() {
     assert_eq!(one.finish(None).stored, 1);
     for (times, found) in [(1, true), (usize::MAX, false)] {
         let (other, _) = client(def(&format!("grpc://{}", cutter(server.address, 1 << 20, times))));
-        assert_eq!(other.find(&[wanted(&made)]), [Some(made.clone())]);
+        assert_eq!(other.find(&[lookup_of(&made)]), [Some(made.clone())]);
         assert_eq!(other.fetch(&[made.outputs[0].blob]), [found.then(|| blobs[0].clone())]);
         let summary = other.finish(None);
         assert!(summary.trouble.is_some_and(|trouble| trouble.starts_with("reading a blob failed")));

@@ -61,7 +61,7 @@ fn executed(shelf: &mut Shelf, action: &api::Digest) -> api::ActionResult {
     assert_eq!(bytes(&root.files[0]), b"a program");
     let mut written = bytes(&root.files[1]);
     written.reverse();
-    let name = shelf.function().name(&written).named();
+    let name = shelf.function().name(&written).to_message();
     match shelf.work {
         Work::Loses => {}
         Work::Spoils => {
@@ -85,7 +85,7 @@ fn executed(shelf: &mut Shelf, action: &api::Digest) -> api::ActionResult {
     }
 }
 
-fn failed() -> Said {
+fn failed_reply() -> Said {
     Said {
         code: Code::Internal as i32,
         message: "a disk\nis full".to_owned(),
@@ -103,9 +103,9 @@ fn said(shelf: &mut Shelf, action: &api::Digest) -> Option<operation::Result> {
     };
     match shelf.work {
         Work::SaysNothing => None,
-        Work::Fails => Some(operation::Result::Error(failed())),
+        Work::Fails => Some(operation::Result::Error(failed_reply())),
         Work::FailsWithin => response(api::ExecuteResponse {
-            status: Some(failed()),
+            status: Some(failed_reply()),
             result: Some(api::ActionResult::default()),
             ..api::ExecuteResponse::default()
         }),
@@ -134,7 +134,7 @@ impl api::execution_server::Execution for Liar {
     type WaitExecutionStream = Self::ExecuteStream;
 
     async fn execute(&self, request: Request<api::ExecuteRequest>) -> Result<Response<Self::ExecuteStream>, Status> {
-        let question = self.asked("execute", request).await?;
+        let question = self.answer_or_misbehave("execute", request).await?;
         assert!(question.skip_cache_lookup);
         let mut shelf = self.0.lock().unwrap();
         let begun = Operation {

@@ -106,7 +106,7 @@ impl Input {
         match action {
             Action::Insert(text) => self.insert(text),
             Action::Left => self.cursor = self.before(self.cursor),
-            Action::Right => self.cursor = self.after(self.cursor),
+            Action::Right => self.cursor = self.byte_after(self.cursor),
             Action::WordLeft => self.cursor = self.word_before(),
             Action::WordRight => self.cursor = self.word_after(),
             Action::Up => self.move_row(-1, width),
@@ -118,14 +118,14 @@ impl Input {
             Action::Start => self.cursor = 0,
             Action::Finish => self.cursor = self.text.len(),
             Action::Backspace => self.delete(self.before(self.cursor), self.cursor, false),
-            Action::Delete => self.delete(self.cursor, self.after(self.cursor), false),
+            Action::Delete => self.delete(self.cursor, self.byte_after(self.cursor), false),
             Action::DeleteWordLeft => self.delete(self.word_before(), self.cursor, true),
             Action::DeleteWordRight => self.delete(self.cursor, self.word_after(), true),
             Action::DeleteHome => self.delete(self.line_start(), self.cursor, true),
             Action::DeleteEnd => {
                 let end = self.line_end();
                 // At the end of a line it takes the end itself.
-                let end = if end == self.cursor { self.after(end) } else { end };
+                let end = if end == self.cursor { self.byte_after(end) } else { end };
                 self.delete(self.cursor, end, true);
             }
             Action::PutBack => {
@@ -188,7 +188,7 @@ impl Input {
         clusters(&self.text[..at]).next_back().map_or(0, |cluster| cluster.start)
     }
 
-    fn after(&self, at: usize) -> usize {
+    fn byte_after(&self, at: usize) -> usize {
         clusters(&self.text[at..]).next().map_or(at, |cluster| at + cluster.end())
     }
 
@@ -263,7 +263,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// The text with a bar where the cursor stands, after actions in rows of nine cells.
-    fn after(text: &str, actions: &[Action]) -> String {
+    fn text_after(text: &str, actions: &[Action]) -> String {
         let mut input = Input::new(vec!["first".to_owned(), "second".to_owned()]);
         input.apply(&Action::Insert(text.to_owned()), 9);
         actions.iter().for_each(|action| input.apply(action, 9));
@@ -273,37 +273,37 @@ mod tests {
     #[test]
     fn the_cursor_moves_by_clusters_words_rows_and_lines() {
         use Action::*;
-        assert_eq!(after("ae\u{301}👩‍👧", &[Left, Left]), "a|e\u{301}👩‍👧");
-        assert_eq!(after("one two_3, four", &[WordLeft, WordLeft]), "one |two_3, four");
-        assert_eq!(after("one two", &[Start, WordRight]), "one| two");
-        assert_eq!(after("one\ntwo", &[Home]), "one\n|two");
-        assert_eq!(after("one\ntwo", &[Up, Home, End]), "one|\ntwo");
-        assert_eq!(after("中文字\nab", &[Up]), "中|文字\nab");
+        assert_eq!(text_after("ae\u{301}👩‍👧", &[Left, Left]), "a|e\u{301}👩‍👧");
+        assert_eq!(text_after("one two_3, four", &[WordLeft, WordLeft]), "one |two_3, four");
+        assert_eq!(text_after("one two", &[Start, WordRight]), "one| two");
+        assert_eq!(text_after("one\ntwo", &[Home]), "one\n|two");
+        assert_eq!(text_after("one\ntwo", &[Up, Home, End]), "one|\ntwo");
+        assert_eq!(text_after("中文字\nab", &[Up]), "中|文字\nab");
         // The cell is kept across a short line.
-        assert_eq!(after("abcdef\nx\nabcdef", &[Left, Up, Up]), "abcde|f\nx\nabcdef");
+        assert_eq!(text_after("abcdef\nx\nabcdef", &[Left, Up, Up]), "abcde|f\nx\nabcdef");
         // A wrapped line has rows: nine cells, then the rest.
-        assert_eq!(after("one two three", &[Up]), "one t|wo three");
+        assert_eq!(text_after("one two three", &[Up]), "one t|wo three");
     }
 
     #[test]
     fn what_is_deleted_can_be_put_back_and_undone() {
         use Action::*;
-        assert_eq!(after("one two", &[DeleteWordLeft]), "one |");
-        assert_eq!(after("one two", &[DeleteWordLeft, Start, PutBack]), "two|one ");
-        assert_eq!(after("one\ntwo", &[DeleteHome, Backspace]), "one|");
-        assert_eq!(after("one\ntwo", &[Start, DeleteEnd, DeleteEnd]), "|two");
-        assert_eq!(after("one\ntwo", &[DeleteHome, Undo]), "one\ntwo|");
-        assert_eq!(after("a", &[Insert("\u{301}b".to_owned()), Backspace, Backspace]), "|");
-        assert_eq!(after("", &[Insert("a\r\nb\rc".to_owned())]), "a\nb\nc|");
+        assert_eq!(text_after("one two", &[DeleteWordLeft]), "one |");
+        assert_eq!(text_after("one two", &[DeleteWordLeft, Start, PutBack]), "two|one ");
+        assert_eq!(text_after("one\ntwo", &[DeleteHome, Backspace]), "one|");
+        assert_eq!(text_after("one\ntwo", &[Start, DeleteEnd, DeleteEnd]), "|two");
+        assert_eq!(text_after("one\ntwo", &[DeleteHome, Undo]), "one\ntwo|");
+        assert_eq!(text_after("a", &[Insert("\u{301}b".to_owned()), Backspace, Backspace]), "|");
+        assert_eq!(text_after("", &[Insert("a\r\nb\rc".to_owned())]), "a\nb\nc|");
     }
 
     #[test]
     fn what_was_asked_comes_back_and_the_draft_after_it() {
         use Action::*;
-        assert_eq!(after("draft", &[Up]), "second|");
-        assert_eq!(after("draft", &[Up, Up, Up]), "first|");
-        assert_eq!(after("draft", &[Up, Up, Down, Down, Down]), "draft|");
-        assert_eq!(after("a\nb", &[Earlier]), "second|");
+        assert_eq!(text_after("draft", &[Up]), "second|");
+        assert_eq!(text_after("draft", &[Up, Up, Up]), "first|");
+        assert_eq!(text_after("draft", &[Up, Up, Down, Down, Down]), "draft|");
+        assert_eq!(text_after("a\nb", &[Earlier]), "second|");
     }
 
     proptest! {

@@ -50,7 +50,7 @@ impl Painter {
         let mut at = self.shown.cursor.0;
         let mut known = self.shown.lines.len();
         if !above.is_empty() {
-            step(&mut out, at, 0);
+            move_to_row(&mut out, at, 0);
             out.push_str("\r\x1b[J");
             for line in above {
                 let _ = write!(out, "{}\r\n", line.drawn);
@@ -65,21 +65,21 @@ impl Painter {
             match row >= known && row > 0 {
                 // The terminal scrolls where there is no line yet.
                 true => {
-                    step(&mut out, at, row - 1);
+                    move_to_row(&mut out, at, row - 1);
                     out.push_str("\r\n");
                 }
-                false => step(&mut out, at, row),
+                false => move_to_row(&mut out, at, row),
             }
             // Erased first: behind a full row the cursor still stands in its last cell.
             let _ = write!(out, "\r\x1b[K{}", line.drawn);
             at = row;
         }
         if known > frame.lines.len() {
-            step(&mut out, at, frame.lines.len());
+            move_to_row(&mut out, at, frame.lines.len());
             out.push_str("\r\x1b[J");
             at = frame.lines.len();
         }
-        step(&mut out, at, frame.cursor.0);
+        move_to_row(&mut out, at, frame.cursor.0);
         out.push('\r');
         if frame.cursor.1 > 0 {
             let _ = write!(out, "\x1b[{}C", frame.cursor.1);
@@ -97,7 +97,7 @@ impl Painter {
             .map(|line| line.cells.div_ceil(width).max(1))
             .sum();
         let mut out = String::new();
-        step(&mut out, above + self.shown.cursor.1 / width, 0);
+        move_to_row(&mut out, above + self.shown.cursor.1 / width, 0);
         out.push_str("\r\x1b[J");
         self.shown = Frame::default();
         out
@@ -105,7 +105,7 @@ impl Painter {
 }
 
 /// Moves the cursor from a row to another one.
-fn step(out: &mut String, from: usize, to: usize) {
+fn move_to_row(out: &mut String, from: usize, to: usize) {
     let _ = match (from.checked_sub(to), to.checked_sub(from)) {
         (Some(up @ 1..), _) => write!(out, "\x1b[{up}A"),
         (_, Some(down @ 1..)) => write!(out, "\x1b[{down}B"),

@@ -18,7 +18,7 @@ impl Terminal {
     ///
     /// # Errors
     /// When standard input is none.
-    pub fn begin() -> io::Result<Self> {
+    pub fn enter_raw_mode() -> io::Result<Self> {
         enable_raw_mode()?;
         let terminal = Self(());
         write(BEGIN)?;

@@ -46,7 +46,7 @@ pub fn section(html: &mut Html, report: &Report) {
             },
         );
         html.element("ul", &[("class", "legend")], |html| {
-            let asked = report.builds.iter().any(timeline::asked);
+            let asked = report.builds.iter().any(timeline::asked_models);
             let failed = report.builds.iter().any(|build| build.counts.failed > 0);
             let parts = [
                 ("k-ran", "made", true),
@@ -62,7 +62,7 @@ pub fn section(html: &mut Html, report: &Report) {
                 }
             }
         });
-        let asked = report.builds.iter().any(timeline::asked);
+        let asked = report.builds.iter().any(timeline::asked_models);
         html.line(
             "p",
             &[("class", "note columns-are")],
@@ -93,7 +93,7 @@ fn chart(html: &mut Html, report: &Report) {
         .map(|build| build.counts.ran.max(build.counts.hits()))
         .max()
         .unwrap_or(0);
-    let asked = builds.iter().any(timeline::asked);
+    let asked = builds.iter().any(timeline::asked_models);
     let step = (1_080 / u32::try_from(builds.len()).unwrap_or(1).max(1)).clamp(16, 44);
     let bar = step - (step / 4).max(3);
     let width = LEFT + step * u32::try_from(builds.len()).unwrap_or(0) + 12;
@@ -166,7 +166,7 @@ fn chart(html: &mut Html, report: &Report) {
         for (at, build) in builds.iter().enumerate() {
             let x = LEFT + step * u32::try_from(at).unwrap_or(0) + (step - bar) / 2;
             html.link(&format!("build-{}", build.number), &[("class", "build")], |html| {
-                html.line("title", &[], &told(build, report));
+                html.line("title", &[], &build_sentence(build, report));
                 html.void(
                     "rect",
                     &[
@@ -227,7 +227,7 @@ fn chart(html: &mut Html, report: &Report) {
 }
 
 /// A build in one sentence.
-fn told(build: &BuildRecord, report: &Report) -> String {
+fn build_sentence(build: &BuildRecord, report: &Report) -> String {
     let mut text = format!(
         "Build {} · {} · {} · {} made, {} found, {} unmoved",
         build.number,
@@ -257,7 +257,7 @@ fn cost(build: &BuildRecord, report: &Report) -> Option<String> {
 }
 
 fn table(html: &mut Html, report: &Report) {
-    let asked = report.builds.iter().any(timeline::asked);
+    let asked = report.builds.iter().any(timeline::asked_models);
     let mut columns = vec![
         ("Build", false),
         ("When", false),
@@ -331,7 +331,7 @@ fn row(html: &mut Html, build: &BuildRecord, report: &Report, asked: bool) {
         }
         html.element("details", &[], |html| {
             html.element("summary", &[], |html| html.line("code", &[], &build.command));
-            within(html, build);
+            write_slowest(html, build);
         });
     });
     let number = |number: u64| if number == 0 { "·".to_owned() } else { count(number) };
@@ -371,7 +371,7 @@ fn row(html: &mut Html, build: &BuildRecord, report: &Report, asked: bool) {
 }
 
 /// What took longest in a build, and what came of which producer.
-fn within(html: &mut Html, build: &BuildRecord) {
+fn write_slowest(html: &mut Html, build: &BuildRecord) {
     html.element("div", &[("class", "within")], |html| {
         if !build.slowest.is_empty() {
             html.line("h4", &[], "Took longest");

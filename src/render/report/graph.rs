@@ -239,7 +239,7 @@ fn why(html: &mut Html, explanation: &Explanation) {
             fact(html, "Because", |html| {
                 html.element("ol", &[("class", "chain")], |html| {
                     for one in explanation.last_chain.iter().take(SHOWN) {
-                        html.element("li", &[], |html| moved(html, one));
+                        html.element("li", &[], |html| write_move(html, one));
                     }
                 });
             });
@@ -273,7 +273,7 @@ fn moves(html: &mut Html, name: &str, moves: &[Move]) {
     fact(html, name, |html| {
         html.element("ul", &[("class", "plain")], |html| {
             for one in moves.iter().take(SHOWN) {
-                html.element("li", &[], |html| moved(html, one));
+                html.element("li", &[], |html| write_move(html, one));
             }
         });
         if moves.len() > SHOWN {
@@ -282,7 +282,7 @@ fn moves(html: &mut Html, name: &str, moves: &[Move]) {
     });
 }
 
-fn moved(html: &mut Html, one: &Move) {
+fn write_move(html: &mut Html, one: &Move) {
     label(html, &one.label);
     html.line("span", &[("class", "note")], &format!(" {}, {}", one.role, how(&one.how)));
 }

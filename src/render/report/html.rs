@@ -108,12 +108,12 @@ impl Html {
     }
 
     fn open(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
-        debug_assert!(plain(name), "{name} is no element");
+        debug_assert!(is_plain_name(name), "{name} is no element");
         self.text.push('<');
         self.text.push_str(name);
         for (name, value) in attributes {
             debug_assert!(
-                plain(name) && !name.starts_with("on") && *name != "style",
+                is_plain_name(name) && !name.starts_with("on") && *name != "style",
                 "{name} is no attribute for a page"
             );
             self.text.push(' ');
@@ -127,7 +127,7 @@ impl Html {
     }
 }
 
-fn plain(name: &str) -> bool {
+fn is_plain_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 

@@ -45,7 +45,7 @@ struct Place {
 pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
     let layers_of = layers(count, edges);
     let depth = layers_of.iter().max().map_or(0, |last| last + 1);
-    let mut places: Vec<Place> = layers_of.iter().map(|&layer| place(layer, HEIGHT)).collect();
+    let mut places: Vec<Place> = layers_of.iter().map(|&layer| place_at(layer, HEIGHT)).collect();
     let mut ways: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
     for &(from, to) in edges {
         // A node may stand at an end of an edge of a ring only by its number.
@@ -53,7 +53,7 @@ pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
         let mut way = vec![left];
         for layer in layers_of[left] + 1..layers_of[right] {
             way.push(places.len());
-            places.push(place(layer, PASS));
+            places.push(place_at(layer, PASS));
         }
         way.push(right);
         for pair in way.windows(2) {
@@ -98,7 +98,7 @@ pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
     }
 }
 
-fn place(layer: usize, height: i32) -> Place {
+fn place_at(layer: usize, height: i32) -> Place {
     let (before, after) = (Vec::new(), Vec::new());
     Place {
         layer,
@@ -225,14 +225,14 @@ fn settle(order: &[Vec<usize>], places: &mut [Place]) {
             order.iter().rev().collect()
         };
         for layer in layers {
-            let wanted: Vec<i32> = layer.iter().map(|&id| wanted(id, places)).collect();
+            let wanted: Vec<i32> = layer.iter().map(|&id| ideal_top(id, places)).collect();
             stack(layer, &wanted, places);
         }
     }
 }
 
 /// Where a place would like its upper side to be: at the middle of its neighbours.
-fn wanted(id: usize, places: &[Place]) -> i32 {
+fn ideal_top(id: usize, places: &[Place]) -> i32 {
     let place = &places[id];
     let near = || place.before.iter().chain(&place.after);
     let count = i32::try_from(near().count()).unwrap_or(i32::MAX);

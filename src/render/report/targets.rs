@@ -31,9 +31,9 @@ const COLUMNS: [(&str, &str, &str); 8] = [
 pub fn tops(html: &mut Html, report: &Report) {
     titled(html, "tops", "Largest", "By their last result.", |html| {
         html.element("div", &[("class", "tops")], |html| {
-            list(html, report, "Slowest", &|target| target.took_us, &duration);
-            list(html, report, "Biggest", &|target| target.len, &size);
-            list(html, report, "Moved most often", &|target| Some(target.moved as u64), &|times| {
+            write_ranking(html, report, "Slowest", &|target| target.took_us, &duration);
+            write_ranking(html, report, "Biggest", &|target| target.len, &size);
+            write_ranking(html, report, "Moved most often", &|target| Some(target.moved as u64), &|times| {
                 format!("{} ×", count(times))
             });
             let dearest: BTreeMap<&str, u64> = report
@@ -43,14 +43,14 @@ pub fn tops(html: &mut Html, report: &Report) {
                 .filter_map(|(label, sum)| Some((label.as_str(), sum.spent.micros?)))
                 .collect();
             let currency = report.currency.as_deref().unwrap_or_default();
-            list(html, report, "Dearest", &|target| dearest.get(&*target.label).copied(), &|micros| {
+            write_ranking(html, report, "Dearest", &|target| dearest.get(&*target.label).copied(), &|micros| {
                 format!("{} {currency}", amount(micros))
             });
         });
     });
 }
 
-fn list(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> Option<u64>, told: &dyn Fn(u64) -> String) {
+fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Target) -> Option<u64>, told: &dyn Fn(u64) -> String) {
     let mut all: Vec<(u64, &Target)> = report
         .targets
         .iter()

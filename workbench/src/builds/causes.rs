@@ -92,8 +92,8 @@ pub(super) struct Between {
 
 impl Between {
     /// The side on which there is nothing of a node that is new or gone.
-    fn missing(&self) -> Option<Side> {
-        missing(self.from, self.to)
+    fn missing_side(&self) -> Option<Side> {
+        side_without(self.from, self.to)
     }
 
     /// Whether a result that it had was collected.
@@ -103,7 +103,7 @@ impl Between {
 }
 
 /// The side on which there is nothing, if there is something on the other only.
-fn missing(from: Option<Digest>, to: Option<Digest>) -> Option<Side> {
+fn side_without(from: Option<Digest>, to: Option<Digest>) -> Option<Side> {
     match (from, to) {
         (None, Some(_)) => Some(Side::Before),
         (Some(_), None) => Some(Side::After),
@@ -114,7 +114,7 @@ fn missing(from: Option<Digest>, to: Option<Digest>) -> Option<Side> {
 /// The files and sets that one of the two records of a node alone names.
 pub(super) fn one_sided_leaves(moved: &BTreeMap<Arc<str>, Between>, is_made: &dyn Fn(&str) -> bool) -> BTreeSet<Arc<str>> {
     let inputs = moved.values().flat_map(differing);
-    let of_one = inputs.filter(|(label, (from, to))| missing(*from, *to).is_some() && !is_made(label));
+    let of_one = inputs.filter(|(label, (from, to))| side_without(*from, *to).is_some() && !is_made(label));
     of_one.map(|(label, _)| label).collect()
 }
 
@@ -203,17 +203,17 @@ impl Finder<'_> {
     fn inputs(&self, between: &Between) -> Inputs {
         let mut inputs = differing(between);
         for (label, (from, to)) in &mut inputs {
-            match (missing(*from, *to), from.or(*to)) {
+            match (side_without(*from, *to), from.or(*to)) {
                 (Some(Side::Before), Some(digest)) if !(self.is_made)(label) => *from = self.leaves.gave(Side::Before, label, digest),
                 (Some(Side::After), Some(digest)) if !(self.is_made)(label) => *to = self.leaves.gave(Side::After, label, digest),
                 _ => {}
             }
         }
         inputs.retain(|_, (from, to)| from != to);
-        if let Some(side) = between.missing() {
+        if let Some(side) = between.missing_side() {
             let came_along = |label: &Arc<str>, from: Option<Digest>, to: Option<Digest>| match self.moved.get(label) {
-                Some(input) => input.missing() == Some(side),
-                None => !(self.is_made)(label) && missing(from, to) == Some(side),
+                Some(input) => input.missing_side() == Some(side),
+                None => !(self.is_made)(label) && side_without(from, to) == Some(side),
             };
             if inputs.iter().any(|(label, (from, to))| came_along(label, *from, *to)) {
                 inputs.retain(|label, (from, to)| came_along(label, *from, *to));
@@ -238,7 +238,7 @@ impl Finder<'_> {
                     whys.insert(Why::Set { label: label.to_string() });
                 }
                 // It reads what it did not read before, which is as it was.
-                (None, None) if missing(from, to).is_some() => {}
+                (None, None) if side_without(from, to).is_some() => {}
                 (None, None) => {
                     whys.insert(Why::Input { label: label.to_string() });
                 }
@@ -254,15 +254,15 @@ impl Finder<'_> {
             whys.insert(Why::Producer { from, to });
         }
         // Where a file came or went, that other files belong to a set says no more.
-        if let Some(side) = between.missing()
+        if let Some(side) = between.missing_side()
             && whys
                 .iter()
-                .any(|why| matches!(why, Why::File { from, to, .. } if missing(*from, *to) == Some(side)))
+                .any(|why| matches!(why, Why::File { from, to, .. } if side_without(*from, *to) == Some(side)))
         {
             whys.retain(|why| !matches!(why, Why::Set { .. }));
         }
         if whys.is_empty() {
-            whys.insert(match between.missing() {
+            whys.insert(match between.missing_side() {
                 Some(Side::Before) => Why::New,
                 Some(Side::After) => Why::Gone,
                 None if !differing(between).is_empty() => Why::OtherInputs,
@@ -316,7 +316,7 @@ mod tests {
 
     type Read<'a> = (Side, &'a [(&'a str, &'a str)]);
 
-    fn told(moved: &[(&str, Between)]) -> Vec<(Why, Vec<String>)> {
+    fn reasons_of(moved: &[(&str, Between)]) -> Vec<(Why, Vec<String>)> {
         told_among(moved, &[])
     }
 
@@ -364,7 +364,7 @@ mod tests {
         ];
         let labels = |labels: &[&str]| labels.iter().map(|label| (*label).to_owned()).collect::<Vec<_>>();
         assert_eq!(
-            told(&moved),
+            reasons_of(&moved),
             [
                 (file("a", Some("1"), "2"), labels(&["//a:x", "//all:x"])),
                 (file("b", None, "1"), labels(&["//all:x", "//b:x"])),
@@ -460,14 +460,14 @@ mod tests {
             ("//a:x", between(Some(&[("//b:x", "1")]), &[("//b:x", "2")])),
             ("//b:x", between(Some(&[("//a:x", "1")]), &[("//a:x", "2")])),
         ];
-        assert_eq!(told(&ring).len(), 1);
+        assert_eq!(reasons_of(&ring).len(), 1);
         let labels: Vec<String> = (0..50_000).map(|n| format!("//n/{n}:x")).collect();
         let chain: Vec<(&str, Between)> = labels
             .iter()
             .zip(labels.iter().skip(1).map(String::as_str).chain(["//files/f:bytes"]))
             .map(|(label, input)| (label.as_str(), between(Some(&[(input, "1")]), &[(input, "2")])))
             .collect();
-        let told = told(&chain);
+        let told = reasons_of(&chain);
         assert_eq!((told.len(), told[0].1.len()), (1, 50_000));
     }
 }

@@ -58,7 +58,7 @@ pub fn departure(session: &Session, label: &str) -> Result<Option<Departure>, St
         ..Departure::default()
     };
     if let Some(build) = builds.iter().rev().find(|build| build.gone.labels.iter().any(|gone| gone == label)) {
-        (departure.build, departure.at) = (Some(build.number), Some(build.ended()));
+        (departure.build, departure.at) = (Some(build.number), Some(build.end_seconds()));
     }
     let Some(last) = last else {
         // Of what was collected the log knows that it was.
@@ -100,7 +100,7 @@ pub fn files_behind(session: &Session, label: &str, key: ActionKey) -> Result<Fi
     for _ in 0..STEPS {
         let Some((label, key, build)) = next.pop_front() else { break };
         let Some(record) = store.action(&key)? else { continue };
-        let record = shared_records::own(&session.rules, &label, record);
+        let record = shared_records::record_for(&session.rules, &label, record);
         // What went along leads on; else what gives something else now, or may.
         let mut inputs: Vec<(Arc<str>, Digest)> = record.inputs.into_iter().map(|input| (input.label, input.digest)).collect();
         if inputs.iter().any(|(input, _)| session.graph.find(input).is_none()) {
@@ -150,7 +150,7 @@ fn undeclared(session: &Session, label: &str) -> Vec<&'static str> {
         return vec![MANIFEST];
     };
     let vars = session.rules.vars(found.rule, found.value);
-    let Ok(Some((set, item))) = session.rules.own(found.rule, &vars) else {
+    let Ok(Some((set, item))) = session.rules.membership(found.rule, &vars) else {
         return Vec::new();
     };
     if let SetSpec::List(items) = &*set {

@@ -65,7 +65,7 @@ pub fn difference(session: &Session, from: u64, to: u64) -> Result<Result<Differ
     for label in labels {
         let history = store.history(view, &label)?;
         let gone = departures.get(&*label).map_or(&[][..], Vec::as_slice);
-        let (Ok(before), Ok(after)) = (after(&history, gone, &one), after(&history, gone, &other)) else {
+        let (Ok(before), Ok(after)) = (version_after(&history, gone, &one), version_after(&history, gone, &other)) else {
             forgotten += 1;
             continue;
         };
@@ -116,7 +116,7 @@ type Standing = (Arc<str>, [Option<ActionKey>; 2]);
 /// What a result of a target was made of; `None` when there is none, or when it was collected.
 fn record(session: &Session, label: &str, key: Option<ActionKey>) -> Result<Option<ActionRecord>, StoreError> {
     let record = key.map(|key| session.engine.store.action(&key)).transpose()?.flatten();
-    Ok(record.map(|record| shared_records::own(&session.rules, label, record)))
+    Ok(record.map(|record| shared_records::record_for(&session.rules, label, record)))
 }
 
 /// What these leaves gave, by what targets stood after either build.
@@ -155,16 +155,16 @@ fn departures(builds: &[BuildRecord]) -> BTreeMap<&str, Vec<&BuildRecord>> {
 
 /// The version that stood after a build, if its target had not been taken away since by one of those in `gone`; `Err` when History no
 /// longer reaches back that far.
-fn after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
+fn version_after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
     let stood = |version: &&HistoryRecord| match version.build {
         Some(number) => number <= build.number,
-        None => version.at <= build.ended(),
+        None => version.at <= build.end_seconds(),
     };
     let left = gone.iter().rev().find(|left| left.number <= build.number);
     let is_gone = |version: &HistoryRecord| {
         left.is_some_and(|left| match version.build {
             Some(number) => number < left.number,
-            None => version.at <= left.ended(),
+            None => version.at <= left.end_seconds(),
         })
     };
     match history.iter().rev().find(stood) {
@@ -201,8 +201,9 @@ mod tests {
             ..BuildRecord::default()
         };
         let history = [version(1, Some(2), 20), version(2, None, 35), version(3, Some(4), 40)];
-        let number =
-            |history: &[HistoryRecord], number, at| after(history, &[], &build(number, at)).map(|found| found.map(|found| found.version));
+        let number = |history: &[HistoryRecord], number, at| {
+            version_after(history, &[], &build(number, at)).map(|found| found.map(|found| found.version))
+        };
         assert_eq!(number(&history, 1, 10), Ok(None));
         assert_eq!(number(&history, 2, 20), Ok(Some(1)));
         assert_eq!(number(&history, 3, 30), Ok(Some(1)));
@@ -213,10 +214,10 @@ mod tests {
         // Taken away by the third, brought again by the fourth, taken away for good by the sixth.
         let left = [build(3, 37), build(6, 60)];
         let left: Vec<&BuildRecord> = left.iter().collect();
-        let number = |number, at| after(&history, &left, &build(number, at)).map(|found| found.map(|found| found.version));
+        let number = |number, at| version_after(&history, &left, &build(number, at)).map(|found| found.map(|found| found.version));
         let stood = [(2, 20), (3, 37), (4, 40), (5, 50), (6, 60), (7, 70)].map(|(build, at)| number(build, at));
-        assert_eq!(after(&[], &left, &build(5, 50)), Err(()), "its versions were collected");
-        assert_eq!(after(&[], &left, &build(6, 60)), Ok(None));
+        assert_eq!(version_after(&[], &left, &build(5, 50)), Err(()), "its versions were collected");
+        assert_eq!(version_after(&[], &left, &build(6, 60)), Ok(None));
         assert_eq!(stood, [Ok(Some(1)), Ok(None), Ok(Some(3)), Ok(Some(3)), Ok(None), Ok(None)]);
     }
 }

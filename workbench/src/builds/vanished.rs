@@ -35,9 +35,9 @@ pub fn vanished(session: &Session, key: &str, rest: &str) -> Result<Option<Vanis
     Ok(Some(Vanished { path, label, why, kept }))
 }
 
-type Found = Option<(String, String, Departure)>;
+type LastDeparture = Option<(String, String, Departure)>;
 
-fn of_type(session: &Session, key: &str, rest: &str) -> Result<Found, StoreError> {
+fn of_type(session: &Session, key: &str, rest: &str) -> Result<LastDeparture, StoreError> {
     if is_type(session, key)? {
         return Ok(None);
     }
@@ -61,7 +61,7 @@ fn of_type(session: &Session, key: &str, rest: &str) -> Result<Found, StoreError
     Ok(Some((key.to_owned(), label, why)))
 }
 
-fn of_member(session: &Session, key: &str, member: &str, target: &str) -> Result<Found, StoreError> {
+fn of_member(session: &Session, key: &str, member: &str, target: &str) -> Result<LastDeparture, StoreError> {
     let Some(gone) = gone_member(session, key, member)? else {
         return Ok(None);
     };

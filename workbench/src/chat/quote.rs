@@ -1,6 +1,6 @@
 //! An answer without a model: the lines of the context that say most words of the question, quoted with the place where they stand.
 
-use producers::investigate::relevance::{lines, words};
+use producers::investigate::relevance::{lines, question_words};
 
 /// Parts of a context that are quoted.
 const PARTS: usize = 5;
@@ -14,7 +14,7 @@ const FRAME: [&str; 5] = ["DependsOn:", "Implements:", "Kind:", "XmlDocHash:", "
 
 /// Quotes a context, as Markdown; `None` when no line of it says a word of the question.
 pub fn quote(question: &str, context: &str) -> Option<String> {
-    let words = words(question);
+    let words = question_words(question);
     let mut quoted = String::new();
     let parts = parts(context).filter_map(|(head, body)| {
         let (place, code) = body.split_once('\n').unwrap_or((body, ""));

@@ -4,7 +4,7 @@
 use crate::checkout;
 use crate::context::kept::Conversations;
 use engine::seams::paid::Spent;
-use producers::converse::Shown;
+use producers::converse::TurnData;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub struct Step {
     /// The turn as it came.
     pub said: String,
     /// What was found.
-    pub found: Vec<Shown>,
+    pub found: Vec<TurnData>,
 }
 
 /// How an exchange stands.
@@ -111,7 +111,7 @@ impl Transcript {
     }
 
     /// Begins an exchange. Of earlier ones question and answer stay.
-    pub fn begin(&mut self, question: &str, context: String) {
+    pub fn start_exchange(&mut self, question: &str, context: String) {
         for earlier in &mut self.exchanges {
             earlier.context.clear();
             earlier.steps.clear();
@@ -142,7 +142,7 @@ fn file(id: &str) -> String {
 pub fn latest(root: &Path) -> io::Result<Option<String>> {
     let conversations = Conversations::read(root)?;
     let mut latest = None;
-    for (name, _) in checkout::list(root, FOLDER)? {
+    for (name, _) in checkout::list_files(root, FOLDER)? {
         let Some(id) = name.strip_suffix(".json") else { continue };
         match conversations.find(id) {
             Ok(found) => latest = latest.max(Some((found.used, id.to_owned()))),
@@ -163,12 +163,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let root = folder.path();
         assert_eq!(latest(root).expect("readable"), None);
-        let begin = || Conversations::change(root, |all| all.begin().id.clone()).expect("written");
+        let begin = || Conversations::change(root, |all| all.start_conversation().id.clone()).expect("written");
         for id in [begin(), begin()] {
             let mut transcript = Transcript::read(root, &id).expect("empty");
-            transcript.begin("one?", "context one".to_owned());
+            transcript.start_exchange("one?", "context one".to_owned());
             transcript.last_mut().expect("begun").answer = "one.".to_owned();
-            transcript.begin("two?", "context two".to_owned());
+            transcript.start_exchange("two?", "context two".to_owned());
             transcript.write(root).expect("written");
         }
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
@@ -194,7 +194,7 @@ mod tests {
     fn a_long_conversation_forgets_its_beginning() {
         let mut transcript = Transcript::default();
         for at in 0..MOST + 5 {
-            transcript.begin(&at.to_string(), String::new());
+            transcript.start_exchange(&at.to_string(), String::new());
         }
         assert_eq!((transcript.exchanges.len(), transcript.exchanges[0].question.as_str()), (MOST, "5"));
     }

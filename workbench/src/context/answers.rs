@@ -8,7 +8,7 @@ use super::compose::Draft;
 use super::forms::Form;
 use super::index::Index;
 use super::members::Stretch;
-use super::words::words;
+use super::words::for_each_word;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const IN_BRIEF: usize = 8;
 /// Types that are looked at for members, the first of the chosen.
 pub const LOOKED_AT: usize = 40;
 
-/// Words of a member of usual length, names counted as [`fits`] counts them. A shorter one fits no better for that: it hardly says more than its name.
+/// Words of a member of usual length, names counted as [`likeness`] counts them. A shorter one fits no better for that: it hardly says more than its name.
 const USUAL_LENGTH: f32 = 60.0;
 /// How much a word counts in the name of a member.
 const IN_NAME: f32 = 4.0;
@@ -107,17 +107,17 @@ pub fn rate<'s>(index: &Index, asked: &[String], members: impl Iterator<Item = &
     let mut members: Vec<&mut Stretch> = members.collect();
     let mut best = f32::MIN_POSITIVE;
     for member in &mut members {
-        member.fit = fits(&rarity, member);
+        member.fit = likeness(&rarity, member);
         best = best.max(member.fit);
     }
     members.into_iter().for_each(|member| member.fit /= best);
 }
 
-fn fits(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
+fn likeness(rarity: &FxHashMap<&str, f32>, member: &Stretch) -> f32 {
     let mut counted: BTreeMap<&str, f32> = BTreeMap::new();
     let mut length = 0.0;
     for (text, counts) in [(member.name(), IN_NAME), (member.text.as_str(), 1.0)] {
-        words(text, |word| {
+        for_each_word(text, |word| {
             length += counts;
             if let Some((word, _)) = rarity.get_key_value(word) {
                 *counted.entry(word).or_default() += counts;

@@ -6,7 +6,7 @@ use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
 use super::written::{self, Lines};
 use crate::edit::place::{self, Refused};
-use crate::symbols::file::{Asked, ENDINGS, lines};
+use crate::symbols::file::{ENDINGS, FileRequest, lines};
 use engine::seams::world::World;
 use producers::semantic::withheld;
 use std::cell::LazyCell;
@@ -66,7 +66,7 @@ pub fn attach(mentions: &mut Vec<Mention>, place: Place<'_>) -> Vec<Attached> {
             }
         }
         let Wanted::File(lines) = mention.wanted else { return true };
-        let (written, _) = written::place(&mention.text);
+        let (written, _) = written::split_lines_suffix(&mention.text);
         // An address may be of anything: only one of a file that is here means it.
         let is_address = written.contains("://");
         let written = written::local(written).replace('\\', "/");
@@ -104,13 +104,13 @@ fn paths(
     place: Place<'_>,
     sources: &LazyCell<Vec<String>, impl FnOnce() -> Vec<String>>,
 ) -> Result<Vec<String>, Option<String>> {
-    let asked = Asked {
+    let asked = FileRequest {
         path: written.to_owned(),
         lines: None,
     };
     // What only looks like a path, a route of a server, is no mention.
     let is_there = place::size(place.root, written).is_some();
-    match asked.place(place.root, place.store) {
+    match asked.path_in_workspace(place.root, place.store) {
         Ok((path, is_there)) if is_there || place.world.read(&path).is_ok() => return Ok(vec![path]),
         Err(refused @ (Refused::Git(_) | Refused::Own(_) | Refused::Store(_))) => return Err(Some(refused.to_string())),
         Err(refused @ Refused::Outside(_)) if written.starts_with("..") || is_there && written::ending(written).is_none() => {
@@ -128,11 +128,11 @@ fn paths(
         return Ok(found.into_iter().map(str::to_owned).collect());
     }
     let place_of = |tail: &str| {
-        let asked = Asked {
+        let asked = FileRequest {
             path: tail.to_owned(),
             lines: None,
         };
-        let (path, is_there) = asked.place(place.root, place.store).ok()?;
+        let (path, is_there) = asked.path_in_workspace(place.root, place.store).ok()?;
         is_there.then_some(path)
     };
     if let Some(path) = tails(written).skip(1).find_map(place_of) {
@@ -141,7 +141,7 @@ fn paths(
     let ending = written::ending(written).unwrap_or_default().to_lowercase();
     let is_usual = |path: &&str| written::ending(path).is_some_and(|own| own.to_lowercase() == ending);
     let is_file = is_there || written.contains('/') || ENDINGS.contains(&ending.as_str()) || known.iter().any(is_usual);
-    Err(is_file.then(|| match asked.place(place.root, place.store) {
+    Err(is_file.then(|| match asked.path_in_workspace(place.root, place.store) {
         Err(refused) => refused.to_string(),
         Ok(_) if written.contains('/') => "there is no such file in the workspace".to_owned(),
         Ok(_) => "there is no such file in the root, and no source is called so".to_owned(),
@@ -162,7 +162,7 @@ fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> R
     if let Some(glob) = [path, written].into_iter().find_map(|path| withheld(path, place.never_send)) {
         return Err(format!("{path} is kept from models by {glob}"));
     }
-    let asked = Asked {
+    let asked = FileRequest {
         path: path.to_owned(),
         lines: wanted.map(|(from, to)| (from, (to < u64::MAX).then_some(to))),
     };
@@ -271,7 +271,7 @@ mod tests {
     fn mention(text: &str) -> Mention {
         Mention {
             text: text.to_owned(),
-            wanted: Wanted::File(written::place(text).1),
+            wanted: Wanted::File(written::split_lines_suffix(text).1),
             ..Mention::default()
         }
     }
@@ -295,7 +295,7 @@ mod tests {
             let at = root.join(path);
             std::fs::create_dir_all(at.parent().expect("a folder")).expect("made");
             std::fs::write(at, text).expect("written");
-            world.put(path, text);
+            world.write_source(path, text);
         }
         let many: Vec<String> = (0..5).map(|at| format!("p{at}/notes.md")).collect();
         let sources = || {

@@ -314,8 +314,8 @@ mod tests {
         ])
     }
 
-    fn asked(index: &Index, query: &str, log: &Log, inheritance: &Inheritance, most: usize) -> Choice {
-        let (words, mentions, packages) = (distinct(query), mentions(query, index), Package::named(query));
+    fn choose_for_query(index: &Index, query: &str, log: &Log, inheritance: &Inheritance, most: usize) -> Choice {
+        let (words, mentions, packages) = (distinct(query), mentions(query, index), Package::packages_in_text(query));
         let question = Question {
             index,
             secrets: &Secrets::default(),
@@ -333,15 +333,15 @@ mod tests {
         choice.chosen.iter().map(|one| index.key(one.at).to_owned()).collect()
     }
 
-    fn plain(query: &str, most: usize) -> (Index, Choice) {
+    fn choose_plain(query: &str, most: usize) -> (Index, Choice) {
         let index = index();
-        let choice = asked(&index, query, &Log::default(), &Inheritance::default(), most);
+        let choice = choose_for_query(&index, query, &Log::default(), &Inheritance::default(), most);
         (index, choice)
     }
 
     #[test]
     fn what_belongs_to_the_best_comes_with_it() {
-        let (index, choice) = plain("retry backoff", 10);
+        let (index, choice) = choose_plain("retry backoff", 10);
         let keys = keys(&index, &choice);
         assert_eq!(keys[..3], ["Net.Retry", "Net.Client", "Net.Delay"], "{choice:?}");
         let delay = &choice.chosen[2];
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn what_is_named_comes_first_whatever_it_scores() {
-        let (index, choice) = plain("retry backoff, seen from `Button`", 2);
+        let (index, choice) = choose_plain("retry backoff, seen from `Button`", 2);
         assert_eq!(keys(&index, &choice), ["Ui.Button", "Net.Retry"]);
         assert_eq!(choice.chosen[0].mention.as_deref(), Some("Button"));
         assert!(choice.others_total > 0 && choice.others.len() <= 3);
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn all_that_is_named_is_chosen_and_of_many_in_one_file_as_many_as_are_wanted() {
-        let (index, choice) = plain("`Button`, `Window`, `Log` and `Delay`: retry", 1);
+        let (index, choice) = choose_plain("`Button`, `Window`, `Log` and `Delay`: retry", 1);
         assert_eq!(keys(&index, &choice), ["Ui.Button", "Ui.Window", "Net.Log", "Net.Delay"]);
         let index = self::index();
         let words = distinct("Net.cs");
@@ -423,14 +423,14 @@ mod tests {
 
     #[test]
     fn packages_logs_and_inheritance_move_types_up() {
-        let (index, choice) = plain("jitter", 2);
+        let (index, choice) = choose_plain("jitter", 2);
         assert_eq!(keys(&index, &choice), ["Ui.Window", "Net.Retry"], "{choice:?}");
-        let choice = asked(&index, "jitter in src/Net", &Log::default(), &Inheritance::default(), 1);
+        let choice = choose_for_query(&index, "jitter in src/Net", &Log::default(), &Inheritance::default(), 1);
         assert_eq!(keys(&index, &choice), ["Net.Retry"], "{choice:?}");
         assert_eq!(choice.chosen[0].package, Some(("src/Net".to_owned(), Grade::Exact)));
         let mut log = Log::default();
         log.looked_at("Net.Retry", 0);
-        let choice = asked(&index, "jitter", &log, &Inheritance::default(), 2);
+        let choice = choose_for_query(&index, "jitter", &log, &Inheritance::default(), 2);
         assert_eq!(keys(&index, &choice), ["Net.Retry", "Ui.Window"]);
         let left = Inherited {
             round: 3,
@@ -441,7 +441,7 @@ mod tests {
             threshold: 0.4,
             types: BTreeMap::from([("Ui.Button".to_owned(), left.clone()), ("Gone".to_owned(), left.clone())]),
         };
-        let choice = asked(&index, "jitter", &Log::default(), &inheritance, 3);
+        let choice = choose_for_query(&index, "jitter", &Log::default(), &inheritance, 3);
         let expected = ["Ui.Window", "Net.Retry", "Ui.Button"];
         assert_eq!(keys(&index, &choice), expected, "what is asked now comes first");
         assert_eq!(choice.chosen[2].inherited, Some(left));
@@ -449,11 +449,11 @@ mod tests {
 
     #[test]
     fn a_query_without_a_known_word_chooses_nothing() {
-        let (_, choice) = plain("quux", 5);
+        let (_, choice) = choose_plain("quux", 5);
         assert_eq!(choice, Choice::default());
         let empty = Index::new(Vec::new());
         assert_eq!(
-            asked(&empty, "retry `Button` in A.B", &Log::default(), &Inheritance::default(), 5),
+            choose_for_query(&empty, "retry `Button` in A.B", &Log::default(), &Inheritance::default(), 5),
             Choice::default()
         );
     }
@@ -461,7 +461,7 @@ mod tests {
     proptest! {
         #[test]
         fn choices_are_sound(query in "[a-zA-Z.` ]{0,40}", most in 0_usize..8) {
-            let (index, choice) = plain(&query, most);
+            let (index, choice) = choose_plain(&query, most);
             let all: BTreeSet<usize> = choice.chosen.iter().map(|one| one.at).collect();
             let named = choice.chosen.iter().filter(|one| one.mention.is_some()).count();
             prop_assert!(all.len() == choice.chosen.len() && all.len() <= most.max(named));
@@ -469,7 +469,7 @@ mod tests {
                 prop_assert!(one.factors.all().iter().all(|factor| (0.0..=1.0).contains(factor)), "{:?}", one);
                 prop_assert!(one.beside.iter().all(|at| all.contains(at)));
             }
-            prop_assert_eq!(&plain(&query, most).1, &choice);
+            prop_assert_eq!(&choose_plain(&query, most).1, &choice);
             prop_assert!(keys(&index, &choice).iter().all(|key| index.find(key).is_some()));
         }
     }

@@ -90,7 +90,7 @@ pub fn compose(query: &str, material: Material<'_>, budget: usize, count: &dyn F
     let heading = heading(query);
     let mut draft = Draft {
         material,
-        asked: super::words::list(query).into_iter().collect(),
+        asked: super::words::query_words(query).into_iter().collect(),
         count,
         room: budget.saturating_sub(count(&heading) + FOR_THE_REST.0.min(budget / FOR_THE_REST.1)),
         used: 0,

@@ -2,7 +2,7 @@
 //! uses. It is made of `:structure`, `:impl`, `:xmldoc` and `:deps`, so comments inside bodies are not in it;
 //! its `:outline` is kept to show it.
 
-use super::words::words;
+use super::words::for_each_word;
 use crate::other_languages::files::outlined;
 use crate::symbols::index::{namespace, simple_name};
 use engine::values::digest::Digest;
@@ -111,7 +111,7 @@ struct Tally(FxHashMap<Box<str>, (u32, bool)>);
 
 impl Tally {
     fn add(&mut self, text: &str, counts: u32) {
-        words(text, |word| {
+        for_each_word(text, |word| {
             if !self.0.contains_key(word) {
                 self.0.insert(word.into(), (0, false));
             }

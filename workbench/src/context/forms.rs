@@ -1,7 +1,7 @@
 //! What can be shown of a type, and how: its source, its outline, or in brief; before all but the source stand the members of it that the query names.
 
 use super::members::Stretch;
-use super::words::words;
+use super::words::for_each_word;
 use crate::symbols::index::simple_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,10 +111,10 @@ fn outline_body(outline: &str) -> Option<String> {
 
 /// What a type is for and its members that say most words of the query, beside those that its own name says and those whose code is shown.
 fn brief(key: &str, outline: &str, asked: &BTreeSet<String>, shown: &[&str]) -> String {
-    let own: BTreeSet<String> = super::words::list(key).into_iter().collect();
+    let own: BTreeSet<String> = super::words::query_words(key).into_iter().collect();
     let said = |line: &str| {
         let mut said = BTreeSet::new();
-        words(line, |word| {
+        for_each_word(line, |word| {
             if asked.contains(word) && !own.contains(word) {
                 said.insert(word.to_owned());
             }

@@ -7,7 +7,7 @@ use super::document::Document;
 use super::forms::Texts;
 use super::members::{Stretch, stretches};
 use super::mentioned::Mention;
-use super::shelf::{Code, Known};
+use super::shelf::{Code, IndexWithSources};
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, file_label, read_one};
 use crate::symbols::source::sources_with_members;
@@ -36,7 +36,7 @@ pub struct Wanted<'w> {
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
-pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, wanted: Wanted<'_>, budget: usize) -> Result<Vec<Texts>, O::Error> {
+pub fn gather<O: Outputs>(outputs: &mut O, known: &IndexWithSources, wanted: Wanted<'_>, budget: usize) -> Result<Vec<Texts>, O::Error> {
     let Wanted { chosen, mentions, words } = wanted;
     let documents = || chosen.iter().filter_map(|one| Some((one, known.index.document(one.at)?)));
     let named = documents().filter(|(one, _)| one.mention.is_some() && known.index.size(one.at) / OVER <= budget);
@@ -75,7 +75,7 @@ pub fn gather<O: Outputs>(outputs: &mut O, known: &Known, wanted: Wanted<'_>, bu
 /// The sources of types by their places in the index: what the shelf lacks is read and put there.
 fn codes<'d, O: Outputs>(
     outputs: &mut O,
-    known: &Known,
+    known: &IndexWithSources,
     types: impl Iterator<Item = (usize, &'d Document)>,
 ) -> Result<BTreeMap<usize, Arc<Code>>, O::Error> {
     let (mut codes, mut missing) = (BTreeMap::new(), Vec::new());
@@ -89,7 +89,7 @@ fn codes<'d, O: Outputs>(
                     places: document.files.clone(),
                     members: Vec::new(),
                 });
-                known.shelf.put(at, code.clone());
+                known.shelf.insert_source(at, code.clone());
                 codes.insert(at, code);
             }
             None => missing.push((at, Candidate::of(&document.key, &document.files))),
@@ -103,12 +103,12 @@ fn codes<'d, O: Outputs>(
             let code = Arc::new(Code {
                 text: is_read.then(|| source.readable()),
                 places: match is_read {
-                    true => source.parts.iter().map(|part| part.place()).collect(),
+                    true => source.parts.iter().map(|part| part.file_and_lines()).collect(),
                     false => symbol.files.clone(),
                 },
                 members: members.iter().map(Stretch::of).collect(),
             });
-            known.shelf.put(*at, code.clone());
+            known.shelf.insert_source(*at, code.clone());
             codes.insert(*at, code);
         }
     }

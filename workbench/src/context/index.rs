@@ -215,7 +215,7 @@ impl Index {
     }
 
     /// The types of a simple name.
-    pub fn named(&self, simple: &str) -> &[usize] {
+    pub fn types_named(&self, simple: &str) -> &[usize] {
         self.names.get(simple).map_or(&[], Vec::as_slice)
     }
 
@@ -335,10 +335,10 @@ pub mod samples {
 mod tests {
     use super::samples::document;
     use super::*;
-    use crate::context::words::list;
+    use crate::context::words::query_words;
 
     fn best(index: &Index, query: &str) -> Vec<String> {
-        let mut ranked: Vec<(usize, f32)> = index.rank(&list(query)).into_iter().collect();
+        let mut ranked: Vec<(usize, f32)> = index.rank(&query_words(query)).into_iter().collect();
         ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         ranked.into_iter().map(|(at, _)| index.key(at).to_owned()).collect()
     }
@@ -389,9 +389,9 @@ mod tests {
     fn coverage_counts_names_alone() {
         let index = Index::new(vec![document("N.LogSink", "archive", &[]), document("N.Archive", "", &[])]);
         let at = |key: &str| index.find(key).expect("a type");
-        assert_eq!(index.coverage(at("N.LogSink"), &list("log sink")), 1.0);
-        let half = index.coverage(at("N.LogSink"), &list("sink archive"));
+        assert_eq!(index.coverage(at("N.LogSink"), &query_words("log sink")), 1.0);
+        let half = index.coverage(at("N.LogSink"), &query_words("sink archive"));
         assert!(half > 0.5 && half < 1.0, "the rarer word counts more: {half}");
-        assert_eq!(index.coverage(at("N.Archive"), &list("elsewhere")), 0.0);
+        assert_eq!(index.coverage(at("N.Archive"), &query_words("elsewhere")), 0.0);
     }
 }

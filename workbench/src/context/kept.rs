@@ -80,7 +80,7 @@ impl Conversations {
     }
 
     /// Opens a conversation under a handle that was never given.
-    pub fn begin(&mut self) -> &mut Conversation {
+    pub fn start_conversation(&mut self) -> &mut Conversation {
         self.given += 1;
         self.used += 1;
         let id = handle(self.given);
@@ -127,12 +127,12 @@ mod tests {
     #[test]
     fn a_handle_lives_until_enough_others_were_used() {
         let mut conversations = Conversations::default();
-        assert_eq!(conversations.begin().id, "c1");
+        assert_eq!(conversations.start_conversation().id, "c1");
         for _ in 1..MOST {
-            conversations.begin();
+            conversations.start_conversation();
         }
         conversations.go_on("c1").expect("it is there").add(Round::default());
-        conversations.begin();
+        conversations.start_conversation();
         assert_eq!(conversations.find("c1").map(|one| one.count), Ok(1), "it was used lately");
         assert_eq!(conversations.find("c2"), Err(Absent::Expired));
         assert_eq!(conversations.go_on("c2").map(|one| one.count), Err(Absent::Expired));
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn rounds_of_several_at_once_are_all_kept() {
         let folder = tempfile::tempdir().expect("folder");
-        let id = Conversations::change(folder.path(), |all| all.begin().id.clone()).expect("written");
+        let id = Conversations::change(folder.path(), |all| all.start_conversation().id.clone()).expect("written");
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 let (root, id) = (folder.path(), id.as_str());
@@ -165,7 +165,7 @@ mod tests {
         );
         std::fs::write(folder.path().join(FILE), "{").expect("file");
         assert!(Conversations::read(folder.path()).is_err());
-        assert!(Conversations::change(folder.path(), |all| all.begin().id.clone()).is_err());
+        assert!(Conversations::change(folder.path(), |all| all.start_conversation().id.clone()).is_err());
         assert_eq!(
             std::fs::read(folder.path().join(FILE)).expect("file"),
             b"{",

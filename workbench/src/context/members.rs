@@ -141,7 +141,7 @@ impl Stretch {
     pub fn of(source: &Source) -> Self {
         Self {
             path: source.path.clone(),
-            places: source.parts.iter().map(|part| part.place()).collect(),
+            places: source.parts.iter().map(|part| part.file_and_lines()).collect(),
             text: source.readable(),
             fit: 0.0,
         }
@@ -175,7 +175,7 @@ pub fn stretches<O: Outputs>(outputs: &mut O, index: &Index, mentions: &[Mention
     }
     let mut found: Vec<Stretch> = Vec::new();
     for source in sources(outputs, &wanted.iter().collect::<Vec<_>>(), usize::MAX)? {
-        let places: Vec<String> = source.parts.iter().map(|part| part.place()).collect();
+        let places: Vec<String> = source.parts.iter().map(|part| part.file_and_lines()).collect();
         if !places.is_empty() && !found.iter().any(|known| known.places == places) {
             found.push(Stretch::of(&source));
         }
@@ -190,7 +190,7 @@ mod tests {
     use crate::other_languages::names::OtherNames;
     use crate::symbols::samples::Sample;
 
-    fn named(query: &str) -> (Vec<Mention>, Vec<Stretch>) {
+    fn stretches_of_query(query: &str) -> (Vec<Mention>, Vec<Stretch>) {
         named_in(Sample::default(), query)
     }
 
@@ -203,8 +203,8 @@ mod tests {
         (mentions, stretches)
     }
 
-    fn told(query: &str) -> Vec<String> {
-        let (_, stretches) = named(query);
+    fn member_texts(query: &str) -> Vec<String> {
+        let (_, stretches) = stretches_of_query(query);
         let place = |one: &Stretch| format!("{} {}", one.path, one.places.join(" "));
         stretches.iter().map(place).collect()
     }
@@ -253,7 +253,7 @@ mod tests {
             ),
             ("Store.Nope, Store.cs:99, Store.cs:1", vec![]),
         ] {
-            assert_eq!(told(query), expected, "{query}");
+            assert_eq!(member_texts(query), expected, "{query}");
         }
     }
 
@@ -282,9 +282,9 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said_and_bases_come_with_their_members() {
-        let (mentions, _) = named("BigStore.Nope");
+        let (mentions, _) = stretches_of_query("BigStore.Nope");
         assert_eq!(mentions[0].not_shown.as_deref(), Some("its type has no such member"));
-        let (mentions, _) = named("BigStore.Count at Store.cs:23");
+        let (mentions, _) = stretches_of_query("BigStore.Count at Store.cs:23");
         assert_eq!(mentions[0].types, ["Box.BigStore", "Box.Store"]);
         assert_eq!(mentions[1].types[..3], ["Box.Store+Entry`1+Kind", "Box.Store+Entry`1", "Box.Store"]);
     }
@@ -300,7 +300,7 @@ mod tests {
             ("Stores.cs:5-", vec![("src/Stores.cs", (13, 13))]),
             ("Stores.cs:1-4", vec![("src/Stores.cs", (1, 2))]),
         ] {
-            let (mentions, _) = named(query);
+            let (mentions, _) = stretches_of_query(query);
             let outside = mentions[0].outside.iter().map(|(file, lines)| (file.as_str(), *lines));
             assert_eq!(outside.collect::<Vec<_>>(), expected, "{query}");
             assert_eq!(mentions[0].not_shown, None, "{query}");

@@ -77,13 +77,13 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
     // Most queries name no file.
     let files = LazyCell::new(|| Files::of(index));
     let mut found: Vec<Mention> = Vec::new();
-    for word in written::words(text, &spaced::stretches(text, there)) {
-        let whole = meant(word, index, &files);
+    for word in written::split_words(text, &spaced::stretches(text, there)) {
+        let whole = resolve_word(word, index, &files);
         // Chinese stands around names without spaces: what of it belongs to one is known only of files that there are.
         let is_open =
             !word.is_file && word.text.contains(is_wide) && whole.as_ref().is_some_and(|one| matches!(one.wanted, Wanted::File(_)));
         let parts = written::inside(word).filter(|part| whole.is_none() || is_open && !is_rest(part.text));
-        let parts: Vec<Mention> = parts.filter_map(|part| meant(part, index, &files)).collect();
+        let parts: Vec<Mention> = parts.filter_map(|part| resolve_word(part, index, &files)).collect();
         for mention in whole.filter(|_| parts.is_empty()).into_iter().chain(parts) {
             if found.iter().any(|known| known.text == mention.text) {
                 continue;
@@ -103,14 +103,14 @@ pub fn mentions_among<'f>(text: &str, index: &Index, there: impl IntoIterator<It
     found
 }
 
-fn meant<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>, impl FnOnce() -> Files<'i>>) -> Option<Mention> {
-    let (path, lines) = written::place(word.text);
+fn resolve_word<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>, impl FnOnce() -> Files<'i>>) -> Option<Mention> {
+    let (path, lines) = written::split_lines_suffix(word.text);
     if word.is_file || is_path(path) {
-        let types = files.meant(word.text, path, lines, index);
-        let types = types.or_else(|| files.meant(word.text, &written::decoded(path)?, lines, index));
+        let types = files.resolve_path(word.text, path, lines, index);
+        let types = types.or_else(|| files.resolve_path(word.text, &written::decoded(path)?, lines, index));
         return types.or_else(|| file(word, path, lines));
     }
-    named(word, index).or_else(|| file(word, path, lines))
+    resolve_symbol(word, index).or_else(|| file(word, path, lines))
 }
 
 /// Whether a part of a word is but the beginning or the end of a path.
@@ -120,8 +120,8 @@ fn is_rest(part: &str) -> bool {
 }
 
 /// The words of a query, each once, without those of paths that it names: a path means its file and says nothing about others.
-pub fn asked(query: &str, mentions: &[Mention]) -> Vec<String> {
-    let is_file = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || is_path(written::place(&mention.text).0);
+pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
+    let is_file = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || is_path(written::split_lines_suffix(&mention.text).0);
     let paths = mentions.iter().filter(|mention| !mention.files.is_empty() && is_file(mention));
     distinct(&paths.fold(query.to_owned(), |query, mention| query.replace(&mention.text, " ")))
 }
@@ -163,7 +163,7 @@ impl<'i> Files<'i> {
     }
 
     /// What a path means among the files that types stand in.
-    fn meant(&self, word: &str, path: &str, lines: Option<Lines>, index: &Index) -> Option<Mention> {
+    fn resolve_path(&self, word: &str, path: &str, lines: Option<Lines>, index: &Index) -> Option<Mention> {
         let path = path.replace('\\', "/");
         let name = path.rsplit('/').next().unwrap_or(&path).to_lowercase();
         let files = self.0.get(&name).map_or(&[][..], Vec::as_slice);
@@ -213,7 +213,7 @@ pub(super) fn ending_with<'f>(path: &str, files: &[&'f str]) -> Vec<&'f str> {
 }
 
 /// What the name of a type or a member means.
-fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
+fn resolve_symbol(word: Word<'_>, index: &Index) -> Option<Mention> {
     let text = declared(word.text.trim_start_matches('.'));
     let text = text.as_ref();
     let has_hump = |name: &str| name.chars().skip(1).any(char::is_uppercase) && name.chars().any(char::is_lowercase);
@@ -244,11 +244,11 @@ fn named(word: Word<'_>, index: &Index) -> Option<Mention> {
         };
         let around: String = around.iter().map(|(name, _)| format!("{name}.")).collect();
         let fits = |at: &&usize| {
-            let plain = plain(index.key(**at));
+            let plain = dotted_name(index.key(**at));
             let before = plain.strip_suffix(simple).and_then(|before| before.strip_suffix(around.as_str()));
             before.is_some_and(|before| around.is_empty() || before.is_empty() || before.ends_with('.'))
         };
-        let mut types: Vec<usize> = index.named(simple).iter().filter(fits).copied().collect();
+        let mut types: Vec<usize> = index.types_named(simple).iter().filter(fits).copied().collect();
         let has_arity = |at: &usize| *arguments == arity(index.key(*at).rsplit(['.', '+']).next().unwrap_or_default(), Some(0)).1;
         if types.iter().any(has_arity) && arguments.is_some() {
             types.retain(has_arity);
@@ -313,7 +313,7 @@ fn arity(name: &str, written: Option<usize>) -> (&str, Option<usize>) {
 }
 
 /// A key as code writes it: without arities, with dots.
-fn plain(key: &str) -> String {
+fn dotted_name(key: &str) -> String {
     let names = symbol_of(key).split(['.', '+']).map(|name| arity(name, None).0);
     names.collect::<Vec<_>>().join(".")
 }
@@ -344,10 +344,10 @@ mod tests {
 
     fn said(text: &str) -> Vec<String> {
         let found = mentions(text, &index());
-        found.iter().map(told).collect()
+        found.iter().map(describe_mention).collect()
     }
 
-    fn told(mention: &Mention) -> String {
+    fn describe_mention(mention: &Mention) -> String {
         let wanted = match &mention.wanted {
             Wanted::All => String::new(),
             Wanted::Member(name) => format!(" member {name}"),
@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn paths_say_nothing_about_other_files() {
         let query = "store of src/Memo/Core/Node.cs:12 and Gone.cs and `Core.Node`";
-        let words = asked(query, &mentions(query, &index()));
+        let words = query_words(query, &mentions(query, &index()));
         assert_eq!(words, ["store", "gone", "cs", "core", "node"]);
     }
 

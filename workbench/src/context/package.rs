@@ -38,7 +38,7 @@ const LEAST: usize = 4;
 
 impl Package {
     /// The packages that a text names: several names joined by dots or slashes.
-    pub fn named(text: &str) -> Vec<Self> {
+    pub fn packages_in_text(text: &str) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         for word in text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '\\'))) {
             let word = word.trim_matches(['.', '/', '\\']);
@@ -78,7 +78,10 @@ mod tests {
     use super::*;
 
     fn grades(query: &str, place: &str) -> Vec<Option<Grade>> {
-        Package::named(query).iter().map(|package| package.grade(place)).collect()
+        Package::packages_in_text(query)
+            .iter()
+            .map(|package| package.grade(place))
+            .collect()
     }
 
     #[test]
@@ -99,9 +102,9 @@ mod tests {
     #[test]
     fn prose_and_numbers_name_no_package() {
         for text in ["Version 3.1.2 is out.", "e.g", "one word", "...", "a / b"] {
-            let found = Package::named(text);
+            let found = Package::packages_in_text(text);
             assert!(found.iter().all(|package| package.text == "e.g"), "{found:?}");
         }
-        assert_eq!(Package::named("A.B a.b A/B").len(), 1, "one package is named once");
+        assert_eq!(Package::packages_in_text("A.B a.b A/B").len(), 1, "one package is named once");
     }
 }

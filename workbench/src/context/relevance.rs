@@ -132,7 +132,7 @@ impl Log {
     }
 
     /// A type was shown or named so many times, the last time so many rounds before the last one.
-    pub fn shown(&mut self, path: &str, times: u32, ago: u64) {
+    pub fn record_shown(&mut self, path: &str, times: u32, ago: u64) {
         self.note(path, times, 0.5_f32.powf(ago as f32 / HALF_ROUNDS));
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let mut log = Log::default();
         log.looked_at("A", 0);
         log.looked_at("B", 8);
-        log.shown("B", 3, 2);
+        log.record_shown("B", 3, 2);
         assert_eq!(log.of("B"), (1.0, 0.5));
         let (access, recency) = log.of("A");
         assert!(access > 0.4 && access < 0.5 && recency == 1.0, "{access}");

@@ -29,7 +29,7 @@ pub const MOST_INHERITED: usize = 20;
 
 /// A type that was shown, and how well it fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Shown {
+pub struct ShownType {
     /// Its key.
     pub path: String,
     /// Its score, as it was told.
@@ -49,9 +49,9 @@ pub struct Round {
     /// Types that the query names, or its answer.
     pub types: Vec<String>,
     /// Types that were shown because an earlier round had them.
-    pub inherited: Vec<Shown>,
+    pub inherited: Vec<ShownType>,
     /// Types that were shown for the query itself.
-    pub new: Vec<Shown>,
+    pub new: Vec<ShownType>,
 }
 
 /// How often a type was shown or named, and in which round last.
@@ -105,12 +105,12 @@ pub struct Inheritance {
 
 /// What of a query rounds are compared by.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct ComparedQuery {
     words: BTreeSet<String>,
     files: BTreeSet<String>,
 }
 
-impl Asked {
+impl ComparedQuery {
     /// A query that names these files.
     pub fn new(query: &str, files: &[String]) -> Self {
         Self {
@@ -136,7 +136,7 @@ fn overlap(one: &BTreeSet<String>, other: &BTreeSet<String>) -> f32 {
 
 impl Conversation {
     /// What a query inherits from the rounds so far.
-    pub fn inheritance(&self, asked: &Asked) -> Inheritance {
+    pub fn inheritance(&self, asked: &ComparedQuery) -> Inheritance {
         let rounds: Vec<(&Round, f32)> = self
             .rounds
             .iter()
@@ -222,7 +222,7 @@ mod tests {
             files: files.iter().map(|file| (*file).to_owned()).collect(),
             new: shown
                 .iter()
-                .map(|(path, score)| Shown {
+                .map(|(path, score)| ShownType {
                     path: (*path).to_owned(),
                     score: *score,
                 })
@@ -233,7 +233,7 @@ mod tests {
 
     fn inherited(conversation: &Conversation, query: &str, files: &[&str]) -> (f32, Vec<String>) {
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-        let found = conversation.inheritance(&Asked::new(query, &files));
+        let found = conversation.inheritance(&ComparedQuery::new(query, &files));
         (found.threshold, found.types.into_keys().collect())
     }
 
@@ -242,7 +242,7 @@ mod tests {
         let before = round("evict cache entries", &["src/Cache.cs"], &[]);
         let relevance = |query: &str, files: &[&str], ago| {
             let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-            Asked::new(query, &files).relevance(&before, ago)
+            ComparedQuery::new(query, &files).relevance(&before, ago)
         };
         let near = |one: f32, other: f32| assert!((one - other).abs() < 1e-6, "{one} {other}");
         near(relevance("evict cache entries", &["src/Cache.cs"], 1), 1.0);
@@ -316,7 +316,7 @@ mod tests {
             }
             prop_assert!(conversation.rounds.len() <= REMEMBERED);
             prop_assert!(conversation.seen.len() < SEEN + 30, "a round is forgotten whole");
-            let found = conversation.inheritance(&Asked::new("a b", &[]));
+            let found = conversation.inheritance(&ComparedQuery::new("a b", &[]));
             prop_assert!(found.types.len() <= MOST_INHERITED);
             prop_assert!(found.types.values().all(|from| from.relevance >= found.threshold));
         }

@@ -23,7 +23,7 @@ pub struct Code {
 
 /// An index with the sources that were read for it.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct IndexWithSources {
     /// The index.
     pub index: Index,
     /// The sources.
@@ -32,7 +32,7 @@ pub struct Known {
     pub secrets: Secrets,
 }
 
-impl Known {
+impl IndexWithSources {
     /// An index with an empty shelf, and globs of files that no model sees beside the usual ones.
     pub fn new(index: Index, never_send: &[String]) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Shelf {
     }
 
     /// Keeps a source.
-    pub fn put(&self, at: usize, code: Arc<Code>) {
+    pub fn insert_source(&self, at: usize, code: Arc<Code>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.now += 1;
         let now = kept.now;
@@ -85,10 +85,10 @@ mod tests {
     fn what_was_shown_longest_ago_goes_first() {
         let shelf = Shelf::default();
         for at in 0..MOST {
-            shelf.put(at, Arc::default());
+            shelf.insert_source(at, Arc::default());
         }
         assert!(shelf.get(0).is_some());
-        shelf.put(MOST, Arc::default());
+        shelf.insert_source(MOST, Arc::default());
         assert_eq!(
             (shelf.get(0).is_some(), shelf.get(1).is_some(), shelf.get(MOST).is_some()),
             (true, false, true)
@@ -97,7 +97,7 @@ mod tests {
             text: Some("new".to_owned()),
             ..Code::default()
         };
-        shelf.put(0, Arc::new(code));
+        shelf.insert_source(0, Arc::new(code));
         assert_eq!(shelf.get(0).and_then(|code| code.text.clone()).as_deref(), Some("new"));
     }
 }

@@ -2,7 +2,7 @@
 //! Chinese ones that no space sets off; also as links write them, `%5Bid%5D,old.tsx`. They are found by the files that there are.
 
 use super::words::is_wide;
-use super::written::{decoded, ending, is_of_name, place, separates, unescaped, words};
+use super::written::{decoded, ending, is_of_name, separates, split_lines_suffix, split_words, unescaped};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -35,10 +35,10 @@ pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Ve
     let mut found: Vec<Range<usize>> = Vec::new();
     for file in files.into_iter().filter(|file| is_parted(file)) {
         let path = folded(file);
-        found.extend(named(&plain, &path));
+        found.extend(ranges_of_path(&plain, &path));
         let in_links = links
             .iter()
-            .flat_map(|(text, at)| named(text, &path).map(move |one| at[one.start]..at[one.end]));
+            .flat_map(|(text, at)| ranges_of_path(text, &path).map(move |one| at[one.start]..at[one.end]));
         found.extend(in_links);
     }
     found.sort_by_key(|one| (one.start, usize::MAX - one.end));
@@ -52,19 +52,19 @@ pub fn stretches<'f>(text: &str, files: impl IntoIterator<Item = &'f str>) -> Ve
 }
 
 /// Where a path stands in a text, both folded.
-fn named(text: &str, path: &str) -> impl Iterator<Item = Range<usize>> {
+fn ranges_of_path(text: &str, path: &str) -> impl Iterator<Item = Range<usize>> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let ends = text.match_indices(name).map(|(at, _)| at + name.len());
-    ends.filter_map(move |end| Some(begin(text, end, path)?..end))
+    ends.filter_map(move |end| Some(start_of_name(text, end, path)?..end))
 }
 
 /// What of a text may be the name of such a file and stands in one line: what is in quotes, and words up to one that ends as names of files do, or up
 /// to where Chinese goes on behind such an end, also from each letter on that Chinese begins with; as it is written, and as links mean it.
 pub fn possible(text: &str) -> BTreeSet<Cow<'_, str>> {
-    let words = words(text, &[]);
+    let words = split_words(text, &[]);
     let at = |word: &str| word.as_ptr().addr() - text.as_ptr().addr();
     let ends = words.iter().enumerate().flat_map(|(last, word)| {
-        let (path, _) = place(word.text);
+        let (path, _) = split_lines_suffix(word.text);
         let wide = path.char_indices().filter(|(_, c)| is_wide(*c)).map(|(end, _)| end);
         let ends = wide.chain([path.len()]).filter(|end| ending(&path[..*end]).is_some());
         ends.map(move |end| (last, at(path) + end)).collect::<Vec<_>>()
@@ -121,7 +121,7 @@ fn is_parted(path: &str) -> bool {
 }
 
 /// Where the name of a file begins that may end there: the whole path, also of another machine, or an end of it that is parted, too.
-fn begin(text: &str, end: usize, path: &str) -> Option<usize> {
+fn start_of_name(text: &str, end: usize, path: &str) -> Option<usize> {
     let behind = &text[end..];
     let goes_on = |c: char| is_of_name(c) && !is_wide(c);
     if behind.starts_with(|c| goes_on(c) || c == '/') || behind.strip_prefix('.').is_some_and(|rest| rest.starts_with(goes_on)) {
@@ -165,7 +165,7 @@ mod tests {
         "x%20y,z.md",
     ];
 
-    fn told(text: &str) -> Vec<&str> {
+    fn spaced_words(text: &str) -> Vec<&str> {
         stretches(text, FILES).into_iter().map(|one| &text[one]).collect()
     }
 
@@ -201,7 +201,7 @@ mod tests {
                 vec!["docs/My%20Notes.md", "x%20y,z.md"],
             ),
         ] {
-            assert_eq!(told(text), expected, "{text}");
+            assert_eq!(spaced_words(text), expected, "{text}");
         }
     }
 

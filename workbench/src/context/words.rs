@@ -63,7 +63,7 @@ enum Place {
 }
 
 /// Calls `each` for every word of code or documentation, in its order.
-pub fn words(text: &str, each: impl FnMut(&str)) {
+pub fn for_each_word(text: &str, each: impl FnMut(&str)) {
     split(text, Place::Code, each);
 }
 
@@ -87,7 +87,7 @@ fn split(text: &str, place: Place, mut each: impl FnMut(&str)) {
 }
 
 /// The words of a query, in its order.
-pub fn list(text: &str) -> Vec<String> {
+pub fn query_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     split(text, Place::Query, |word| found.push(word.to_owned()));
     found
@@ -204,10 +204,10 @@ mod tests {
             ("读NodeStore写", "读 nodestore node store 写"),
             ("🎉 --- ", ""),
         ] {
-            assert_eq!(list(text).join(" "), expected, "{text}");
+            assert_eq!(query_words(text).join(" "), expected, "{text}");
         }
         assert_eq!(distinct("store Store stores"), ["store"]);
-        assert_eq!(list(&"a1".repeat(200)).iter().filter(|word| word.len() > LONGEST).count(), 0);
+        assert_eq!(query_words(&"a1".repeat(200)).iter().filter(|word| word.len() > LONGEST).count(), 0);
     }
 
     #[test]
@@ -219,26 +219,26 @@ mod tests {
     #[test]
     fn keywords_are_words_of_names_and_of_queries() {
         let mut of_code = Vec::new();
-        words("public override string LevelOverrideMap() => default;", |word| {
+        for_each_word("public override string LevelOverrideMap() => default;", |word| {
             of_code.push(word.to_owned())
         });
         assert_eq!(of_code.join(" "), "leveloverridemap level override map");
-        assert_eq!(list("the override of a default").join(" "), "override default");
+        assert_eq!(query_words("the override of a default").join(" "), "override default");
     }
 
     proptest! {
         #[test]
         fn any_text_has_words(text in any::<String>()) {
-            for word in list(&text) {
+            for word in query_words(&text) {
                 prop_assert!(!word.is_empty() && word.len() <= LONGEST + 2, "{word}");
             }
         }
 
         #[test]
         fn words_do_not_depend_on_what_stands_around_them(left in "[A-Za-z0-9_]{1,12}", right in "[a-z0-9\u{4e00}-\u{4e10}]{1,6}") {
-            let mut both = list(&left);
-            both.extend(list(&right));
-            prop_assert_eq!(list(&format!("{left} {right}")), both);
+            let mut both = query_words(&left);
+            both.extend(query_words(&right));
+            prop_assert_eq!(query_words(&format!("{left} {right}")), both);
         }
     }
 }

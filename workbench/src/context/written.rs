@@ -25,7 +25,7 @@ const IN_BRACKETS: usize = 200;
 const ESCAPE: usize = 3;
 
 /// The words of a text, in its order; `names` are those of files that are one word whatever stands in them.
-pub fn words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
+pub fn split_words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
     let mut found: Vec<(Range<usize>, bool, Option<usize>)> = Vec::new();
     for (base, stretch, quoted) in stretches(text, names) {
         let mut start = None;
@@ -71,7 +71,7 @@ pub fn words<'t>(text: &'t str, names: &[Range<usize>]) -> Vec<Word<'t>> {
 /// The name of a file of so many bytes with the lines that stand behind it, without the marks of a sentence.
 fn with_lines(word: &str, name: usize) -> &str {
     let ends = (name..=word.len()).rev().filter(|end| word.is_char_boundary(*end));
-    let mut fits = ends.map(|end| &word[..end]).filter(|word| place(word).0.len() == name);
+    let mut fits = ends.map(|end| &word[..end]).filter(|word| split_lines_suffix(word).0.len() == name);
     fits.next().unwrap_or(&word[..name])
 }
 
@@ -254,7 +254,7 @@ fn is_open(word: &str) -> bool {
 pub type Lines = (u64, u64);
 
 /// A path and the lines behind it: `:12`, `:12:5`, `:12-20`, `:12-`, `:line 12`, `:L12-L20`, `(12,5)`, `#L12-L20`.
-pub fn place(word: &str) -> (&str, Option<Lines>) {
+pub fn split_lines_suffix(word: &str) -> (&str, Option<Lines>) {
     let number = |text: &str| -> Option<u64> {
         let text = text.strip_prefix('L').unwrap_or(text);
         let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
@@ -340,8 +340,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cut(text: &str) -> String {
-        let words = words(text, &[]).into_iter().map(|word| {
+    fn cut_text(text: &str) -> String {
+        let words = split_words(text, &[]).into_iter().map(|word| {
             if word.quoted {
                 format!("`{}`", word.text)
             } else {
@@ -381,7 +381,7 @@ mod tests {
             ("-- ** ()", ""),
             (&format!("a {}b", "B.".repeat(LONGEST)), "a"),
         ] {
-            assert_eq!(cut(text), expected, "{text}");
+            assert_eq!(cut_text(text), expected, "{text}");
         }
     }
 
@@ -397,7 +397,7 @@ mod tests {
         ] {
             let at = text.find(name).expect("it stands there");
             let place = at..at + name.len();
-            let words = words(text, std::slice::from_ref(&place));
+            let words = split_words(text, std::slice::from_ref(&place));
             assert!(words.iter().all(|word| word.is_file == word.text.starts_with(name)), "{words:?}");
             let told = words.iter().map(|word| {
                 if word.quoted {
@@ -449,7 +449,7 @@ mod tests {
             ("a:-1", ("a:-1", None)),
             ("a(b)", ("a(b)", None)),
         ] {
-            assert_eq!(place(word), expected, "{word}");
+            assert_eq!(split_lines_suffix(word), expected, "{word}");
         }
     }
 
@@ -462,9 +462,9 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_cut(text in "[a-cA-C0-9`<>(),.:;# \u{4e00}/\\\\-]{0,60}|\\PC{0,40}") {
-            for word in words(&text, &[]) {
+            for word in split_words(&text, &[]) {
                 prop_assert!(text.contains(word.text) && !word.text.is_empty());
-                let (path, _) = place(word.text);
+                let (path, _) = split_lines_suffix(word.text);
                 prop_assert!(word.text.starts_with(path));
                 prop_assert!(inside(word).all(|part| word.text.contains(part.text) && part.text.len() < word.text.len()));
             }

@@ -1,13 +1,13 @@
 //! The session of an operation that names none: a new one, or of an undo that of the last edit.
 
 use super::files::Files;
-use super::order::{Asked, Order};
+use super::order::{EditRequest, Order};
 use super::run::Trouble;
 use super::session::{self, NoSession, Session};
 use super::state::{Mode, Status};
 
 /// A new session for an order that needs none yet.
-pub(super) fn begin<F: Files>(files: &F, asked: &Asked, now: u64) -> Result<Session, Trouble> {
+pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Result<Session, Trouble> {
     let usual = match asked.order {
         Order::Open => Mode::Manual,
         Order::Replace { .. }

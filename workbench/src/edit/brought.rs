@@ -1,7 +1,7 @@
 //! What the text of an edit by name brings: declarations with their documentation, attributes, comments and whole directives, and nothing else.
 
 use super::conditional::readings;
-use super::declared::{Declared, Place, declared, holds};
+use super::declared::{Declared, Place, declared, encloses};
 use super::directives::{Directive, directives, unpaired};
 use super::head::Parts;
 use super::lines::{body, split};
@@ -55,10 +55,10 @@ fn lasting<'t>(text: &'t str, place: &Range<usize>, defines: &BTreeSet<String>) 
         some.map(|one| **one).collect()
     };
     let (above, own) = (compiled(&before), compiled(&within));
-    let was = Settings::default().after(&above);
+    let was = Settings::default().with_directives(&above);
     let head = place.start + Parts::of(&active.text[place.clone()]).itself;
     let said = own.iter().filter(|one| one.is_said() && one.at < head);
-    let set = was.after(&own).unlike(&was);
+    let set = was.with_directives(&own).unlike(&was);
     let mut lasting: Vec<Directive<'t>> = unpaired(within).into_iter().chain(said).copied().chain(set).collect();
     lasting.sort_by_key(|one| one.at);
     lasting
@@ -77,7 +77,7 @@ pub(super) fn only_declares(text: &str, made: &str, place: &Place, new: &str, de
         let all = declared(made, &read(made, defines));
         let went_on = beyond(text, &place.old, &declared(text, &read(text, defines)));
         let goes_on = |one: &Declared| place.new.contains(&one.range.start) && went_on.contains(&(made.len() - one.range.end));
-        let own: Vec<&Declared> = all.iter().filter(|one| holds(&place.new, one) || goes_on(one)).collect();
+        let own: Vec<&Declared> = all.iter().filter(|one| encloses(&place.new, one) || goes_on(one)).collect();
         declares |= !own.is_empty();
         if let Some(at) = beside(&blank(made, defines), &place.new, &own) {
             let start = made[..at]

@@ -1,6 +1,6 @@
 //! The operations between buffer and file: saving, dropping, comparing, reading anew, taking back.
 
-use super::editing::{after, named};
+use super::editing::{describe_file, what_became};
 use super::files::Files;
 use super::guidance::both_seen;
 use super::merge::unified;
@@ -8,7 +8,7 @@ use super::perform::{Done, resolved};
 use super::refusing::how_moved;
 use super::run::{Run, Trouble};
 use super::session::{Document, Version};
-use super::state::{Found, Ground, Mode, Status, WorkflowState};
+use super::state::{Ground, Mode, Reread, Status, WorkflowState};
 use super::tools::Tool;
 
 /// A file that cannot be read.
@@ -50,7 +50,7 @@ pub(super) fn commit<F: Files>(run: &mut Run<'_, F>, paths: &[String]) -> Result
 pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered: &[String]) -> Result<Done, Trouble> {
     let (mut dropped, mut changes, mut stopped) = (Vec::new(), Vec::new(), None);
     for path in paths {
-        let chooses = run.document(path)?.state.told() == WorkflowState::SelectionPending;
+        let chooses = run.document(path)?.state.workflow_state() == WorkflowState::SelectionPending;
         if offered.contains(path) && !chooses {
             // What somebody else wrote meanwhile ended them; the edits were not meant.
             dropped.push(path.clone());
@@ -80,7 +80,7 @@ pub(super) fn discard<F: Files>(run: &mut Run<'_, F>, paths: &[String], offered:
     }
     let any = |paths: &[String], holds: fn(&Document) -> bool| paths.iter().any(|path| run.document(path).is_ok_and(holds));
     let (selections, edits): (Vec<String>, Vec<String>) = dropped.iter().cloned().partition(|path| offered.contains(path));
-    let back = match any(&edits, |document| document.state.told() == WorkflowState::OutOfSync) {
+    let back = match any(&edits, |document| document.state.workflow_state() == WorkflowState::OutOfSync) {
         true => "back, once the file can be read",
         false => "back",
     };
@@ -148,21 +148,21 @@ pub(super) fn refresh<F: Files>(run: &mut Run<'_, F>, paths: Vec<String>) -> Res
     for path in &paths {
         let (found, dropped) = run.refresh(path)?;
         match found {
-            Found::Same { .. } => continue,
-            Found::Taken if dropped => told.push(match run.document(path)?.now.text {
+            Reread::Same { .. } => continue,
+            Reread::Taken if dropped => told.push(match run.document(path)?.now.text {
                 Some(_) => format!("{path} has the file's text; `undo` gives the edits back"),
                 None => format!("{path} is gone, and its buffer is empty; `undo` gives the edits back"),
             }),
             // What became of the buffer is noted.
-            Found::Taken | Found::Carried => {}
-            Found::Conflict => {
+            Reread::Taken | Reread::Carried => {}
+            Reread::Conflict => {
                 told.push(how_moved(run, path)?);
                 detail.push_str(&both(run, path)?);
                 guidance = both_seen(run.document(path)?.state, run.session.mode);
             }
         }
         if status != Status::ExternalConflict {
-            status = if found == Found::Conflict {
+            status = if found == Reread::Conflict {
                 Status::ExternalConflict
             } else {
                 Status::Success
@@ -228,7 +228,7 @@ pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&st
     }
     let taken = run.take_back(redo, only)?;
     let what = if redo { "made again" } else { "took back" };
-    let summary = format!("{what}: {}{}", taken.operation, after(run, &taken.paths, taken.status));
+    let summary = format!("{what}: {}{}", taken.operation, what_became(run, &taken.paths, taken.status));
     let mut detail = String::new();
     for path in taken.paths.iter().filter(|_| taken.status == Status::ExternalConflict) {
         detail.push_str(&both(run, path)?);
@@ -242,8 +242,8 @@ pub(super) fn again<F: Files>(run: &mut Run<'_, F>, redo: bool, only: Option<&st
         detail.push_str(&unified(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
-            &named(path, old),
-            &named(path, new),
+            &describe_file(path, old),
+            &describe_file(path, new),
         ));
     }
     Ok(Done {

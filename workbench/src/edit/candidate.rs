@@ -34,7 +34,7 @@ pub struct Candidate {
 }
 
 /// The word of marks that no text has by itself: `SEL`, or with a number behind it where that is taken.
-pub fn word(text: &str) -> String {
+pub fn unused_mark(text: &str) -> String {
     let taken = |word: &str| {
         memchr::memmem::find(text.as_bytes(), format!("[[{word}#").as_bytes()).is_some()
             || memchr::memmem::find(text.as_bytes(), format!("[[/{word}#").as_bytes()).is_some()
@@ -48,7 +48,7 @@ pub fn word(text: &str) -> String {
 
 /// The candidates for matches of so many bytes that begin there, the first of them with number `from` (from 0).
 pub fn candidates(text: &str, length: usize, at: &[usize], from: usize) -> Vec<Candidate> {
-    let word = word(text);
+    let word = unused_mark(text);
     let (mut bytes, mut chars, mut line) = (0, 0, 1);
     let mut made = Vec::new();
     for (number, at) in (from..).zip(at) {
@@ -206,9 +206,9 @@ mod tests {
 
     #[test]
     fn marks_are_none_that_the_text_has() {
-        assert_eq!(word("a [[SELF]] b"), "SEL");
-        assert_eq!(word("[[SEL#1]]"), "SEL2");
-        assert_eq!(word("[[/SEL#1]] [[SEL2#9]]"), "SEL3");
+        assert_eq!(unused_mark("a [[SELF]] b"), "SEL");
+        assert_eq!(unused_mark("[[SEL#1]]"), "SEL2");
+        assert_eq!(unused_mark("[[/SEL#1]] [[SEL2#9]]"), "SEL3");
         let text = "[[SEL#1]] x\nx\n";
         let found = of(text, "x");
         assert_eq!(

@@ -1,6 +1,6 @@
 //! What an edit did to each file, in figures: where its new text stands, and how many lines came and went.
 
-use super::lines::{place, split};
+use super::lines::{line_and_column, split};
 use super::merge::changes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ impl Changed {
         let count = |text: &str| split(text).count();
         let lines = new.and_then(|_| {
             let (first, last) = (all.first()?, all.last()?);
-            let from = place(after, first.new.start).0;
+            let from = line_and_column(after, first.new.start).0;
             // The end of a stretch is the beginning of the line behind it.
             let to = from + count(&after[first.new.start..last.new.end]);
             Some((from, (to - 1).max(from)))

@@ -3,8 +3,8 @@
 
 use super::declared::declared;
 use super::directives::{deciding, directives};
-use super::meaning::meant;
-use super::symbol::{Asked, Refused, read as syntax};
+use super::meaning::find_declaration;
+use super::symbol::{Refused, SymbolEdit, read as syntax};
 use producers::csharp::preprocess::{blank, mentioned};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ const MOST_READINGS: usize = 128;
 /// When it is not, cannot be known to be, or is refused under all of them.
 pub(super) fn whatever<T: PartialEq + AsRef<str>>(
     text: &str,
-    asked: &Asked,
+    asked: &SymbolEdit,
     edit: impl Fn(&BTreeSet<String>) -> Result<T, Refused>,
 ) -> Result<T, Refused> {
     let none = BTreeSet::new();
@@ -36,7 +36,7 @@ pub(super) fn whatever<T: PartialEq + AsRef<str>>(
     let Some(readings) = readings(text, &asked.new, &none) else {
         return Err(hangs("how the file is read", "too many to be tried and "));
     };
-    let stands = |symbols| meant(&declared(text, &syntax(text, symbols)), &asked.symbol).map(|found| found.range.clone());
+    let stands = |symbols| find_declaration(&declared(text, &syntax(text, symbols)), &asked.symbol).map(|found| found.range.clone());
     let mut idle = None;
     for symbols in &readings {
         let other = edit(symbols);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn edit_of(text: &str, symbol: &str, at: Where, new: &str, defines: Option<&[&str]>) -> Result<String, Refused> {
-        let asked = Asked {
+        let asked = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
@@ -259,7 +259,7 @@ mod tests {
             // So many that not all sets of them are tried.
             let others: String = (0..9).filter(|_| has_many).map(|n| format!("#if S{n}\nint S{n};\n#endif\n")).collect();
             let text = format!("class C {{\n{others}{}\n}}\n", lines.join("\n"));
-            let asked = |defines| Asked { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };
+            let asked = |defines| SymbolEdit { symbol: "C#M".to_owned(), at: Where::Replace, new: "long M;".to_owned(), head: Head::Replaced, defines };
             let some = [("A", a), ("B", b)].into_iter().filter(|(_, is)| *is).map(|(symbol, _)| symbol.to_owned()).collect();
             if let Ok(made) = edited(&text, &asked(None)) {
                 prop_assert_eq!(edited(&text, &asked(Some(some))), Ok(made));

@@ -120,7 +120,7 @@ impl Declared {
 
     /// Whether it is that one, or a type with that one in it.
     fn has(&self, other: &Self) -> bool {
-        self == other || self.owner.is_empty() && holds(&self.range, other)
+        self == other || self.owner.is_empty() && encloses(&self.range, other)
     }
 
     /// Whether others may have its name, with other parameters.
@@ -140,7 +140,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Where bytes beside or around the old ones are now.
-    fn moved(&self, range: &Range<usize>) -> Range<usize> {
+    fn range_after_edit(&self, range: &Range<usize>) -> Range<usize> {
         let behind = |at: usize| at - self.old.end + self.new.end;
         let start = if range.start >= self.old.end {
             behind(range.start)
@@ -153,12 +153,12 @@ impl Place {
 }
 
 /// Whether a declaration stands in a place as a whole.
-pub(super) fn holds(outer: &Range<usize>, inner: &Declared) -> bool {
+pub(super) fn encloses(outer: &Range<usize>, inner: &Declared) -> bool {
     outer.start <= inner.range.start && inner.range.end <= outer.end
 }
 
 /// Declarations as a sentence lists them.
-fn list<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
+fn join_names<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
     let names: BTreeSet<&str> = names.into_iter().collect();
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
@@ -169,8 +169,8 @@ fn list<'d>(names: impl IntoIterator<Item = &'d str>) -> String {
 /// # Errors
 /// When it is not, with what would be otherwise.
 pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Declared], place: &Place) -> Result<(), Refused> {
-    let (held, beside): (Vec<&Declared>, Vec<&Declared>) = all.iter().partition(|one| holds(&place.old, one));
-    let (inside, outside): (Vec<&Declared>, Vec<&Declared>) = made.iter().partition(|one| holds(&place.new, one));
+    let (held, beside): (Vec<&Declared>, Vec<&Declared>) = all.iter().partition(|one| encloses(&place.old, one));
+    let (inside, outside): (Vec<&Declared>, Vec<&Declared>) = made.iter().partition(|one| encloses(&place.new, one));
     // Declared by the same words, as the fields of `int A, B;` are.
     let (own, with): (Vec<&Declared>, Vec<&Declared>) = held.iter().partition(|one| replaced.is_some_and(|found| found.has(one)));
     let names: BTreeSet<&str> = made.iter().map(|one| one.is.name.as_str()).collect();
@@ -179,7 +179,7 @@ pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Decla
         .chain(&with)
         .map(|one| one.is.name.as_str())
         .filter(|name| !names.contains(name));
-    let gone = list(gone);
+    let gone = join_names(gone);
     if !gone.is_empty() {
         return Err(Refused::new(
             format!("after it {gone} would be gone; nothing was changed"),
@@ -188,13 +188,13 @@ pub(super) fn stays(all: &[Declared], replaced: Option<&Declared>, made: &[Decla
     }
     let stood: BTreeSet<(&Is, usize, usize)> = beside
         .iter()
-        .map(|one| (&one.is, place.moved(&one.range)))
+        .map(|one| (&one.is, place.range_after_edit(&one.range)))
         .map(|(is, range)| (is, range.start, range.end))
         .collect();
     let stand: BTreeSet<(&Is, usize, usize)> = outside.iter().map(|one| (&one.is, one.range.start, one.range.end)).collect();
     let is_kept = |one: &&&Declared| inside.iter().any(|other| other.is == one.is);
     let changed = stood.symmetric_difference(&stand).map(|(is, ..)| is.name.as_str());
-    let changed = list(changed.chain(with.iter().filter(|one| !is_kept(one)).map(|one| one.is.name.as_str())));
+    let changed = join_names(changed.chain(with.iter().filter(|one| !is_kept(one)).map(|one| one.is.name.as_str())));
     if !changed.is_empty() {
         return Err(Refused::new(
             format!("it would change documentation, attributes, modifiers or kind of {changed}; nothing was changed"),
@@ -249,7 +249,7 @@ fn is_same(found: &Declared, inside: &[&Declared], with: &[&Declared]) -> Result
         ));
     };
     let more = inside.iter().filter(beside).filter(|one| !same.has(one));
-    let more = list(more.map(|one| one.is.name.as_str()));
+    let more = join_names(more.map(|one| one.is.name.as_str()));
     if !more.is_empty() {
         return Err(Refused::new(
             format!("it would also declare {more}; nothing was changed"),

@@ -24,7 +24,7 @@ impl Category {
     pub const ALL: [Self; 4] = [Self::MatchTrace, Self::Persistence, Self::External, Self::Schema];
 
     /// Those that a list of names asks for, with commas between them: `TextEdit.External`, `TextEdit.*`, `all`.
-    pub fn wanted(list: &str) -> Vec<Self> {
+    pub fn parse_list(list: &str) -> Vec<Self> {
         let names: Vec<&str> = list.split([',', ';']).map(str::trim).collect();
         let is_wanted = |category: &Self| {
             let own = category.to_string();
@@ -94,7 +94,7 @@ impl<F: Files> Log<'_, F> {
         if let (Some(line), Some(more)) = (line.as_object_mut(), more.as_object()) {
             line.extend(more.clone());
         }
-        self.files.tell(category, &format!("{line}\n"));
+        self.files.log_line(category, &format!("{line}\n"));
     }
 }
 
@@ -168,10 +168,10 @@ mod tests {
     #[test]
     fn logs_are_asked_for_by_name() {
         assert_eq!(
-            Category::wanted("TextEdit.External, textedit.schema;x"),
+            Category::parse_list("TextEdit.External, textedit.schema;x"),
             [Category::External, Category::Schema]
         );
-        assert_eq!(Category::wanted("all"), Category::ALL);
-        assert_eq!(Category::wanted(""), []);
+        assert_eq!(Category::parse_list("all"), Category::ALL);
+        assert_eq!(Category::parse_list(""), []);
     }
 }

@@ -25,18 +25,18 @@ impl<'t> Directive<'t> {
         rest.split_at(rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len()))
     }
 
-    fn word(&self) -> &'t str {
+    fn keyword(&self) -> &'t str {
         self.parts().0
     }
 
     /// Whether it is for the compiler to say.
     pub(super) fn is_said(&self) -> bool {
-        matches!(self.word(), "error" | "warning")
+        matches!(self.keyword(), "error" | "warning")
     }
 
     /// What it means: names of regions and comments mean nothing, nor do spaces. The name of a file may have what begins a comment elsewhere.
     pub(super) fn meaning(&self) -> String {
-        let told = match self.word() {
+        let told = match self.keyword() {
             word @ ("region" | "endregion" | "else" | "endif") => word,
             "line" | "error" | "warning" => self.text,
             _ => self.text.split("//").next().unwrap_or_default(),
@@ -67,9 +67,9 @@ where
 {
     let mut open: Vec<&Directive<'_>> = Vec::new();
     for one in directives {
-        let begin = open.iter().rposition(|other| !matches!(other.word(), "elif" | "else"));
-        let begin = begin.filter(|at| open[*at].word() == "if");
-        match (open.last().map_or("", |last| last.word()), one.word(), begin) {
+        let begin = open.iter().rposition(|other| !matches!(other.keyword(), "elif" | "else"));
+        let begin = begin.filter(|at| open[*at].keyword() == "if");
+        match (open.last().map_or("", |last| last.keyword()), one.keyword(), begin) {
             ("region", "endregion", _) => drop(open.pop()),
             (_, "endif", Some(begin)) => open.truncate(begin),
             (_, "if" | "elif" | "else" | "endif" | "region" | "endregion" | "define" | "undef", _) => open.push(one),
@@ -84,13 +84,13 @@ pub(super) fn deciding<'t>(directives: &[Directive<'t>]) -> BTreeSet<BTreeSet<&'
     let mut open: Vec<BTreeSet<&str>> = Vec::new();
     let mut all = BTreeSet::new();
     for one in directives {
-        match one.word() {
+        match one.keyword() {
             "if" => open.push(open.last().cloned().unwrap_or_default()),
             "elif" => {}
             "endif" => drop(open.pop()),
             _ => continue,
         }
-        if let Some(own) = open.last_mut().filter(|_| one.word() != "endif") {
+        if let Some(own) = open.last_mut().filter(|_| one.keyword() != "endif") {
             own.extend(mentioned(one.text));
             all.insert(own.clone());
         }

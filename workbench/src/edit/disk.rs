@@ -4,7 +4,7 @@
 
 use super::diagnostics::Category;
 use super::encoding::{LARGEST, Unreadable};
-use super::files::{Files, Found, Save, SaveError, Stamp};
+use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::place::{Guard, Refused, resolve};
 use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
@@ -68,7 +68,7 @@ impl Disk {
             }
             folder = match rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty()) {
                 Err(Errno::NOENT) if make => {
-                    kill::step()?;
+                    kill::check_killed()?;
                     rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777))?;
                     kill::sync(&folder)?;
                     rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty())?
@@ -94,7 +94,7 @@ pub(super) fn stamp(found: &Stat) -> Stamp {
 }
 
 /// What stands under a name; `None` when nothing does.
-pub(super) fn look(folder: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
+pub(super) fn stat_if_exists(folder: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile => Ok(Some(found)),
         Ok(_) => Err(io::Error::other("it is no regular file")),
@@ -122,7 +122,7 @@ fn one_name_each(saves: &[Save]) -> Result<(), SaveError> {
 impl Files for Disk {
     type Alone = Held;
 
-    fn alone(&self) -> io::Result<Held> {
+    fn lock_for_editing(&self) -> io::Result<Held> {
         checkout::hold_private(&self.root, FOLDER)
     }
 
@@ -139,19 +139,19 @@ impl Files for Disk {
     }
 
     fn tree(&self) -> io::Result<Tree> {
-        let (tree, known) = tree::look(&self.root, &self.guard, self.note(KNOWN)?.as_deref())?;
+        let (tree, known) = tree::read_tree(&self.root, &self.guard, self.note(KNOWN)?.as_deref())?;
         if let Some(known) = known {
             // What is not written down is read again.
-            let _ = self.keep(KNOWN, &known);
+            let _ = self.write_note(KNOWN, &known);
         }
         Ok(tree)
     }
 
     fn is_in_tree(&self, path: &str) -> io::Result<bool> {
-        tree::holds(&self.root, &self.guard, path)
+        tree::contains_file(&self.root, &self.guard, path)
     }
 
-    fn tell(&self, category: Category, line: &str) {
+    fn log_line(&self, category: Category, line: &str) {
         if self.logs.contains(&category) {
             // A log that cannot be written is no reason not to edit.
             let _ = checkout::append(&self.root, &note(&format!("log/{category}.log")), line.as_bytes(), LONGEST_LOG);
@@ -162,7 +162,7 @@ impl Files for Disk {
         !self.logs.is_empty()
     }
 
-    fn read(&self, path: &str) -> io::Result<Option<Found>> {
+    fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>> {
         let (folder, name) = match self.folder(path, false) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened?,
@@ -190,13 +190,13 @@ impl Files for Disk {
         if bytes.len() > LARGEST {
             return Err(large(bytes.len() as u64));
         }
-        Ok(Some(Found { bytes, stamp, mode }))
+        Ok(Some(FileWithBytes { bytes, stamp, mode }))
     }
 
     fn save(&self, files: &[Save]) -> Result<(), SaveError> {
         let mut batch = Batch(Vec::new());
         for save in files {
-            batch.0.push(Staged::begin(self, save, files.len() > 1)?);
+            batch.0.push(Staged::stage_file(self, save, files.len() > 1)?);
         }
         one_name_each(files)?;
         if let Some(moved) = batch.0.iter().find(|staged| !staged.is_as_seen()) {
@@ -208,7 +208,7 @@ impl Files for Disk {
             let one = &batch.0[saved];
             // It may have been written while those before it were saved.
             let placed = match one.is_as_seen() {
-                true => one.place(),
+                true => one.save(),
                 false => Err(io::Error::other("it was changed by somebody else at this moment")),
             };
             if let Err(error) = placed {
@@ -221,12 +221,14 @@ impl Files for Disk {
     }
 
     fn is_staged(&self, path: &str) -> bool {
-        let looked = self.folder(path, false).and_then(|(folder, name)| look(&folder, &staged(name)));
+        let looked = self
+            .folder(path, false)
+            .and_then(|(folder, name)| stat_if_exists(&folder, &staged(name)));
         looked.is_ok_and(|found| found.is_some())
     }
 
     fn unstage(&self, path: &str) {
-        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::step()) {
+        if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::check_killed()) {
             // It may never have come so far.
             let _ = rustix::fs::unlinkat(&folder, &*staged(name), AtFlags::empty());
         }
@@ -243,7 +245,7 @@ impl Files for Disk {
         checkout::read(&self.root, &note(name), LARGEST)
     }
 
-    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         checkout::write(&self.root, &note(name), bytes)
     }
 
@@ -252,7 +254,7 @@ impl Files for Disk {
     }
 
     fn notes(&self, folder: &str) -> io::Result<Vec<(String, u64)>> {
-        checkout::list(&self.root, &note(folder))
+        checkout::list_files(&self.root, &note(folder))
     }
 }
 
@@ -434,7 +436,7 @@ mod tests {
         let place = Place::new();
         fs::write(place.path("a"), "old").expect("file");
         let save = place.save("a", Some(b"new"));
-        let Ok(left) = Staged::begin(&place.disk, &save, false) else {
+        let Ok(left) = Staged::stage_file(&place.disk, &save, false) else {
             panic!("not staged")
         };
         std::mem::forget(left);
@@ -447,11 +449,11 @@ mod tests {
     fn notes_are_kept_beside_the_workspace() {
         let place = Place::new();
         fs::create_dir_all(place.path(FOLDER)).expect("folder");
-        let _alone = place.disk.alone().expect("alone");
+        let _alone = place.disk.lock_for_editing().expect("alone");
         let mode = fs::metadata(place.path(FOLDER)).expect("folder").mode();
         assert_eq!(mode & 0o777, 0o700, "what is kept of files is its owner's");
         assert_eq!(place.disk.note("sessions/s.json").expect("none"), None);
-        place.disk.keep("sessions/s.json", b"{}").expect("kept");
+        place.disk.write_note("sessions/s.json", b"{}").expect("kept");
         assert_eq!(place.disk.note("sessions/s.json").expect("a note").as_deref(), Some(&b"{}"[..]));
         assert_eq!(place.disk.notes("sessions").expect("notes"), [("s.json".to_owned(), 2)]);
         place.disk.drop_note("sessions/s.json").expect("dropped");

@@ -66,11 +66,11 @@ pub(super) fn edited<F: Files>(
         let text = text.map(of);
         all.push((path, text));
     }
-    written(run, operation, all, what)
+    edit_with_encoding(run, operation, all, what)
 }
 
 /// Carries out an edit that also says how its files are written, and tells it.
-pub(super) fn written<F: Files>(
+pub(super) fn edit_with_encoding<F: Files>(
     run: &mut Run<'_, F>,
     operation: &str,
     texts: Vec<(String, Option<Written>)>,
@@ -109,12 +109,12 @@ pub(super) fn written<F: Files>(
         detail.push_str(&unified(
             old.unwrap_or_default(),
             new.unwrap_or_default(),
-            &named(path, old),
-            &named(path, new),
+            &describe_file(path, old),
+            &describe_file(path, new),
         ));
     }
     let status = run.edit(operation, texts)?;
-    let mut done = Done::of(status, format!("{what}{}", after(run, &paths, status))).with(cut(detail));
+    let mut done = Done::of(status, format!("{what}{}", what_became(run, &paths, status))).with(cut_difference(detail));
     (done.paths, done.changed) = (paths, changed);
     if status == Status::PersistFailure {
         done.guidance =
@@ -124,7 +124,7 @@ pub(super) fn written<F: Files>(
 }
 
 /// The beginning of a long difference.
-fn cut(mut detail: String) -> String {
+fn cut_difference(mut detail: String) -> String {
     let at = detail.floor_char_boundary(MOST_SHOWN);
     let rest = detail.len() - at;
     if rest > 0 {
@@ -134,15 +134,15 @@ fn cut(mut detail: String) -> String {
     detail
 }
 
-pub(super) fn named(path: &str, text: Option<&str>) -> String {
+pub(super) fn describe_file(path: &str, text: Option<&str>) -> String {
     if text.is_some() { path.to_owned() } else { "/dev/null".to_owned() }
 }
 
 /// What became of an edit, behind what it is.
-pub(super) fn after<F: Files>(run: &Run<'_, F>, paths: &[String], status: Status) -> &'static str {
+pub(super) fn what_became<F: Files>(run: &Run<'_, F>, paths: &[String], status: Status) -> &'static str {
     let is_out = |path: &String| {
         run.document(path)
-            .is_ok_and(|document| document.state.told() == WorkflowState::OutOfSync)
+            .is_ok_and(|document| document.state.workflow_state() == WorkflowState::OutOfSync)
     };
     match (status, run.session.mode) {
         (Status::Success, Mode::Immediate | Mode::Manual) if paths.iter().any(is_out) => {
@@ -181,7 +181,7 @@ pub(super) fn replace_all<F: Files>(run: &mut Run<'_, F>, path: &str, old: &str,
 
 /// What is looked for and what is to stand there, with the line ends of the file if they are to have them; that they got others is said.
 fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (&str, &str), fits: bool) -> (String, String) {
-    let (made_old, made_new) = ended(text, old, new, fits);
+    let (made_old, made_new) = with_line_ends_of_file(text, old, new, fits);
     if made_old != old || made_new != new {
         note_ends(run, path, text);
     }
@@ -198,12 +198,12 @@ fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
 
 /// What is looked for and what is to stand there, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
 /// for may stand as it is given, or with other ends, and nowhere else.
-fn ended(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
+fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
     let ends = Ends::of(text);
     if !fits || ends == Ends::default() {
         return (old.to_owned(), new.to_owned());
     }
-    let fitted = fit(old, ends.usual());
+    let fitted = fit(old, ends.most_frequent());
     let is_there = |old: &str| find(text, old, 0, 1).count > 0;
     let other = match ends.are_mixed() {
         false => None,
@@ -211,8 +211,8 @@ fn ended(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
         true => whatever_ends(text, old).or_else(|| (!is_there(&fitted) && is_there(old)).then(|| old.to_owned())),
     };
     match other {
-        Some(other) => (other.clone(), fit(new, Ends::of(&other).usual())),
-        None => (fitted, fit(new, ends.usual())),
+        Some(other) => (other.clone(), fit(new, Ends::of(&other).most_frequent())),
+        None => (fitted, fit(new, ends.most_frequent())),
     }
 }
 
@@ -273,7 +273,7 @@ pub(super) fn place_one<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, 
                     count,
                 });
             }
-            shown(run, path, 0)
+            list_candidates(run, path, 0)
         }
     }
 }
@@ -288,7 +288,7 @@ fn trace<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, needle: &str) {
 }
 
 /// Candidates of the selection, from a number on (from 0).
-pub(super) fn shown<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
+pub(super) fn list_candidates<F: Files>(run: &mut Run<'_, F>, path: &str, from: usize) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let selection = selection(run, path)?;
     let found = find(&text, &selection.needle, from, candidate::SHOWN);
@@ -377,7 +377,7 @@ pub(super) fn append<F: Files>(run: &mut Run<'_, F>, path: &str, anchor: &str, n
 }
 
 /// Gives a file a whole new text. Whether it was made or written over is said.
-pub(super) fn whole<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn replace_all_text<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits: bool) -> Result<Done, Trouble> {
     let lines = |text: &str| match split(text).count() {
         1 => "1 line".to_owned(),
         lines => format!("{lines} lines"),
@@ -390,7 +390,7 @@ pub(super) fn whole<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits:
     };
     let ends = Ends::of(&before);
     let new = match fits && ends != Ends::default() {
-        true => fit(new, ends.usual()),
+        true => fit(new, ends.most_frequent()),
         false => new.to_owned(),
     };
     if Ends::of(&new) != given {
@@ -404,12 +404,12 @@ pub(super) fn whole<F: Files>(run: &mut Run<'_, F>, path: &str, new: &str, fits:
     edited(run, "write", vec![(path.to_owned(), Some(new))], &what)
 }
 
-pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::Asked, fits: bool) -> Result<Done, Trouble> {
+pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &symbol::SymbolEdit, fits: bool) -> Result<Done, Trouble> {
     let text = run.text(path)?;
     let mut wanted = wanted.clone();
     let ends = Ends::of(&text);
     if fits && ends != Ends::default() {
-        let fitted = fit(&wanted.new, ends.usual());
+        let fitted = fit(&wanted.new, ends.most_frequent());
         if fitted != wanted.new {
             note_ends(run, path, &text);
         }
@@ -464,7 +464,7 @@ pub(super) fn batch<F: Files>(run: &mut Run<'_, F>, edits: &[Part], paths: &[Str
             .find(|(other, _)| *other == path)
             .and_then(|(_, text)| text.as_mut());
         let Some(text) = text else { continue };
-        let (old, new) = ended(text, &edit.old, &edit.new, fits);
+        let (old, new) = with_line_ends_of_file(text, &edit.old, &edit.new, fits);
         adapted_any |= old != edit.old || new != edit.new;
         let found = find(text, &old, 0, candidate::SHOWN);
         match found.at.as_slice() {

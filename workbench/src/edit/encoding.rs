@@ -324,32 +324,32 @@ mod tests {
         units(text).flat_map(unit).collect()
     }
 
-    fn refused(bytes: &[u8]) -> String {
+    fn decode_error(bytes: &[u8]) -> String {
         decode(bytes).expect_err("refused").to_string()
     }
 
     #[test]
     fn what_is_no_text_is_refused_by_name() {
-        assert_eq!(refused(b"ab\0c"), "it is binary: byte 2 is NUL");
-        assert_eq!(refused(&wide("a\0", u16::to_le_bytes)), "it is binary: byte 4 is NUL");
-        assert!(refused(b"\xff\xfe\0\0a\0\0\0").starts_with("it is UTF-32"));
+        assert_eq!(decode_error(b"ab\0c"), "it is binary: byte 2 is NUL");
+        assert_eq!(decode_error(&wide("a\0", u16::to_le_bytes)), "it is binary: byte 4 is NUL");
+        assert!(decode_error(b"\xff\xfe\0\0a\0\0\0").starts_with("it is UTF-32"));
     }
 
     #[test]
     fn utf16_without_a_mark_is_named_with_a_way_out() {
         let text = "using System;\r\n// caf\u{e9} \u{65e5}\n";
         for (form, unit) in [("UTF-16LE", u16::to_le_bytes as fn(u16) -> [u8; 2]), ("UTF-16BE", u16::to_be_bytes)] {
-            let told = refused(&wide(text, unit)[2..]);
+            let told = decode_error(&wide(text, unit)[2..]);
             assert!(
                 told.starts_with(&format!("it looks like {form} without a byte order mark; ")),
                 "{told}"
             );
             assert!(told.contains(&format!("`iconv -f {form} -t UTF-8`")), "{told}");
             // Half a character, and what no text has.
-            assert!(refused(&[&wide(text, unit)[2..], b"\0"].concat()).starts_with("it is binary"));
-            assert!(refused(&wide("a\u{1}bc", unit)[2..]).starts_with("it is binary"));
+            assert!(decode_error(&[&wide(text, unit)[2..], b"\0"].concat()).starts_with("it is binary"));
+            assert!(decode_error(&wide("a\u{1}bc", unit)[2..]).starts_with("it is binary"));
         }
-        assert!(refused(b"\0\0\0\0").starts_with("it is binary"));
+        assert!(decode_error(b"\0\0\0\0").starts_with("it is binary"));
     }
 
     #[test]
@@ -362,10 +362,10 @@ mod tests {
             (b"a", b""),
             (b"\xd8\x3d", b""),
         ] {
-            let told = refused(&[&start, broken, behind].concat());
+            let told = decode_error(&[&start, broken, behind].concat());
             assert!(told.starts_with("it is UTF-16 but for byte 10 in line 2, "), "{broken:?}: {told}");
         }
-        assert!(refused(b"\xff\xfea").starts_with("it is UTF-16 but for byte 2 in line 1, "));
+        assert!(decode_error(b"\xff\xfea").starts_with("it is UTF-16 but for byte 2 in line 1, "));
     }
 
     /// A text as a code page has it.
@@ -414,19 +414,19 @@ mod tests {
             ("windows-1250", "// zażółć gęślą jaźń"),
             ("windows-1253", "// ελληνικά"),
         ] {
-            let told = refused(&paged(page, text));
+            let told = decode_error(&paged(page, text));
             let named = format!("looks like {page}; make it UTF-8 first (`iconv -f {page} -t UTF-8`)");
             assert!(told.ends_with(&named), "{told}");
         }
         for (page, text) in [("Shift_JIS", "日本語"), ("Shift_JIS", "// 説明"), ("Big5", "// 中文註解")] {
-            assert!(refused(&paged(page, text)).starts_with("it is neither UTF-8 nor Windows-1252"));
+            assert!(decode_error(&paged(page, text)).starts_with("it is neither UTF-8 nor Windows-1252"));
         }
-        assert!(refused(b"a \x81 b").starts_with("it is neither UTF-8 nor Windows-1252"));
+        assert!(decode_error(b"a \x81 b").starts_with("it is neither UTF-8 nor Windows-1252"));
     }
 
     #[test]
     fn a_bad_byte_among_utf8_is_told_with_its_place() {
-        let told = refused(
+        let told = decode_error(
             "a\né\n"
                 .as_bytes()
                 .iter()
@@ -436,7 +436,7 @@ mod tests {
                 .as_slice(),
         );
         assert!(told.starts_with("it is UTF-8 but for byte 6, 0xe9 in line 3; "), "{told}");
-        assert!(refused(b"\xef\xbb\xbfa\xe9").starts_with("it is UTF-8 but for byte 4, 0xe9 in line 1; "));
+        assert!(decode_error(b"\xef\xbb\xbfa\xe9").starts_with("it is UTF-8 but for byte 4, 0xe9 in line 1; "));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct Stamp {
 
 /// A file with its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FileWithBytes {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// How it looked.
@@ -103,7 +103,7 @@ pub trait Files {
     ///
     /// # Errors
     /// When that cannot be arranged.
-    fn alone(&self) -> io::Result<Self::Alone>;
+    fn lock_for_editing(&self) -> io::Result<Self::Alone>;
 
     /// The path below the workspace of the real file that a path means.
     ///
@@ -130,7 +130,7 @@ pub trait Files {
     fn is_in_tree(&self, path: &str) -> io::Result<bool>;
 
     /// Writes a line to a log, if that is wanted. Whether it can be written changes nothing.
-    fn tell(&self, category: Category, line: &str);
+    fn log_line(&self, category: Category, line: &str);
 
     /// Whether any log is wanted.
     fn tells(&self) -> bool;
@@ -139,7 +139,7 @@ pub trait Files {
     ///
     /// # Errors
     /// When it is no regular file, or larger, or cannot be read.
-    fn read(&self, path: &str) -> io::Result<Option<Found>>;
+    fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>>;
 
     /// Saves files, one after the other; each is at every moment what it was or what it is to be. Before the first is saved, all are known to
     /// have room and to look as they did. Where one cannot be saved then, [`Files::unstage`] is for the
@@ -169,7 +169,7 @@ pub trait Files {
     ///
     /// # Errors
     /// When it cannot be written; then it is what it was.
-    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
+    fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()>;
 
     /// Takes a note away, if it is there.
     ///

@@ -2,7 +2,7 @@
 //! places, fails with where, and nothing is applied. Line ends are those of the file, unless the patch tells them: where its lines end in several ways, and
 //! the old ones as those of the file do.
 
-use super::lines::{Ends, body, end, split};
+use super::lines::{Ends, body, line_end, split};
 use super::miss;
 use super::patch::Hunk;
 use super::run::Trouble;
@@ -34,8 +34,8 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
             .filter(|(sign, _)| *sign != '+')
             .map(|(_, line)| line.as_str())
             .collect();
-        let start = place(&lines, hunk, &old, done, held.name())?;
-        let fits = |((_, told), line): ((&str, &str), &&str)| told.is_empty() || end(line).is_empty() || told == end(line);
+        let start = line_of_hunk(&lines, hunk, &old, done, held.name())?;
+        let fits = |((_, told), line): ((&str, &str), &&str)| told.is_empty() || line_end(line).is_empty() || told == line_end(line);
         let tells = hunk.tells_ends() && hunk.old().zip(&lines[start..]).all(fits);
         if !tells && hunk.turns_ends() {
             return Err(miss::Miss {
@@ -48,7 +48,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
         }
         let usual = match hunk.end {
             Some(end) if ends == Ends::default() => end,
-            _ => ends.usual(),
+            _ => ends.most_frequent(),
         };
         lines[done..start].iter().for_each(|line| made.push_str(line));
         let mut at = start;
@@ -65,7 +65,10 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
                         made.push_str(usual);
                     }
                     made.push_str(line);
-                    let neighbour = lines.get(at.saturating_sub(1)).or(lines.get(at)).map_or(usual, |line| end(line));
+                    let neighbour = lines
+                        .get(at.saturating_sub(1))
+                        .or(lines.get(at))
+                        .map_or(usual, |line| line_end(line));
                     let own = if neighbour.is_empty() { usual } else { neighbour };
                     made.push_str(if tells && !told.is_empty() { told } else { own });
                 }
@@ -80,7 +83,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
                 .is_some_and(|(sign, _)| *sign == '+');
         let open = match hunk.line {
             Some(_) => hunk.open,
-            None => lines.last().is_some_and(|line| end(line).is_empty()),
+            None => lines.last().is_some_and(|line| line_end(line).is_empty()),
         };
         if is_last && open {
             made.truncate(body(&made).len());
@@ -92,7 +95,7 @@ fn apply(text: &str, hunks: &[Hunk], held: Held) -> Result<String, miss::Miss> {
 }
 
 /// The line at which a hunk begins.
-fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> Result<usize, miss::Miss> {
+fn line_of_hunk(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> Result<usize, miss::Miss> {
     let wrong = |why: String| miss::Miss { why, near: Vec::new() };
     let mut from = done;
     for below in &hunk.below {
@@ -123,7 +126,7 @@ fn place(lines: &[&str], hunk: &Hunk, old: &[&str], done: usize, held: &str) -> 
     let until = (lines.len() + 1).saturating_sub(old.len());
     let is_last = |at: usize| at + old.len() == lines.len();
     // Only a diff says whether the last line of the file has an end.
-    let is_open = |at: usize| is_last(at) && lines.last().is_some_and(|line| end(line).is_empty());
+    let is_open = |at: usize| is_last(at) && lines.last().is_some_and(|line| line_end(line).is_empty());
     let fits = |at: &usize| (is_last(*at) || !hunk.last) && (hunk.line.is_none() || is_open(*at) == hunk.was_open);
     let places: Vec<usize> = (from..until).filter(stands).filter(fits).collect();
     match (places.as_slice(), hunk.line) {

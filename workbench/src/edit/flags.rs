@@ -78,7 +78,7 @@ pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
     };
     let hint = logged && matches!(status, Status::PersistFailure | Status::ExternalConflict | Status::Exception);
     // What nobody saves is told everywhere but where the table of states has no place for it.
-    let read_only = mode == Mode::Disabled && !matches!(state.told(), WorkflowState::OutOfSync | WorkflowState::Refreshing);
+    let read_only = mode == Mode::Disabled && !matches!(state.workflow_state(), WorkflowState::OutOfSync | WorkflowState::Refreshing);
     Flags::of(
         own.iter()
             .copied()
@@ -88,7 +88,7 @@ pub fn flags(state: State, mode: Mode, status: Status, logged: bool) -> Flags {
 }
 
 /// Whether flags are what a state must and may have (seed 004 §4.3).
-pub fn fits(state: WorkflowState, flags: &Flags) -> bool {
+pub fn flags_allowed(state: WorkflowState, flags: &Flags) -> bool {
     let (must, may): (&[Flag], &[Flag]) = match state {
         WorkflowState::Idle => (&[], &[Flag::PersistReadOnly, Flag::DiagnosticHint]),
         WorkflowState::SelectionPending => (&[Flag::SelectionPending], &[Flag::PersistReadOnly, Flag::DiagnosticHint]),
@@ -121,14 +121,14 @@ mod tests {
                 for status in [Status::Success, Status::Exception] {
                     for logged in [true, false] {
                         let flags = flags(state, mode, status, logged);
-                        assert!(fits(state.told(), &flags), "{state:?} {mode:?} {flags:?}");
-                        assert!(fits(state.told(), &flags.with(Flag::SchemaViolation)));
+                        assert!(flags_allowed(state.workflow_state(), &flags), "{state:?} {mode:?} {flags:?}");
+                        assert!(flags_allowed(state.workflow_state(), &flags.with(Flag::SchemaViolation)));
                         // No other state takes its flags for its own, but for those that have none.
                         let own = flags
                             .names
                             .iter()
                             .any(|flag| !matches!(flag, Flag::PersistReadOnly | Flag::DiagnosticHint));
-                        assert!(!own || !fits(WorkflowState::Idle, &flags));
+                        assert!(!own || !flags_allowed(WorkflowState::Idle, &flags));
                     }
                 }
             }

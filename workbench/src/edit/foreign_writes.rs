@@ -8,7 +8,7 @@ use super::files::Files;
 use super::flags::flags;
 use super::run::Run;
 use super::session::{self, LIFETIME, Session};
-use super::state::{Found, Status};
+use super::state::{Reread, Status};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
@@ -29,10 +29,10 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
     };
     let mut sessions = session::all(files)?;
     if sessions.iter().any(|session| lives(session) && !concerned(session).is_empty()) {
-        let _alone = files.alone()?;
+        let _alone = files.lock_for_editing()?;
         sessions = session::all(files)?;
         for session in sessions.iter().filter(|session| lives(session)) {
-            look(files, session, &concerned(session), moved.map(BTreeSet::len), now)?;
+            read_foreign_writes(files, session, &concerned(session), moved.map(BTreeSet::len), now)?;
         }
     }
     let folder = |path: &String| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
@@ -44,13 +44,13 @@ pub fn notice<F: Files>(files: &F, moved: Option<&BTreeSet<String>>, now: u64) -
 }
 
 /// `batch`: how many files moved together, if that is known.
-fn look<F: Files>(files: &F, before: &Session, paths: &[String], batch: Option<usize>, now: u64) -> io::Result<()> {
-    let mut run = Run::begin(files, before.clone(), now);
+fn read_foreign_writes<F: Files>(files: &F, before: &Session, paths: &[String], batch: Option<usize>, now: u64) -> io::Result<()> {
+    let mut run = Run::start_run(files, before.clone(), now);
     for path in paths {
         let Some(seen) = before.documents.get(path).map(|document| document.seen.clone()) else {
             continue;
         };
-        if matches!(run.look(path), Ok(Found::Conflict) | Err(_)) {
+        if matches!(run.read_document_file(path), Ok(Reread::Conflict) | Err(_)) {
             run.document_mut(path).seen = seen;
         }
     }
@@ -68,9 +68,9 @@ fn look<F: Files>(files: &F, before: &Session, paths: &[String], batch: Option<u
         line["batch"] = json!(batch);
         if let Some(document) = line["path"].as_str().and_then(|path| run.session.documents.get(path)) {
             let flags = flags(document.state, run.session.mode, Status::Success, false);
-            (line["state"], line["flags"]) = (json!(document.state.told()), json!(flags.names));
+            (line["state"], line["flags"]) = (json!(document.state.workflow_state()), json!(flags.names));
         }
-        files.tell(Category::External, &format!("{}\n", json!(line)));
+        files.log_line(Category::External, &format!("{}\n", json!(line)));
     }
     if run.session == *before { Ok(()) } else { run.session.store(files) }
 }
@@ -82,14 +82,14 @@ mod tests {
     use super::super::state::{Mode, WorkflowState};
     use super::*;
 
-    fn moved(paths: &[&str]) -> Option<BTreeSet<String>> {
+    fn files_moved_together(paths: &[&str]) -> Option<BTreeSet<String>> {
         Some(paths.iter().map(|path| (*path).to_owned()).collect())
     }
 
     #[test]
     fn what_was_noticed_is_said_by_the_next_answer() {
         let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Manual);
-        let notice = |coder: &Coder, paths: &[&str]| notice(&coder.files, moved(paths).as_ref(), 1000).expect("noticed");
+        let notice = |coder: &Coder, paths: &[&str]| notice(&coder.files, files_moved_together(paths).as_ref(), 1000).expect("noticed");
         let state = |coder: &mut Coder| coder.ask(Order::List).detail.unwrap_or_default();
         assert_eq!(
             notice(&coder, &[]),

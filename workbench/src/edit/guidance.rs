@@ -10,7 +10,7 @@ pub(super) fn on(state: State, mode: Mode) -> Option<String> {
         (State::On(Ground::OutOfSync { conflict: false }), _) => {
             "mend the file, then call `refresh`; `persist_as` saves what the buffer holds elsewhere"
         }
-        _ => return by_state(state.told(), mode),
+        _ => return by_state(state.workflow_state(), mode),
     };
     Some(words.to_owned())
 }

@@ -61,7 +61,7 @@ fn shared(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Asked, Head, Where, edited};
+    use super::super::symbol::{Head, SymbolEdit, Where, edited};
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -70,7 +70,7 @@ mod tests {
     fn what_is_inserted_stands_as_its_neighbours_do() {
         let text = "class A\n{\n    int B;\n\n    int C()\n    {\n        return 1;\n    }\n}\n";
         let insert = |symbol: &str, at: Where, new: &str| {
-            let asked = Asked {
+            let asked = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),

@@ -1,7 +1,7 @@
 //! What whoever comes next finds where a process was killed before any of its steps: all of it was done, or nothing.
 
 use super::disk::Disk;
-use super::order::{Asked, Order, Part};
+use super::order::{EditRequest, Order, Part};
 use super::perform::{perform, recover};
 use super::place::Guard;
 use super::real::Real;
@@ -19,7 +19,7 @@ fn a_death_among_several_files_leaves_all_or_none() {
         }
         let patch = "*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n*** End Patch";
         let ask = |order: Order, session: Option<String>| {
-            let asked = Asked {
+            let asked = EditRequest {
                 order,
                 session,
                 path: None,
@@ -28,9 +28,9 @@ fn a_death_among_several_files_leaves_all_or_none() {
             };
             perform(&files.disk, &asked, 1)
         };
-        kill::after(Some(steps));
+        kill::kill_after(Some(steps));
         ask(Order::Patch(patch.to_owned()), None);
-        kill::after(None);
+        kill::kill_after(None);
         left += ["", ".cortex/edit/sessions", ".cortex/edit/saving", ".cortex/edit/versions"]
             .iter()
             .map(|folder| files.leftovers(folder))
@@ -41,7 +41,7 @@ fn a_death_among_several_files_leaves_all_or_none() {
             _ => format!("{:?}", recover(&files.disk, 1)),
         };
         let now = (files.text("a"), files.text("b"), files.file("c").is_some());
-        assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{listed}");
+        assert_eq!((files.count_notes("saving"), files.leftovers("")), (0, 0), "{listed}");
         let all = now == ("new\n".to_owned(), "new\n".to_owned(), false);
         let none = now == ("old\n".to_owned(), "old\n".to_owned(), true);
         assert!(all || none, "{now:?} after {steps} steps");
@@ -62,7 +62,7 @@ fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
             files.write("a", old);
             files.link("a", "b");
             let ask = |order: Order, path: Option<&str>| {
-                let asked = Asked {
+                let asked = EditRequest {
                     order,
                     session: None,
                     path: path.map(str::to_owned),
@@ -71,9 +71,9 @@ fn a_death_while_a_file_is_written_in_place_leaves_no_mixture() {
                 };
                 perform(&files.disk, &asked, 1)
             };
-            kill::after(Some(steps));
+            kill::kill_after(Some(steps));
             ask(Order::Write(new.to_owned()), Some("a"));
-            kill::after(None);
+            kill::kill_after(None);
             let left = files.text("b");
             let listed = ask(Order::List, None);
             let now = files.text("b");
@@ -107,19 +107,23 @@ fn a_death_among_files_of_which_one_is_the_manifest_leaves_all_or_none() {
             old: "old".to_owned(),
             new: "new".to_owned(),
         };
-        let asked = Asked {
+        let asked = EditRequest {
             order: Order::Batch(vec![part("cortex.toml"), part("b")]),
             session: None,
             path: None,
             mode: None,
             fit: false,
         };
-        kill::after(Some(steps));
+        kill::kill_after(Some(steps));
         perform(&files.disk.clone().guarded(allowed), &asked, 1);
-        kill::after(None);
+        kill::kill_after(None);
         let told = recover(&files.disk, 1);
         let now = (files.text("cortex.toml"), files.text("b"));
-        assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{told:?} after {steps} steps");
+        assert_eq!(
+            (files.count_notes("saving"), files.leftovers("")),
+            (0, 0),
+            "{told:?} after {steps} steps"
+        );
         assert_eq!(now.0, now.1, "{told:?} after {steps} steps");
         seen[usize::from(now.0 == "new\n")] = true;
     }
@@ -135,7 +139,7 @@ fn the_manifest_waits_for_who_may_edit_it() {
         manifest: true,
     });
     let ask = |disk: &Disk, order: Order, session: Option<String>| {
-        let asked = Asked {
+        let asked = EditRequest {
             order,
             session,
             path: Some("cortex.toml".to_owned()),
@@ -172,7 +176,7 @@ fn what_somebody_wrote_after_a_death_is_his() {
         let files = Real::new();
         files.write("a", "port=8080\ndebug=0\n");
         let ask = |order: Order| {
-            let asked = Asked {
+            let asked = EditRequest {
                 order,
                 session: None,
                 path: Some("a".to_owned()),
@@ -181,9 +185,9 @@ fn what_somebody_wrote_after_a_death_is_his() {
             };
             perform(&files.disk, &asked, 1)
         };
-        kill::after(Some(steps));
+        kill::kill_after(Some(steps));
         ask(Order::Write("port=9090\ndebug=1\n".to_owned()));
-        kill::after(None);
+        kill::kill_after(None);
         if files.text("a") == "port=8080\ndebug=0\n" {
             files.write("a", "port=9090\ndebug=0\n");
             ask(Order::List);
@@ -208,16 +212,16 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                 files.link("b", "other name");
                 let parts = ["*** Begin Patch\n*** Update File: a\n-old\n+new\n*** Update File: b\n-old\n+new\n*** Delete File: c\n"];
                 let patch = format!("{}*** Update File: d\n-old\n+new\n*** End Patch", parts[0]);
-                let asked = Asked {
+                let asked = EditRequest {
                     order: Order::Patch(patch),
                     session: None,
                     path: None,
                     mode: Some(Mode::Immediate),
                     fit: false,
                 };
-                kill::after(Some(steps));
+                kill::kill_after(Some(steps));
                 let answer = perform(&files.disk, &asked, 1);
-                kill::after(None);
+                kill::kill_after(None);
                 if answer.status == Status::Success {
                     break;
                 }
@@ -252,7 +256,7 @@ fn what_somebody_wrote_after_a_death_among_several_files_is_his() {
                 // What was renamed was saved; what is written in place or removed may be killed before that is told.
                 let is_renamed = matches!(theirs, "a" | "d");
                 assert!(!(was_saved && is_renamed) || now[0], "{case}");
-                assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{case}");
+                assert_eq!((files.count_notes("saving"), files.leftovers("")), (0, 0), "{case}");
                 seen[usize::from(now[0])] = true;
             }
         }
@@ -280,7 +284,7 @@ fn a_step_that_fails_is_told_as_it_is() {
             files.link("b", "other name");
             let several = matches!(order, Order::Patch(_));
             let ask = |order: Order, session: Option<String>| {
-                let asked = Asked {
+                let asked = EditRequest {
                     order,
                     session,
                     path: (!several).then(|| "b".to_owned()),
@@ -328,17 +332,17 @@ fn what_was_torn_while_it_was_taken_back_is_made_whole() {
         let files = Real::new();
         files.write("a", "h\ni\nj\n");
         files.link("a", "b");
-        let asked = |order: Order| Asked {
+        let asked = |order: Order| EditRequest {
             order,
             session: None,
             path: Some("a".to_owned()),
             mode: None,
             fit: false,
         };
-        kill::after(Some(steps));
+        kill::kill_after(Some(steps));
         perform(&files.disk, &asked(Order::Write("h\nIIII\nj\n".to_owned())), 1);
-        kill::after(None);
-        if files.kept("saving") == 1 && files.text("b") != "h\nIIII\nj\n" {
+        kill::kill_after(None);
+        if files.count_notes("saving") == 1 && files.text("b") != "h\nIIII\nj\n" {
             files.write("a", "h\ni\nj\n\nj\n");
             let told = perform(&files.disk, &asked(Order::List), 1);
             assert_eq!(files.text("b"), "h\nIIII\nj\n", "{told:?}");
@@ -360,7 +364,7 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
             }
             let update = |name: &str| format!("*** Update File: {name}\n-old\n+new\n");
             let patch: String = ["a", "b", "c", "d"].map(update).concat();
-            let asked = Asked {
+            let asked = EditRequest {
                 order: Order::Patch(format!("*** Begin Patch\n{patch}*** End Patch")),
                 session: None,
                 path: None,
@@ -368,15 +372,15 @@ fn a_death_while_a_save_is_taken_back_leaves_none_of_it() {
                 fit: false,
             };
             kill::fail(Some(fails));
-            kill::after(Some(fails + dies));
+            kill::kill_after(Some(fails + dies));
             perform(&files.disk, &asked, 1);
-            kill::after(None);
+            kill::kill_after(None);
             let has_failed = !kill::fail(None);
             let told = recover(&files.disk, 1);
             let now = ["a", "b", "c", "d"].map(|name| files.text(name));
             let case = format!("step {fails} failed, {dies} later it died: {told:?}");
             assert!(now.iter().all(|text| *text == now[0]), "{now:?}: {case}");
-            assert_eq!((files.kept("saving"), files.leftovers("")), (0, 0), "{case}");
+            assert_eq!((files.count_notes("saving"), files.leftovers("")), (0, 0), "{case}");
             taken_back += usize::from(has_failed && told.is_ok_and(|told| told.iter().any(|words| words.contains("has been taken back"))));
         }
     }

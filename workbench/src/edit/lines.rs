@@ -24,7 +24,7 @@ pub fn body(line: &str) -> &str {
 }
 
 /// The end of a line; empty for a last one that has none.
-pub fn end(line: &str) -> &str {
+pub fn line_end(line: &str) -> &str {
     &line[body(line).len()..]
 }
 
@@ -65,7 +65,7 @@ impl Ends {
     }
 
     /// The end that most lines have; LF where there is none.
-    pub fn usual(&self) -> &'static str {
+    pub fn most_frequent(&self) -> &'static str {
         let Self { lf, crlf, cr } = *self;
         if crlf > lf && crlf >= cr {
             "\r\n"
@@ -110,7 +110,7 @@ pub fn fit(text: &str, end: &str) -> String {
 }
 
 /// Line and column of a byte, from 1; columns count characters.
-pub fn place(text: &str, at: usize) -> (usize, usize) {
+pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     let ends = Ends::of(before);
     let mut line = 1 + ends.lf + ends.crlf + ends.cr;
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(named("a\rb"), "CR");
         assert_eq!(named(""), "no line end");
         assert_eq!(named("\r\n\r\r\n\n"), "mixed line ends (1 LF, 2 CRLF, 1 CR)");
-        let usual = |text: &str| Ends::of(text).usual();
+        let usual = |text: &str| Ends::of(text).most_frequent();
         assert_eq!([usual("a"), usual("a\r\nb\n\r\n"), usual("\r\r\n\r")], ["\n", "\r\n", "\r"]);
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn places_are_of_lines_with_any_end() {
         let text = "é\r\nb\rc\nd";
-        let at = |needle: &str| place(text, text.find(needle).expect("it is there"));
+        let at = |needle: &str| line_and_column(text, text.find(needle).expect("it is there"));
         assert_eq!(
             [at("é"), at("\n"), at("b"), at("c"), at("d")],
             [(1, 1), (1, 3), (2, 1), (3, 1), (4, 1)]
@@ -165,12 +165,12 @@ mod tests {
         fn lines_are_the_text(text in "[ab\r\n]{0,12}") {
             prop_assert_eq!(split(&text).collect::<String>(), text.clone());
             let ends = Ends::of(&text);
-            let open = split(&text).filter(|line| end(line).is_empty()).count();
+            let open = split(&text).filter(|line| line_end(line).is_empty()).count();
             prop_assert_eq!(split(&text).count(), ends.lf + ends.crlf + ends.cr + open);
             prop_assert_eq!(fit(&fit(&text, "\r\n"), "\n"), text.replace("\r\n", "\n").replace('\r', "\n"));
             for (at, _) in text.char_indices() {
                 let lines: Vec<&str> = split(&text[..at]).collect();
-                let (line, _) = place(&text, at);
+                let (line, _) = line_and_column(&text, at);
                 let whole = split(&text).scan(0, |sum, line| { *sum += line.len(); Some(*sum) }).take_while(|end| *end <= at).count();
                 prop_assert_eq!(line, whole + 1, "{:?} {}", lines, at);
             }

@@ -24,14 +24,14 @@ pub(super) fn seen(text: &str) -> String {
 }
 
 /// In which such characters two texts differ that look equal, in a sentence's end.
-pub(super) fn told(held: &str, file: &str, wanted: &str) -> String {
+pub(super) fn describe_lookalikes(held: &str, file: &str, wanted: &str) -> String {
     let odd = |text: &str| -> BTreeSet<char> {
         let is_odd = |c: &char| is_unseen(*c) || is_space(*c) || is_combining_mark(*c) || std::iter::once(*c).nfd().count() > 1;
         text.chars().filter(is_odd).collect()
     };
     let (in_file, in_wanted) = (odd(file), odd(wanted));
     let list = |own: &BTreeSet<char>, other: &BTreeSet<char>| -> String {
-        let names: Vec<String> = own.difference(other).take(NAMED).map(|c| named(*c)).collect();
+        let names: Vec<String> = own.difference(other).take(NAMED).map(|c| name_of_character(*c)).collect();
         names.join(", ")
     };
     match (list(&in_file, &in_wanted).as_str(), list(&in_wanted, &in_file).as_str()) {
@@ -42,7 +42,7 @@ pub(super) fn told(held: &str, file: &str, wanted: &str) -> String {
     }
 }
 
-fn named(c: char) -> String {
+fn name_of_character(c: char) -> String {
     let name = match c {
         '\u{a0}' => "no-break space",
         '\u{ad}' => "soft hyphen",
@@ -76,7 +76,7 @@ mod tests {
             ("a\u{a0} b", "a \u{a0}b", "they stand there in another order or number"),
         ] {
             assert_eq!(seen(file), seen(wanted));
-            assert_eq!(told("the file", file, wanted), said);
+            assert_eq!(describe_lookalikes("the file", file, wanted), said);
         }
     }
 }

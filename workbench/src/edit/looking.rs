@@ -5,8 +5,8 @@ use super::encoding::{Encoding, Unreadable, decode, encode};
 use super::files::Files;
 use super::merge::carry;
 use super::run::{Looked, Run, Trouble, unread};
-use super::session::{Change, Content, Document, Version, keep};
-use super::state::{Event, Found, Ground, State, Status};
+use super::session::{Change, Content, Document, Version, write_content};
+use super::state::{Event, Ground, Reread, State, Status};
 use super::trail::Moved;
 use serde_json::json;
 use std::io;
@@ -18,7 +18,7 @@ impl<F: Files> Run<'_, F> {
     ///
     /// # Errors
     /// When the file cannot be read as text any more.
-    pub fn look(&mut self, path: &str) -> Result<Found, Trouble> {
+    pub fn read_document_file(&mut self, path: &str) -> Result<Reread, Trouble> {
         if let Some(trouble) = self.not_allowed(path) {
             return Err(trouble);
         }
@@ -39,12 +39,12 @@ impl<F: Files> Run<'_, F> {
             own.seen = seen;
             // What is yet to be made has those that it is to have.
             own.now.mode = mode.or(own.now.mode);
-            return Ok(Found::Same {
+            return Ok(Reread::Same {
                 differs: document.is_edited(),
             });
         }
         if was_out && seen == document.seen && seen != document.now.base {
-            return Ok(Found::Same { differs: true });
+            return Ok(Reread::Same { differs: true });
         }
         let found = self.meet(path, &document, &seen)?;
         self.happen(path, Event::Outside(found));
@@ -52,17 +52,17 @@ impl<F: Files> Run<'_, F> {
             .outside
             .push(json!({"path": path, "from": document.seen, "to": seen, "found": format!("{found:?}"), "source": "look"}));
         match found {
-            Found::Taken | Found::Carried => {
-                let note = self.moved(path, &document, found == Found::Carried);
+            Reread::Taken | Reread::Carried => {
+                let note = self.describe_foreign_write(path, &document, found == Reread::Carried);
                 self.notes.push(note);
             }
-            Found::Same { .. } | Found::Conflict => {}
+            Reread::Same { .. } | Reread::Conflict => {}
         }
         Ok(found)
     }
 
     /// What somebody else did to a file, and what became of its document, as it was before, in a sentence.
-    fn moved(&self, path: &str, before: &Document, carried: bool) -> String {
+    fn describe_foreign_write(&self, path: &str, before: &Document, carried: bool) -> String {
         let seen = self.session.documents.get(path).and_then(|document| document.seen.clone());
         let is = self.text_of(path, &seen).ok().flatten().map(|(_, encoding)| encoding);
         match (&before.now.base, is) {
@@ -86,7 +86,7 @@ impl<F: Files> Run<'_, F> {
     }
 
     /// What a file that has other bytes now means for a document.
-    pub(super) fn meet(&mut self, path: &str, document: &Document, seen: &Content) -> Result<Found, Trouble> {
+    pub(super) fn meet(&mut self, path: &str, document: &Document, seen: &Content) -> Result<Reread, Trouble> {
         let now = &document.now;
         let theirs = self.seen(path, now.encoding);
         self.document_mut(path).seen.clone_from(seen);
@@ -103,11 +103,11 @@ impl<F: Files> Run<'_, F> {
             }
             self.foreign(path, &now.text, &theirs.text);
             self.document_mut(path).now = theirs;
-            return Ok(Found::Taken);
+            return Ok(Reread::Taken);
         }
         if *seen == now.base {
             // It is again what the buffer was made of.
-            return Ok(Found::Carried);
+            return Ok(Reread::Carried);
         }
         if let Some((text, alike)) = self.carried(path, [&now.base, &now.text, seen], theirs.encoding)? {
             self.keep_looked(path)?;
@@ -118,9 +118,9 @@ impl<F: Files> Run<'_, F> {
             self.foreign(path, &now.text, &text);
             let own = self.document_mut(path);
             own.now = Version { text, ..theirs };
-            return Ok(if own.is_edited() { Found::Carried } else { Found::Taken });
+            return Ok(if own.is_edited() { Reread::Carried } else { Reread::Taken });
         }
-        Ok(Found::Conflict)
+        Ok(Reread::Conflict)
     }
 
     /// `ours`, which was made of `base`, as if it had been made of `theirs`, and whether some of its edits were there already; `None` when both
@@ -150,19 +150,19 @@ impl<F: Files> Run<'_, F> {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn refresh(&mut self, path: &str) -> Result<(Found, bool), Trouble> {
+    pub fn refresh(&mut self, path: &str) -> Result<(Reread, bool), Trouble> {
         let before = self.document(path)?.clone();
-        let found = self.look(path)?;
+        let found = self.read_document_file(path)?;
         let theirs = self.seen(path, before.now.encoding).map_err(|trouble| self.of_document(trouble))?;
         let mut found = match found {
-            Found::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Found::Same { differs },
+            Reread::Same { differs } if !matches!(before.state.ground(), Ground::OutOfSync { .. }) => Reread::Same { differs },
             // It was told before.
-            Found::Same { .. } => Found::Conflict,
+            Reread::Same { .. } => Reread::Conflict,
             found => found,
         };
         let told = matches!(before.state.ground(), Ground::OutOfSync { conflict: true });
         let is_new = self.document(path)?.seen != before.seen;
-        let drops = found == Found::Conflict && told && !is_new;
+        let drops = found == Reread::Conflict && told && !is_new;
         if drops {
             self.keep_looked(path)?;
             self.document_mut(path).now.clone_from(&theirs);
@@ -173,7 +173,7 @@ impl<F: Files> Run<'_, F> {
                 to: theirs,
             };
             self.remember("refresh", vec![change]);
-            found = Found::Taken;
+            found = Reread::Taken;
         }
         self.happen(path, Event::RefreshBegun);
         self.happen(path, Event::Refreshed(found));
@@ -200,7 +200,7 @@ impl<F: Files> Run<'_, F> {
 
     pub(super) fn keep_text(&self, path: &str, text: &Content) -> Result<(), Trouble> {
         match self.bytes(path, text)? {
-            Some(bytes) => Ok(keep(self.files, text, &bytes)?),
+            Some(bytes) => Ok(write_content(self.files, text, &bytes)?),
             None => Ok(()),
         }
     }
@@ -211,7 +211,7 @@ impl<F: Files> Run<'_, F> {
                 bytes: Some(bytes),
                 content,
                 ..
-            }) => keep(self.files, content, bytes),
+            }) => write_content(self.files, content, bytes),
             _ => Ok(()),
         }
     }
@@ -239,7 +239,7 @@ impl<F: Files> Run<'_, F> {
             Ok((seen, theirs)) => {
                 self.document_mut(path).seen.clone_from(&seen);
                 if seen != before.now.base {
-                    let note = self.moved(path, &before, false);
+                    let note = self.describe_foreign_write(path, &before, false);
                     self.notes.push(note);
                 }
                 theirs

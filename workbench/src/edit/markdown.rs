@@ -2,7 +2,7 @@
 //! language. What is said in the parts is on one line each.
 
 use super::candidate::Candidate;
-use super::flags::{Flag, Flags, fits};
+use super::flags::{Flag, Flags, flags_allowed};
 use super::response::{Metrics, Response};
 use super::state::{Status, WorkflowState};
 use serde::de::DeserializeOwned;
@@ -144,13 +144,13 @@ pub fn parse(text: &str) -> Result<Read, SchemaError> {
             .and_then(|line| line.strip_prefix(": "))
             .ok_or_else(|| SchemaError(format!("'{name}' is not where it belongs")))
     };
-    let status: Status = word(quoted(field("status")?)?)?;
-    let state: WorkflowState = word(quoted(field("state")?)?)?;
+    let status: Status = parse_word(quoted(field("status")?)?)?;
+    let state: WorkflowState = parse_word(quoted(field("state")?)?)?;
     let names = match field("flags")? {
         "-" => Vec::new(),
         names => names
             .split(", ")
-            .map(|name| word::<Flag>(quoted(name)?))
+            .map(|name| parse_word::<Flag>(quoted(name)?))
             .collect::<Result<_, _>>()?,
     };
     if head.next().is_some() {
@@ -160,7 +160,7 @@ pub fn parse(text: &str) -> Result<Read, SchemaError> {
     if flags.names != names {
         return Err(wrong("its flags are not in their order"));
     }
-    if !fits(state, &flags) {
+    if !flags_allowed(state, &flags) {
         return Err(SchemaError(format!("state {state} and these flags do not go together")));
     }
     let overview = rest
@@ -232,7 +232,7 @@ pub fn parse(text: &str) -> Result<Read, SchemaError> {
     })
 }
 
-fn word<T: DeserializeOwned>(word: &str) -> Result<T, SchemaError> {
+fn parse_word<T: DeserializeOwned>(word: &str) -> Result<T, SchemaError> {
     serde_json::from_value(word.into()).map_err(|_| SchemaError(format!("'{word}' is none of its words")))
 }
 
@@ -321,7 +321,7 @@ mod tests {
     fn response(status: Status, state: State, summary: &str, guidance: Option<&str>) -> Response {
         Response {
             status,
-            workflow_state: state.told(),
+            workflow_state: state.workflow_state(),
             summary: summary.to_owned(),
             guidance: guidance.map(str::to_owned),
             metrics: Metrics {
@@ -342,7 +342,7 @@ mod tests {
         }
     }
 
-    fn one(id: usize, from: usize, to: usize) -> Candidate {
+    fn candidate_at(id: usize, from: usize, to: usize) -> Candidate {
         Candidate {
             id,
             marker_start: format!("[[SEL#{id}]]"),
@@ -364,7 +364,11 @@ mod tests {
             Some("请选择候选编号后调用 `_replace_selection`,或提供更具体的 `old_text`"),
         );
         response.metrics.selection_count = Some(3);
-        response.candidates = Some(vec![one(1, 118, 150), one(2, 312, 344), one(3, 521, 553)]);
+        response.candidates = Some(vec![
+            candidate_at(1, 118, 150),
+            candidate_at(2, 312, 344),
+            candidate_at(3, 521, 553),
+        ]);
         let form = "status: `MultiMatch`
 state: `SelectionPending`
 flags: `SelectionPending`
@@ -517,7 +521,7 @@ flags: `SelectionPending`
     fn what_is_not_of_the_form_is_told() {
         let mut good = response(Status::MultiMatch, State::SelectionPending(Ground::Idle), "a", Some("b"));
         good.metrics.selection_count = Some(1);
-        good.candidates = Some(vec![one(1, 0, 1)]);
+        good.candidates = Some(vec![candidate_at(1, 0, 1)]);
         let good = format(&good);
         assert!(parse(&good).is_ok());
         for (from, to) in [

@@ -3,7 +3,7 @@
 
 use super::declared::Declared;
 use super::symbol::Refused;
-use crate::symbols::matching::{best, written};
+use crate::symbols::matching::{best, target_name};
 use crate::symbols::overloads::{Overload, fitting, named_as_type};
 use crate::symbols::path::SymbolPath;
 use std::collections::BTreeSet;
@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 ///
 /// # Errors
 /// When it means none or several, with those that could be meant.
-pub(super) fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
+pub(super) fn find_declaration<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared, Refused> {
     let wanted = name.trim().trim_start_matches("//types/");
     let plain = |name: &str| -> String { name.chars().filter(|c| !c.is_whitespace()).collect() };
     let exact: Vec<&Declared> = all.iter().filter(|one| plain(&one.is.name) == plain(wanted)).collect();
     let found = match exact.is_empty() {
         false => exact,
-        true => named(all, wanted),
+        true => declarations_of_path(all, wanted),
     };
     match found.as_slice() {
         [one] => Ok(one),
@@ -45,7 +45,7 @@ pub(super) fn meant<'d>(all: &'d [Declared], name: &str) -> Result<&'d Declared,
 }
 
 /// The declarations that a path means: types before members.
-fn named<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declared> {
+fn declarations_of_path<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declared> {
     let Ok(path) = SymbolPath::parse(wanted) else { return Vec::new() };
     if path.is_wild() {
         return Vec::new();
@@ -72,7 +72,7 @@ fn named<'d>(all: &'d [Declared], wanted: &str) -> Vec<&'d Declared> {
     for at in (1..path.segments.len()).rev() {
         let (before, name) = path.segments.split_at(at);
         let bare: Vec<&str> = name.iter().map(|one| one.name.as_str()).collect();
-        let name = written(name).unwrap_or_else(|| bare.join("."));
+        let name = target_name(name).unwrap_or_else(|| bare.join("."));
         let found = of(named(types(before)), &name);
         if !found.is_empty() {
             return found;
@@ -122,7 +122,7 @@ mod tests {
 
     fn names(wanted: &str) -> Vec<String> {
         let all = declared(TEXT, &parse::read(TEXT, &BTreeSet::new(), "").0);
-        match meant(&all, wanted) {
+        match find_declaration(&all, wanted) {
             Ok(one) => vec![one.is.name.clone()],
             Err(refused) if refused.why.starts_with("nothing") => Vec::new(),
             Err(refused) => refused.candidates,

@@ -2,7 +2,7 @@
 //! room on its disk.
 
 use super::diagnostics::Category;
-use super::files::{Files, Found, Save, SaveError, Stamp};
+use super::files::{FileWithBytes, Files, Save, SaveError, Stamp};
 use super::place::Refused;
 use super::tree::Tree;
 use engine::values::digest::Digest;
@@ -93,7 +93,7 @@ impl Memory {
     }
 
     /// Names of notes.
-    pub fn kept(&self, folder: &str) -> usize {
+    pub fn count_notes(&self, folder: &str) -> usize {
         self.notes(folder).expect("notes").len()
     }
 
@@ -113,7 +113,7 @@ impl Memory {
         lines.map(|(_, line)| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
 
-    fn step(&self) -> io::Result<()> {
+    fn count_write(&self) -> io::Result<()> {
         match self.left.get() {
             Some(0) => Err(io::Error::other("killed")),
             Some(left) => {
@@ -135,7 +135,7 @@ impl Memory {
 impl Files for Memory {
     type Alone = ();
 
-    fn alone(&self) -> io::Result<()> {
+    fn lock_for_editing(&self) -> io::Result<()> {
         Ok(())
     }
 
@@ -165,7 +165,7 @@ impl Files for Memory {
         Ok(true)
     }
 
-    fn tell(&self, category: Category, line: &str) {
+    fn log_line(&self, category: Category, line: &str) {
         self.log.borrow_mut().push((category, line.to_owned()));
     }
 
@@ -173,13 +173,13 @@ impl Files for Memory {
         true
     }
 
-    fn read(&self, path: &str) -> io::Result<Option<Found>> {
+    fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>> {
         let bytes = self.file(path);
         if bytes.as_deref() == Some(b"<folder>") {
             return Err(io::Error::other("it is no regular file"));
         }
         let stamped = bytes.zip(self.stamp(path)).zip(self.mode(path));
-        Ok(stamped.map(|((bytes, stamp), mode)| Found { bytes, stamp, mode }))
+        Ok(stamped.map(|((bytes, stamp), mode)| FileWithBytes { bytes, stamp, mode }))
     }
 
     fn save(&self, files: &[Save]) -> Result<(), SaveError> {
@@ -199,7 +199,7 @@ impl Files for Memory {
             if self.full.borrow().as_ref() == Some(&save.path) {
                 return Err(failed(io::Error::from(io::ErrorKind::StorageFull)));
             }
-            self.step().map_err(failed)?;
+            self.count_write().map_err(failed)?;
             match &save.bytes {
                 Some(bytes) => {
                     let is_new = self.mode(&save.path).is_none();
@@ -220,7 +220,7 @@ impl Files for Memory {
     }
 
     fn unstage(&self, path: &str) {
-        if self.step().is_ok() {
+        if self.count_write().is_ok() {
             self.staged.borrow_mut().remove(path);
         }
     }
@@ -233,8 +233,8 @@ impl Files for Memory {
         Ok(self.notes.borrow().get(name).cloned())
     }
 
-    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        self.step()?;
+    fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.count_write()?;
         if self.full.borrow().as_ref().is_some_and(|full| name.starts_with(full.as_str())) {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -243,7 +243,7 @@ impl Files for Memory {
     }
 
     fn drop_note(&self, name: &str) -> io::Result<()> {
-        self.step()?;
+        self.count_write()?;
         self.notes.borrow_mut().remove(name);
         Ok(())
     }

@@ -153,16 +153,16 @@ pub fn carry(base: &str, ours: &str, theirs: &str) -> Option<Carried> {
             (Some(_), None) => (own.next()?, ours),
             (None, Some(_)) => (other.next()?, theirs),
         };
-        put(&mut carried, &base[done..change.old.start])?;
-        put(&mut carried, &text[change.new.clone()])?;
+        append_lines(&mut carried, &base[done..change.old.start])?;
+        append_lines(&mut carried, &text[change.new.clone()])?;
         done = change.old.end;
     }
-    put(&mut carried, &base[done..])?;
+    append_lines(&mut carried, &base[done..])?;
     Some(Carried { text: carried, alike })
 }
 
 /// Puts lines behind others; `None` where the last of those has no end, and one line would come of two.
-fn put(text: &mut String, lines: &str) -> Option<()> {
+fn append_lines(text: &mut String, lines: &str) -> Option<()> {
     let apart = match text.as_bytes() {
         [] | [.., b'\n'] => true,
         [.., b'\r'] => !lines.starts_with('\n'),
@@ -245,7 +245,7 @@ mod tests {
         super::carry(base, ours, theirs).map(|carried| carried.text)
     }
 
-    fn told(old: &str, new: &str) -> Vec<(String, String)> {
+    fn replaced_pairs(old: &str, new: &str) -> Vec<(String, String)> {
         changes(old, new)
             .into_iter()
             .map(|change| (old[change.old].to_owned(), new[change.new].to_owned()))
@@ -255,11 +255,18 @@ mod tests {
     #[test]
     fn changes_are_of_whole_lines() {
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
-        assert_eq!(told("a\nbcd\ne\n", "a\nbXd\ne\n"), [pair("bcd\n", "bXd\n")]);
-        assert_eq!(told("a\nb\nc\nd\n", "A\nb\nc\nD\n"), [pair("a\n", "A\n"), pair("d\n", "D\n")]);
-        assert_eq!(told("", "é"), [pair("", "é")]);
-        assert_eq!(told("a\raé\rb\n", "a\raè\rb\n"), [pair("aé\r", "aè\r")], "CR alone ends lines");
-        assert_eq!(told("x", "x"), []);
+        assert_eq!(replaced_pairs("a\nbcd\ne\n", "a\nbXd\ne\n"), [pair("bcd\n", "bXd\n")]);
+        assert_eq!(
+            replaced_pairs("a\nb\nc\nd\n", "A\nb\nc\nD\n"),
+            [pair("a\n", "A\n"), pair("d\n", "D\n")]
+        );
+        assert_eq!(replaced_pairs("", "é"), [pair("", "é")]);
+        assert_eq!(
+            replaced_pairs("a\raé\rb\n", "a\raè\rb\n"),
+            [pair("aé\r", "aè\r")],
+            "CR alone ends lines"
+        );
+        assert_eq!(replaced_pairs("x", "x"), []);
     }
 
     #[test]

@@ -30,10 +30,12 @@ pub struct Miss {
 /// What stands in a text that is nearly the needle, which is not in it. `held` is what the text is called: the file, or the buffer.
 pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
     if needle.is_empty() {
-        return told("old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one");
+        return miss_because(
+            "old_text is empty: `append` puts a text at the beginning (^) or the end ($), `write` gives the file a whole new one",
+        );
     }
     if text.is_empty() {
-        return told(&format!("{held} is empty"));
+        return miss_because(&format!("{held} is empty"));
     }
     let ends = Ends::of(text);
     let fitted = fit(needle, "\n");
@@ -58,7 +60,7 @@ pub fn explain(held: &str, text: &str, needle: &str) -> Miss {
         );
     }
     if text.len() > LARGEST {
-        return told(&format!(
+        return miss_because(&format!(
             "it is nowhere in {held}, which is too large to be looked through for what is alike"
         ));
     }
@@ -77,12 +79,12 @@ fn alike_in_looks(held: &str, text: &str, plain: &str, fitted: &str) -> Option<M
     let there: String = split(plain).skip(line - 1).take(count).collect();
     let why = format!(
         "only characters that look alike, or like nothing, differ at line {line}: {}",
-        lookalike::told(held, &there, fitted)
+        lookalike::describe_lookalikes(held, &there, fitted)
     );
     Some(with(why, text, line, count))
 }
 
-fn told(why: &str) -> Miss {
+fn miss_because(why: &str) -> Miss {
     Miss {
         why: why.to_owned(),
         near: Vec::new(),
@@ -124,7 +126,7 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
         .or_else(|| aligned(&lines, &wanted, loosely))
         .or_else(|| alike(&lines, &wanted));
     let Some(start) = start else {
-        return told(&format!("it is nowhere in {held}, and nothing there is like it"));
+        return miss_because(&format!("it is nowhere in {held}, and nothing there is like it"));
     };
     // A needle that begins or ends in the middle of a line is that line's part.
     let part = |at: usize, wanted_line: &str, line: &str| match (at == 0, at + 1 == wanted.len()) {
@@ -169,7 +171,11 @@ fn near(held: &str, text: &str, needle: &str) -> Miss {
 /// In what two lines differ, if that can be said in a word.
 fn difference(held: &str, line: &str, wanted: &str) -> Cow<'static, str> {
     if line != wanted && lookalike::seen(line) == lookalike::seen(wanted) {
-        return format!(" in characters that look alike ({})", lookalike::told(held, line, wanted)).into();
+        return format!(
+            " in characters that look alike ({})",
+            lookalike::describe_lookalikes(held, line, wanted)
+        )
+        .into();
     }
     difference_of_words(line, wanted).into()
 }

@@ -5,11 +5,11 @@
 
 use super::foreign_writes::notice;
 use super::merge::{Carried, carry, changes};
-use super::order::{Asked, Order};
+use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::real::Real;
 use super::response::Response;
-use super::session::{Session, all, kept};
+use super::session::{Session, all, read_kept_content};
 use super::session_tests::leads_on;
 use super::state::{Mode, Status, WorkflowState};
 use crate::kill;
@@ -59,7 +59,7 @@ struct Side {
 
 impl Model {
     /// What a look at the file does. Whether the operation goes on.
-    fn look(&mut self) -> bool {
+    fn read_file(&mut self) -> bool {
         if self.file == self.base && self.out.is_none() || self.out.as_ref() == Some(&self.file) && self.file != self.base {
             return true;
         }
@@ -100,7 +100,7 @@ impl Model {
     /// A look that nobody asked for: a conflict has not been told by it.
     fn notice(&mut self) {
         let told = self.out.clone();
-        if !self.look() {
+        if !self.read_file() {
             self.out = told.or_else(|| Some("nothing that a file holds".to_owned()));
         }
     }
@@ -186,7 +186,7 @@ impl Model {
     fn act(&mut self, mode: Mode, act: &Act) {
         if let Act::Refresh = act {
             let told = self.out.clone();
-            if self.look() && self.out.is_some() || self.out.is_some() && told == self.out {
+            if self.read_file() && self.out.is_some() || self.out.is_some() && told == self.out {
                 // It was told before.
                 self.drop_edits();
             }
@@ -194,7 +194,7 @@ impl Model {
             return;
         }
         let offered = self.selection.is_some();
-        let goes_on = self.look();
+        let goes_on = self.read_file();
         if !goes_on && !matches!(act, Act::Discard) {
             return;
         }
@@ -252,7 +252,7 @@ struct Bed {
 
 impl Bed {
     fn ask(&self, order: Order) -> Response {
-        let asked = Asked {
+        let asked = EditRequest {
             order,
             session: Some(self.session.clone()),
             path: Some("a".to_owned()),
@@ -287,7 +287,7 @@ impl Bed {
         let file = self.files.file("a").unwrap_or_default();
         let bytes = match super::session::content(Some(&file)) == document.now.text {
             true => file,
-            false => kept(&self.files.disk, &text).expect("notes").unwrap_or_default(),
+            false => read_kept_content(&self.files.disk, &text).expect("notes").unwrap_or_default(),
         };
         String::from_utf8(bytes).expect("UTF-8")
     }
@@ -296,15 +296,15 @@ impl Bed {
 /// Distinct words, so that places can be told, and one that stands twice.
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\ntwo\nsix\n";
 
-fn word() -> impl Strategy<Value = String> {
+fn any_word() -> impl Strategy<Value = String> {
     prop::sample::select(vec!["one", "two", "three", "four", "five", "six", "uno", "due", "w\nv", "x"]).prop_map(str::to_owned)
 }
 
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
-        6 => (word(), word()).prop_map(|(old, new)| Act::Replace(old, new)),
+        6 => (any_word(), any_word()).prop_map(|(old, new)| Act::Replace(old, new)),
         2 => (1_usize..3).prop_map(Act::Select),
-        2 => word().prop_map(|word| Act::Append(format!("{word}\n"))),
+        2 => any_word().prop_map(|word| Act::Append(format!("{word}\n"))),
         3 => Just(Act::Commit),
         1 => Just(Act::Discard),
         2 => Just(Act::Refresh),
@@ -317,7 +317,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn written(file: &str, line: usize, word: &str) -> String {
+fn place_text(file: &str, line: usize, word: &str) -> String {
     let mut lines: Vec<&str> = file.lines().collect();
     match lines.get_mut(line) {
         Some(place) => *place = word,
@@ -329,7 +329,7 @@ fn written(file: &str, line: usize, word: &str) -> String {
 fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
     let files = Real::new();
     files.write("a", TEXT);
-    let opening = Asked {
+    let opening = EditRequest {
         order: Order::Open,
         session: None,
         path: Some("a".to_owned()),
@@ -352,7 +352,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
     for (number, act) in acts.iter().enumerate() {
         match act {
             Act::Write(line) => {
-                model.file = written(&model.file, *line, &format!("@{number}"));
+                model.file = place_text(&model.file, *line, &format!("@{number}"));
                 bed.files.write("a", model.file.clone());
                 continue;
             }
@@ -382,13 +382,13 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
         let before = model.clone();
         let theirs = bed.files.text("a");
         model.act(mode, act);
-        kill::after(dies);
+        kill::kill_after(dies);
         let response = bed.ask(Bed::order(act));
-        kill::after(None);
+        kill::kill_after(None);
         if dies.take().is_some() {
             // What it answered nobody heard. Whatever comes next looks first; then it is one of these.
             let mut looked = before.clone();
-            looked.look();
+            looked.read_file();
             let wait = Model {
                 file: looked.file,
                 base: looked.base,
@@ -399,7 +399,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             let seen = (bed.files.text("a"), bed.buffer());
             let mut possible = [before, model.clone(), wait];
             for one in &mut possible {
-                one.look();
+                one.read_file();
             }
             let found = possible.iter().find(|one| (&one.file, &one.buffer) == (&seen.0, &seen.1));
             prop_assert!(found.is_some(), "{:?} after {:?}; possible {:?}", seen, act, possible);
@@ -415,7 +415,7 @@ fn check(mode: Mode, acts: &[Act]) -> Result<(), TestCaseError> {
             let stack = |edits: &[super::session::Edit]| -> Vec<(Side, Side)> {
                 let text = |content: &super::session::Content| -> String {
                     let content = content.as_ref().expect("a text");
-                    String::from_utf8(kept(&bed.files.disk, content).expect("notes").expect("it is kept")).expect("UTF-8")
+                    String::from_utf8(read_kept_content(&bed.files.disk, content).expect("notes").expect("it is kept")).expect("UTF-8")
                 };
                 let side = |version: &super::session::Version| Side {
                     text: text(&version.text),
@@ -477,7 +477,7 @@ fn what_others_wrote_alike_is_theirs() {
         let files = Real::new();
         files.write("a", TEXT);
         let ask = |order: Order, session: Option<String>| {
-            let asked = Asked {
+            let asked = EditRequest {
                 order,
                 session,
                 path: Some("a".to_owned()),

@@ -49,7 +49,7 @@ pub enum Order {
     /// Give a file a whole new text, or make it.
     Write(String),
     /// Edit a type or a member.
-    Symbol(symbol::Asked),
+    Symbol(symbol::SymbolEdit),
     /// Apply a patch.
     Patch(String),
     /// Give several files whole new texts, all or none, each in place of the text that it was made of.
@@ -94,7 +94,7 @@ pub struct Part {
 
 /// An order with what it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct EditRequest {
     /// What is to be done.
     pub order: Order,
     /// In which session; a new one if none is named.
@@ -160,7 +160,7 @@ impl Order {
 /// Texts are logged up to so many characters.
 const LOGGED: usize = 200;
 
-impl Asked {
+impl EditRequest {
     /// What was asked, for the log.
     pub fn arguments(&self) -> Value {
         let cut = |text: &str| text.chars().take(LOGGED).collect::<String>();

@@ -1,6 +1,6 @@
 //! Patches in the two forms that models write, read: unified diffs, and `*** Begin Patch`. What is not of the form is told with its line.
 
-use super::lines::{body, end, split};
+use super::lines::{body, line_end, split};
 use super::unified;
 
 /// What is to become of one file.
@@ -179,7 +179,7 @@ fn sections(lines: &[&str], whole: &[&str], from: usize) -> Result<Vec<FilePatch
                     Some(added) => text.extend([added, "\n"]),
                     None => return Err(format!("line {number} of the patch: lines of a new file begin with +")),
                 },
-                Kind::Update(hunks) => update(hunks, line, end(whole[at]), number)?,
+                Kind::Update(hunks) => update(hunks, line, line_end(whole[at]), number)?,
             }
         }
     }

@@ -1,22 +1,24 @@
 //! One operation from its order to its answer: the documents are looked at, the state is asked whether it allows the operation, the operation is
 //! done, and the answer is made of what came of it.
 
-use super::beginning::{begin, last_edited, no_session};
+use super::beginning::{create_session, last_edited, no_session};
 use super::buffer_operations::{again, both, close, commit, diff, discard, persist_as, refresh};
 use super::candidate::Candidate;
 use super::changed::Changed;
 use super::diagnostics::{Category, Log, Met};
-use super::editing::{append, batch, opened, replace, replace_all, rewrite, select, shown, symbol_edit, whole, written};
+use super::editing::{
+    append, batch, edit_with_encoding, list_candidates, opened, replace, replace_all, replace_all_text, rewrite, select, symbol_edit,
+};
 use super::encoding::length;
 use super::files::Files;
 use super::flags::flags;
 use super::guidance::{on, with_handle};
-use super::order::{Asked, Order};
+use super::order::{EditRequest, Order};
 use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
 use super::run::{Run, Trouble};
 use super::session::{self, NoSession, Session};
-use super::state::{Found, Ground, Mode, State, Status, WorkflowState};
+use super::state::{Ground, Mode, Reread, State, Status, WorkflowState};
 use super::tools::{Tool, allows};
 use super::{markdown, patch, saving, series, trail};
 use serde_json::{Value, json};
@@ -57,12 +59,12 @@ impl Done {
 }
 
 /// Does what is asked, alone in the checkout. `now` is in seconds.
-pub fn perform<F: Files>(files: &F, asked: &Asked, now: u64) -> Response {
+pub fn perform<F: Files>(files: &F, asked: &EditRequest, now: u64) -> Response {
     let began = Instant::now();
     let mut met = Met::default();
-    let response = match files.alone() {
-        Ok(_alone) => alone(files, asked, now, &mut met),
-        Err(error) => refused(&Trouble::from(error), "-"),
+    let response = match files.lock_for_editing() {
+        Ok(_alone) => perform_locked(files, asked, now, &mut met),
+        Err(error) => refusal_response(&Trouble::from(error), "-"),
     };
     let (response, violation) = formed(response);
     if files.tells() {
@@ -100,31 +102,31 @@ pub fn recover<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     if files.notes("saving")?.is_empty() {
         return Ok(Vec::new());
     }
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     saving::finish(files, now)
 }
 
-fn alone<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met) -> Response {
+fn perform_locked<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met) -> Response {
     match saving::finish(files, now) {
         Ok(told) => performed(files, asked, now, met, told),
-        Err(error) => refused(&Trouble::from(error), "-"),
+        Err(error) => refusal_response(&Trouble::from(error), "-"),
     }
 }
 
 /// What is asked, where nothing is half done any more; `told` is what was put right.
-fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: Vec<String>) -> Response {
+fn performed<F: Files>(files: &F, asked: &EditRequest, now: u64, met: &mut Met, told: Vec<String>) -> Response {
     if asked.order == Order::List {
-        return list(files, now, told).unwrap_or_else(|trouble| refused(&trouble, "-"));
+        return list_sessions(files, now, told).unwrap_or_else(|trouble| refusal_response(&trouble, "-"));
     }
     let is_new = asked.session.is_none() && asked.order != Order::Undo;
     let session = match (&asked.session, &asked.order) {
         (Some(id), _) => Session::load(files, id, now).map_err(|why| no_session(&why)),
         (None, Order::Undo) => last_edited(files, now),
-        (None, _) => begin(files, asked, now),
+        (None, _) => create_session(files, asked, now),
     };
     let session = match session {
         Ok(session) => session,
-        Err(trouble) => return refused(&trouble, asked.session.as_deref().unwrap_or("-")),
+        Err(trouble) => return refusal_response(&trouble, asked.session.as_deref().unwrap_or("-")),
     };
     if let Some(mode) = asked.mode.filter(|mode| asked.session.is_some() && *mode != session.mode) {
         let why = format!(
@@ -133,9 +135,9 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
             mode_word(session.mode),
             mode_word(mode)
         );
-        return refused(&Trouble::new(why, "leave mode out, or begin another session with it"), &session.id);
+        return refusal_response(&Trouble::new(why, "leave mode out, or begin another session with it"), &session.id);
     }
-    let mut run = Run::begin(files, session, now);
+    let mut run = Run::start_run(files, session, now);
     run.session.operations += 1;
     run.session.used = run.session.used.max(now);
     run.notes.extend(told.iter().cloned());
@@ -185,7 +187,7 @@ fn performed<F: Files>(files: &F, asked: &Asked, now: u64, met: &mut Met, told: 
     let kept = match closed || is_nothing {
         true => run
             .session
-            .end(files)
+            .end_session(files)
             .and_then(|()| if closed { session::collect(files, now) } else { Ok(Vec::new()) })
             .map(|ended| run.notes.extend(ended)),
         false => run.session.store(files),
@@ -240,7 +242,7 @@ fn stands<F: Files>(run: &Run<'_, F>, closed: bool) -> bool {
 /// The answer where the session stays what it was before the operation.
 fn unkept<F: Files>(
     run: &mut Run<'_, F>,
-    asked: &Asked,
+    asked: &EditRequest,
     done: Done,
     focus: Option<String>,
     only_tells: bool,
@@ -275,7 +277,7 @@ fn unkept<F: Files>(
 }
 
 /// The answer where there is no document to tell of.
-fn refused(trouble: &Trouble, id: &str) -> Response {
+fn refusal_response(trouble: &Trouble, id: &str) -> Response {
     Response {
         status: trouble.status,
         workflow_state: WorkflowState::Idle,
@@ -295,7 +297,7 @@ fn refused(trouble: &Trouble, id: &str) -> Response {
     }
 }
 
-fn list<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Response, Trouble> {
+fn list_sessions<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Response, Trouble> {
     let sessions = session::all(files)?;
     let lines: Vec<String> = sessions
         .iter()
@@ -304,7 +306,7 @@ fn list<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Response, Tr
             let documents: Vec<String> = session
                 .documents
                 .iter()
-                .map(|(path, document)| format!("{path} {}", document.state.told()))
+                .map(|(path, document)| format!("{path} {}", document.state.workflow_state()))
                 .collect();
             let left = (session.used + session::LIFETIME - now) / 3600;
             format!(
@@ -316,7 +318,7 @@ fn list<F: Files>(files: &F, now: u64, told: Vec<String>) -> Result<Response, Tr
         })
         .collect();
     let plural = if lines.len() == 1 { "" } else { "s" };
-    let mut response = refused(&Trouble::new(format!("{} session{plural} in this checkout", lines.len()), ""), "-");
+    let mut response = refusal_response(&Trouble::new(format!("{} session{plural} in this checkout", lines.len()), ""), "-");
     response.status = Status::Success;
     response.guidance = None;
     response.detail = (!lines.is_empty()).then(|| lines.join("\n"));
@@ -333,9 +335,9 @@ fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<String>) -> Response {
+fn answer<F: Files>(run: &Run<'_, F>, asked: &EditRequest, done: Done, focus: Option<String>) -> Response {
     // Of several documents the one that most has to be done about.
-    let weight = |state: State| match state.told() {
+    let weight = |state: State| match state.workflow_state() {
         WorkflowState::OutOfSync => 3,
         WorkflowState::SelectionPending => 2,
         WorkflowState::PersistPending => 1,
@@ -387,7 +389,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         .map_or(0, |bytes| length(&bytes));
     Response {
         status,
-        workflow_state: state.told(),
+        workflow_state: state.workflow_state(),
         summary,
         guidance,
         metrics: Metrics {
@@ -400,7 +402,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
         session: Some(run.session.id.clone()),
         path,
         operation_id: run.id(),
-        allowed: if closed { Vec::new() } else { run.possible(state.told()) },
+        allowed: if closed { Vec::new() } else { run.possible(state.workflow_state()) },
         detail: done.detail,
         files: if done.paths.len() > 1 { done.paths } else { Vec::new() },
         changed: done.changed,
@@ -409,7 +411,7 @@ fn answer<F: Files>(run: &Run<'_, F>, asked: &Asked, done: Done, focus: Option<S
 }
 
 /// The documents that an order is about, opened.
-fn targets<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Vec<String>, Trouble> {
+fn targets<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Vec<String>, Trouble> {
     if let Order::Undo | Order::Redo = asked.order {
         let stack = if asked.order == Order::Undo {
             &run.session.done
@@ -461,7 +463,7 @@ pub(super) fn resolved<F: Files>(files: &F, given: &str) -> Result<String, Troub
     files.resolve(given).map_err(|why| Trouble::new(why.to_string(), why.hint()))
 }
 
-fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Trouble> {
+fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Done, Trouble> {
     let parts = match &asked.order {
         Order::Patch(text) => Some(patch::parse(text).map_err(|why| Trouble::new(why, "nothing was changed: mend the patch"))?),
         _ => None,
@@ -498,12 +500,12 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
     }
     let chooses = |path: &&String| {
         let document = run.document(path);
-        document.is_ok_and(|document| document.state.told() == WorkflowState::SelectionPending)
+        document.is_ok_and(|document| document.state.workflow_state() == WorkflowState::SelectionPending)
     };
     let offered: Vec<String> = paths.iter().filter(chooses).cloned().collect();
     for path in &paths {
         let goes_on = matches!(asked.order, Order::Diff | Order::Discard | Order::PersistAs(_) | Order::Close);
-        let found = match run.look(path) {
+        let found = match run.read_document_file(path) {
             // What the buffer holds can be told and saved elsewhere whatever became of the file.
             Err(trouble) if asked.order == Order::Diff => {
                 run.notes.push(trouble.summary);
@@ -512,7 +514,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             Err(_) if goes_on => continue,
             found => found?,
         };
-        if found == Found::Conflict && !goes_on {
+        if found == Reread::Conflict && !goes_on {
             let both = both(run, path)?;
             return Err(Trouble {
                 status: Status::ExternalConflict,
@@ -529,7 +531,7 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             let first = paths.first().cloned();
             paths.retain(|path| {
                 run.document(path)
-                    .is_ok_and(|document| document.is_edited() || document.state.told() != WorkflowState::Idle)
+                    .is_ok_and(|document| document.is_edited() || document.state.workflow_state() != WorkflowState::Idle)
             });
             // Where none has, it is with all of them as it is with one.
             if paths.is_empty() && tool == Tool::Diff {
@@ -537,7 +539,10 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
             }
         }
         let mode = run.session.mode;
-        let blocks = |path: &&String| run.document(path).is_ok_and(|document| !allows(document.state.told(), mode, tool));
+        let blocks = |path: &&String| {
+            run.document(path)
+                .is_ok_and(|document| !allows(document.state.workflow_state(), mode, tool))
+        };
         if let Some(path) = paths.iter().find(blocks) {
             return Err(not_now(run, path, tool));
         }
@@ -547,13 +552,13 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &Asked) -> Result<Done, Tro
         Order::Replace { old, new } => replace(run, &paths[0], old, new, asked.fit)?,
         Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, asked.fit)?,
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
-        Order::Candidates { from } => shown(run, &paths[0], from.saturating_sub(1))?,
+        Order::Candidates { from } => list_candidates(run, &paths[0], from.saturating_sub(1))?,
         Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,
-        Order::Create(new) | Order::Write(new) => whole(run, &paths[0], new, asked.fit)?,
+        Order::Create(new) | Order::Write(new) => replace_all_text(run, &paths[0], new, asked.fit)?,
         Order::Symbol(wanted) => symbol_edit(run, &paths[0], wanted, asked.fit)?,
         Order::Patch(_) => {
             let texts = series::texts(run, parts.as_deref().unwrap_or_default(), |run, given| resolved(run.files, given))?;
-            written(run, "patch", texts, "applied the patch")?
+            edit_with_encoding(run, "patch", texts, "applied the patch")?
         }
         Order::Batch(edits) => batch(run, edits, &paths, asked.fit)?,
         Order::Rewrite { operation, texts } => rewrite(run, operation, texts, &paths)?,

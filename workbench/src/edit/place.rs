@@ -140,15 +140,15 @@ fn real(path: &Path, given: &str) -> Result<PathBuf, Refused> {
             // A link that leads nowhere yet: who writes through it would make a file there.
             if let Ok(target) = std::fs::read_link(path) {
                 let folder = path.parent().unwrap_or(path);
-                return missing(&folder.join(target), given);
+                return path_not_found(&folder.join(target), given);
             }
-            missing(path, given)
+            path_not_found(path, given)
         }
         Err(error) => Err(system(&error)),
     }
 }
 
-fn missing(path: &Path, given: &str) -> Result<PathBuf, Refused> {
+fn path_not_found(path: &Path, given: &str) -> Result<PathBuf, Refused> {
     let outside = || Refused::Outside(given.to_owned());
     let mut rest = Vec::new();
     let mut above = path;
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    fn named(refused: &Refused) -> &'static str {
+    fn refusal_name(refused: &Refused) -> &'static str {
         match refused {
             Refused::Empty => "empty",
             Refused::Outside(_) => "outside",
@@ -248,7 +248,7 @@ mod tests {
             ("a\nb", "odd"),
             ("src/loop", "system"),
         ] {
-            assert_eq!(meant(given).as_ref().map_err(named), Err(why), "{given}");
+            assert_eq!(meant(given).as_ref().map_err(refusal_name), Err(why), "{given}");
         }
         let allowed = Guard {
             manifest: true,
@@ -268,7 +268,7 @@ mod tests {
         std::fs::hard_link(root.join("conf/real.toml"), root.join("m.toml")).expect("link");
         let meant = |given: &str, manifest: bool| resolve(&root, given, &Guard { store: None, manifest });
         for given in ["cortex.toml", "conf/real.toml", "m.toml"] {
-            assert_eq!(meant(given, false).as_ref().map_err(named), Err("manifest"), "{given}");
+            assert_eq!(meant(given, false).as_ref().map_err(refusal_name), Err("manifest"), "{given}");
             assert!(meant(given, true).is_ok(), "{given}");
         }
         assert_eq!(meant("conf/other.toml", false).as_deref(), Ok("conf/other.toml"));

@@ -17,7 +17,7 @@ impl Real {
     /// Without files.
     pub fn new() -> Self {
         // Who was killed before is another process.
-        kill::after(None);
+        kill::kill_after(None);
         let folder = tempfile::tempdir().expect("folder");
         let disk = Disk::new(&folder.path().canonicalize().expect("canonical"));
         Self { folder, disk }
@@ -56,7 +56,7 @@ impl Real {
     }
 
     /// How many notes a folder of them has.
-    pub fn kept(&self, folder: &str) -> usize {
+    pub fn count_notes(&self, folder: &str) -> usize {
         self.disk.notes(folder).expect("notes").len()
     }
 

@@ -11,7 +11,7 @@ pub(super) fn leave_out<F: Files>(run: &mut Run<'_, F>, paths: &mut Vec<String>)
     let (barred, free): (Vec<String>, Vec<String>) = paths.iter().cloned().partition(|path| run.is_barred(path));
     if !barred.is_empty() && !free.is_empty() {
         for path in barred {
-            if let Err(trouble) = run.look(&path) {
+            if let Err(trouble) = run.read_document_file(&path) {
                 run.notes.push(format!("left out: {}", trouble.summary));
             }
         }
@@ -41,7 +41,9 @@ pub(super) fn how_moved<F: Files>(run: &Run<'_, F>, path: &str) -> Result<String
 
 /// A tool that the state does not allow.
 pub(super) fn not_now<F: Files>(run: &Run<'_, F>, path: &str, tool: Tool) -> Trouble {
-    let state = run.document(path).map_or(WorkflowState::Idle, |document| document.state.told());
+    let state = run
+        .document(path)
+        .map_or(WorkflowState::Idle, |document| document.state.workflow_state());
     let mode = run.session.mode;
     let names: Vec<String> = run.possible(state).into_iter().map(|tool| format!("`{}`", tool.name())).collect();
     let because = match (tool, state) {

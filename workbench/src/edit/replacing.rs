@@ -1,7 +1,7 @@
 //! Where the text of an edit goes: in a declaration's place, or before or behind it on lines of its own.
 
 use super::indent::indented;
-use super::lines::{Ends, body, end, split};
+use super::lines::{Ends, body, line_end, split};
 use super::symbol::Where;
 use producers::csharp::lexer::{comment_end, lex};
 use producers::csharp::preprocess::blank;
@@ -25,7 +25,7 @@ pub(super) fn place_declaration(
     new: &str,
     defines: &BTreeSet<String>,
 ) -> (String, Range<usize>) {
-    let usual = Ends::of(text).usual();
+    let usual = Ends::of(text).most_frequent();
     let (own, around) = (stand.own, stand.around);
     let parted = Parted::of(text, own);
     let start = text[..around.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
@@ -43,7 +43,7 @@ pub(super) fn place_declaration(
     let insert = |at: usize, parts: [&str; 3]| ([&text[..at], &parts.concat(), &text[at..]].concat(), at..at);
     match where_to {
         Where::Replace => {
-            let new = if end(new).is_empty() { new } else { body(new) };
+            let new = if line_end(new).is_empty() { new } else { body(new) };
             // Its first line begins where that of the old one did.
             let indent = &text[start..around.start];
             let new = if indent.trim().is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn place_declaration(
             ([&text[..around.start], new, &text[around.end..]].concat(), around.clone())
         }
         Where::Before if text[start..around.start].trim().is_empty() => {
-            let end = if end(new).is_empty() { usual } else { "" };
+            let end = if line_end(new).is_empty() { usual } else { "" };
             let gap = if ends_blank(new) { "" } else { gap };
             insert(start, [new, end, gap])
         }
@@ -62,7 +62,7 @@ pub(super) fn place_declaration(
         Where::After => {
             let behind = around.end + comma(&text[around.end..]).unwrap_or(0);
             let (at, before, after) = match tail(&text[behind..]).map(|tail| behind + tail) {
-                Some(at) if text[..at].ends_with(['\n', '\r']) => (at, "", if end(new).is_empty() { usual } else { "" }),
+                Some(at) if text[..at].ends_with(['\n', '\r']) => (at, "", if line_end(new).is_empty() { usual } else { "" }),
                 Some(at) => (at, usual, ""),
                 None => (behind, " ", ""),
             };
@@ -184,11 +184,11 @@ pub(super) fn tail(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbol::{Asked, Head, edited};
+    use super::super::symbol::{Head, SymbolEdit, edited};
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
-        let asked = Asked {
+        let asked = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),

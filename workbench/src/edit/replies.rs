@@ -4,7 +4,7 @@ use super::response::Level;
 use toml::Table;
 
 /// The level that a manifest wants. One that cannot be read wants none: edits mend it.
-pub fn usual(manifest: &[u8]) -> Level {
+pub fn level_of_manifest(manifest: &[u8]) -> Level {
     let text = String::from_utf8_lossy(manifest);
     let table = text.parse::<Table>().unwrap_or_default();
     let replies = table.get("edit").and_then(|edit| edit.get("replies"));

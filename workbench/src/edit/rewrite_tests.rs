@@ -1,7 +1,7 @@
 //! Edits of many places at once, line ends that are the file's, and taking back what no handle names.
 
 use super::lines::{Ends, fit};
-use super::order::{Asked, Order};
+use super::order::{EditRequest, Order};
 use super::perform::perform;
 use super::response::Response;
 use super::session_tests::{Coder, stands};
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// One order without a session, in which texts get the line ends of the file.
 fn ask(coder: &Coder, order: Order, path: Option<&str>) -> Response {
-    let asked = Asked {
+    let asked = EditRequest {
         order,
         session: None,
         path: path.map(str::to_owned),

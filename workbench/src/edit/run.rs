@@ -3,10 +3,10 @@
 
 use super::diagnostics::Met;
 use super::encoding::{Encoding, PLAIN, Unreadable, Written, decode, encode, length};
-use super::files::{Files, Found as Read, Stamp};
+use super::files::{FileWithBytes as Read, Files, Stamp};
 use super::place::Refused;
-use super::session::{Change, Content, Document, Edit, Session, Version, content, keep, kept};
-use super::state::{Effect, Event, Ground, Mode, Status, WorkflowState, step};
+use super::session::{Change, Content, Document, Edit, Session, Version, content, read_kept_content, write_content};
+use super::state::{Effect, Event, Ground, Mode, Status, WorkflowState, transition};
 use super::tools::{Tool, allowed, allows};
 use super::trail::Moved;
 use std::cell::RefCell;
@@ -98,7 +98,7 @@ pub struct Run<'f, F: Files> {
 
 impl<'f, F: Files> Run<'f, F> {
     /// Begins one. Files of the session that may not be edited, or not any more, are neither read nor written.
-    pub fn begin(files: &'f F, mut session: Session, now: u64) -> Self {
+    pub fn start_run(files: &'f F, mut session: Session, now: u64) -> Self {
         let mut barred = BTreeMap::new();
         // Whoever made the checkout may have made the session, too.
         for path in session.paths() {
@@ -155,7 +155,7 @@ impl<'f, F: Files> Run<'f, F> {
     pub fn happen(&mut self, path: &str, event: Event) -> (Status, Vec<Effect>) {
         let mode = self.session.mode;
         let document = self.document_mut(path);
-        let done = step(document.state, mode, event);
+        let done = transition(document.state, mode, event);
         document.state = done.state;
         if done.effects.contains(&Effect::ForgetSelection) {
             document.selection = None;
@@ -281,7 +281,7 @@ impl<'f, F: Files> Run<'f, F> {
             Some(now) => now.text.is_none() && (seen.is_none() || seen == now.base),
             None => seen.is_none(),
         };
-        if is_free { Ok(()) } else { Err(taken(path)) }
+        if is_free { Ok(()) } else { Err(path_taken(path)) }
     }
 
     /// Makes a file that is not there yet a document of the session.
@@ -316,7 +316,7 @@ impl<'f, F: Files> Run<'f, F> {
         if let Some(bytes) = self.contents.get(wanted) {
             return Ok(Some(bytes.clone()));
         }
-        let bytes = kept(self.files, wanted)?;
+        let bytes = read_kept_content(self.files, wanted)?;
         bytes.map(|bytes| Some(Rc::new(bytes))).ok_or_else(|| {
             let own = self.session.documents.get(path);
             if own.is_some_and(|own| !own.is_edited() && own.now.text.as_ref() == Some(wanted)) {
@@ -375,7 +375,7 @@ impl<'f, F: Files> Run<'f, F> {
     /// Whether a document allows an operation now.
     pub(super) fn allows(&self, path: &str, tool: Tool) -> bool {
         let document = self.session.documents.get(path);
-        document.is_some_and(|document| allows(document.state.told(), self.session.mode, tool))
+        document.is_some_and(|document| allows(document.state.workflow_state(), self.session.mode, tool))
     }
 
     /// What can be asked of a document in such a state.
@@ -469,7 +469,7 @@ impl<'f, F: Files> Run<'f, F> {
             let mut lengths = [0; 2];
             for (length_of, text) in lengths.iter_mut().zip([&from.text, &to.text]) {
                 if let Some(bytes) = self.bytes(&path, text)? {
-                    keep(self.files, text, &bytes)?;
+                    write_content(self.files, text, &bytes)?;
                     *length_of = i64::try_from(length(&bytes)).unwrap_or(i64::MAX);
                 }
             }
@@ -500,7 +500,7 @@ impl<'f, F: Files> Run<'f, F> {
     }
 }
 
-pub(super) fn taken(path: &str) -> Trouble {
+pub(super) fn path_taken(path: &str) -> Trouble {
     let hint = "name another path, edit the file that is there, or give it a whole new text with `write`";
     Trouble::new(format!("{path} is there already, and is not overwritten"), hint)
 }

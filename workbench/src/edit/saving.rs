@@ -4,7 +4,7 @@
 use super::files::{Files, Save, SaveError, is_torn};
 use super::run::{Run, Trouble, unread};
 use super::session::{Content, Saving, Session};
-use super::state::{Event, Found, Ground, State, Status};
+use super::state::{Event, Ground, Reread, State, Status};
 use super::trail::{self, Moved};
 use serde_json::json;
 use std::io;
@@ -19,7 +19,7 @@ const TRIES: usize = 3;
 pub(super) fn finish<F: Files>(files: &F, now: u64) -> io::Result<Vec<String>> {
     let mut told = Vec::new();
     for session in Session::interrupted(files)? {
-        let mut run = Run::begin(files, session.clone(), now);
+        let mut run = Run::start_run(files, session.clone(), now);
         run.allow_manifest();
         run.recover();
         let (id, moves) = (run.id(), std::mem::take(&mut run.moves));
@@ -72,7 +72,7 @@ impl<F: Files> Run<'_, F> {
         let rest: Vec<Saving> = rest.map(|(saving, _)| saving.clone()).collect();
         if !rest.is_empty() {
             let what = self.cut_short(&all);
-            if !stand.contains(&Half::Lost) && self.put(&rest, |saving| &saving.to) {
+            if !stand.contains(&Half::Lost) && self.write_files(&rest, |saving| &saving.to) {
                 self.notes.push(format!("{what} has been completed"));
             } else {
                 if !stand.contains(&Half::Since) {
@@ -118,7 +118,7 @@ impl<F: Files> Run<'_, F> {
     fn put_back(&mut self, all: &[Saving]) -> bool {
         let is_written = |run: &mut Self, saving: &Saving| matches!(run.half(saving), Half::Saved | Half::Torn);
         let written: Vec<Saving> = all.iter().filter(|saving| is_written(self, saving)).cloned().collect();
-        written.is_empty() || self.put(&written, |saving| &saving.from)
+        written.is_empty() || self.write_files(&written, |saving| &saving.from)
     }
 
     /// Writes down that what was being saved is taken back from here on, so that after a death it is told from what somebody else reverted. Where
@@ -176,7 +176,7 @@ impl<F: Files> Run<'_, F> {
     }
 
     /// Writes files that were looked at just now; whether all of them could be.
-    fn put(&mut self, files: &[Saving], which: impl Fn(&Saving) -> &Content) -> bool {
+    fn write_files(&mut self, files: &[Saving], which: impl Fn(&Saving) -> &Content) -> bool {
         let mut saves = Vec::new();
         for saving in files {
             let Ok(bytes) = self.bytes(&saving.path, which(saving)) else {
@@ -265,8 +265,8 @@ impl<F: Files> Run<'_, F> {
             Ok(Err(SaveError::Moved { path })) if tries > 0 => {
                 // Somebody wrote it between looking and saving: as if he had written before.
                 self.looked.remove(&path);
-                match self.look(&path)? {
-                    Found::Conflict => Ok(Status::ExternalConflict),
+                match self.read_document_file(&path)? {
+                    Reread::Conflict => Ok(Status::ExternalConflict),
                     _ => self.try_save(paths, tries - 1),
                 }
             }
@@ -289,7 +289,7 @@ impl<F: Files> Run<'_, F> {
         if !written.is_empty() {
             self.note_taking_back(saving);
         }
-        let is_back = written.is_empty() || self.put(&written, |saving| &saving.from);
+        let is_back = written.is_empty() || self.write_files(&written, |saving| &saving.from);
         saving.iter().rev().for_each(|saving| self.files.unstage(&saving.path));
         if !is_back {
             self.settle_some(&written, saving.len());

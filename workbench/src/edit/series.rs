@@ -6,7 +6,7 @@ use super::encoding::{Encoding, MARK, PLAIN, Written};
 use super::files::Files;
 use super::fitting::fitted;
 use super::patch::{FilePatch, Hunk, Kind};
-use super::run::{Run, Trouble, taken};
+use super::run::{Run, Trouble, path_taken};
 use super::search_miss::Held;
 use super::state::Status;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ impl Step<'_> {
     }
 
     /// The name under which the file is there after it.
-    fn end(&self) -> Option<&str> {
+    fn name_after(&self) -> Option<&str> {
         match self.part.kind {
             Kind::Delete(_) => None,
             Kind::Add(_) | Kind::Update(_) => Some(self.to.as_ref().unwrap_or(&self.path)),
@@ -54,7 +54,7 @@ impl Step<'_> {
     /// Whether another one behind it can be about the files that are there before both.
     fn goes_with(&self, other: &Self) -> bool {
         let is_after = |one: &Self, other: &Self| one.goes() && (other.goes() || other.stays()) && one.path == other.path;
-        let meet = self.end().is_some_and(|end| other.end() == Some(end));
+        let meet = self.name_after().is_some_and(|end| other.name_after() == Some(end));
         self.part.mail == other.part.mail && !meet && !is_after(self, other) && !is_after(other, self)
     }
 }
@@ -121,9 +121,9 @@ impl Course {
                 ends.insert(step.path.clone(), None);
             }
             for (step, origin) in steps.iter().zip(origins) {
-                let Some(end) = step.end() else { continue };
+                let Some(end) = step.name_after() else { continue };
                 match ends.get(end) {
-                    Some(Some(_)) if !step.stays() => return Err(taken(end)),
+                    Some(Some(_)) if !step.stays() => return Err(path_taken(end)),
                     None if !step.stays() => met.push((end.to_owned(), false)),
                     _ => {}
                 }
@@ -209,7 +209,7 @@ pub(super) fn texts<F: Files>(
             now.insert(step.path.clone(), None);
         }
         for (step, text) in steps.iter().zip(made) {
-            now.extend(step.end().map(|end| (end.to_owned(), text)));
+            now.extend(step.name_after().map(|end| (end.to_owned(), text)));
         }
     }
     // What came and went in it never was.

@@ -263,7 +263,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written; then it is kept as it was.
     pub fn store(&self, files: &impl Files) -> io::Result<()> {
-        files.keep(&note(&self.id), &serde_json::to_vec(self)?)
+        files.write_note(&note(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Keeps it as it is beside what it was, with what it is saving: whoever comes after a crash finds it by [`Self::interrupted`].
@@ -271,7 +271,7 @@ impl Session {
     /// # Errors
     /// When it cannot be written.
     pub fn begin_saving(&self, files: &impl Files) -> io::Result<()> {
-        files.keep(&journal(&self.id), &serde_json::to_vec(self)?)
+        files.write_note(&journal(&self.id), &serde_json::to_vec(self)?)
     }
 
     /// Nothing is being saved any more, and that it is so was stored.
@@ -312,7 +312,7 @@ impl Session {
     ///
     /// # Errors
     /// When that cannot be written down.
-    pub fn end(&self, files: &impl Files) -> io::Result<()> {
+    pub fn end_session(&self, files: &impl Files) -> io::Result<()> {
         files.drop_note(&note(&self.id))
     }
 
@@ -382,9 +382,9 @@ impl Document {
 ///
 /// # Errors
 /// When they cannot be written.
-pub fn keep(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
+pub fn write_content(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<()> {
     match content {
-        Some(content) => files.keep(&blob(content), bytes),
+        Some(content) => files.write_note(&blob(content), bytes),
         None => Ok(()),
     }
 }
@@ -393,7 +393,7 @@ pub fn keep(files: &impl Files, content: &Content, bytes: &[u8]) -> io::Result<(
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn kept(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
+pub fn read_kept_content(files: &impl Files, content: &str) -> io::Result<Option<Vec<u8>>> {
     if !content.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(None);
     }
@@ -438,7 +438,7 @@ pub fn tidy(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
 /// # Errors
 /// When the disk does not answer.
 pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
-    let ended = within(files, now, KEPT, ROOM)?;
+    let ended = collect_beyond(files, now, KEPT, ROOM)?;
     let shown = ended.iter().take(ENDED).cloned().collect::<Vec<_>>().join(", ");
     let more = match ended.len().saturating_sub(ENDED) {
         0 => String::new(),
@@ -449,7 +449,7 @@ pub fn collect(files: &impl Files, now: u64) -> io::Result<Vec<String>> {
 }
 
 /// As [`collect`], with `most` sessions that nobody opened and so many bytes of their versions, but for the last of them. Handles of those ended.
-pub(super) fn within(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
+pub(super) fn collect_beyond(files: &impl Files, now: u64, most: usize, room: u64) -> io::Result<Vec<String>> {
     let lengths: BTreeMap<String, u64> = files.notes("versions")?.into_iter().collect();
     let names = files.notes("sessions")?;
     let sessions = all(files)?;
@@ -458,13 +458,13 @@ pub(super) fn within(files: &impl Files, now: u64, most: usize, room: u64) -> io
     for session in &sessions {
         let own: BTreeSet<&String> = session.contents().filter(|content| !wanted.contains(*content)).collect();
         if session.has_expired(now) {
-            session.end(files)?;
+            session.end_session(files)?;
             continue;
         }
         if !session.opened && session.is_saved() {
             let length: u64 = own.iter().filter_map(|content| lengths.get(*content)).sum();
             if single == most || single > 0 && taken + length > room {
-                session.end(files)?;
+                session.end_session(files)?;
                 ended.push(session.id.clone());
                 continue;
             }

@@ -3,13 +3,13 @@
 use super::diagnostics::Category;
 use super::files::Files;
 use super::memory::Memory;
-use super::order::{Asked, Order, Part};
+use super::order::{EditRequest, Order, Part};
 use super::perform::perform;
 use super::response::Response;
-use super::session::{LIFETIME, within};
+use super::session::{LIFETIME, collect_beyond};
 use super::state::{Mode, Status, WorkflowState};
 use super::symbol;
-use super::tools::{Tool, named};
+use super::tools::{Tool, tools_in_text};
 
 /// Somebody who edits.
 pub struct Coder {
@@ -40,7 +40,7 @@ impl Coder {
     }
 
     pub fn ask_with(&mut self, order: Order, path: Option<&str>, mode: Option<Mode>) -> Response {
-        let asked = Asked {
+        let asked = EditRequest {
             order,
             session: self.session.clone(),
             path: path.map(str::to_owned),
@@ -77,7 +77,7 @@ impl Coder {
 
 /// What an answer tells to do next is what it says is allowed.
 pub fn leads_on(response: &Response) {
-    let named = named(response.guidance.as_deref().unwrap_or_default());
+    let named = tools_in_text(response.guidance.as_deref().unwrap_or_default());
     let is_allowed = |tool: &Tool| response.allowed.contains(tool) || response.session.is_none();
     assert!(named.iter().all(is_allowed), "{named:?} in {response:?}");
 }
@@ -280,14 +280,14 @@ fn a_file_that_cannot_be_saved_is_kept_in_the_buffer() {
 #[test]
 fn symbols_are_given_the_line_ends_of_the_file() {
     let coder = Coder::with("class A\r\n{\r\n    int F() => 1;\r\n}\r\n");
-    let order = Order::Symbol(symbol::Asked {
+    let order = Order::Symbol(symbol::SymbolEdit {
         symbol: "A.F".to_owned(),
         at: symbol::Where::Replace,
         new: "int F()\n    {\n        return 2;\n    }".to_owned(),
         head: symbol::Head::Replaced,
         defines: None,
     });
-    let asked = Asked {
+    let asked = EditRequest {
         order,
         session: None,
         path: Some("a.cs".to_owned()),
@@ -415,7 +415,7 @@ fn patches_make_change_move_and_remove() {
 fn symbols_are_edited_in_the_buffer() {
     let mut coder = Coder::opened("class A\n{\n    int F() => 1;\n}\n", Mode::Manual);
     let edit = |symbol: &str, new: &str| {
-        Order::Symbol(symbol::Asked {
+        Order::Symbol(symbol::SymbolEdit {
             symbol: symbol.to_owned(),
             at: symbol::Where::Replace,
             new: new.to_owned(),
@@ -455,11 +455,11 @@ fn handles_end_and_unknown_ones_lead_on() {
     assert_eq!(coder.ask(Order::Commit).status, Status::Success);
     let closed = coder.ask(Order::Close);
     assert_eq!((closed.status, closed.session), (Status::Success, None));
-    assert_eq!((coder.files.kept("sessions"), coder.files.kept("versions")), (0, 0));
+    assert_eq!((coder.files.count_notes("sessions"), coder.files.count_notes("versions")), (0, 0));
     coder.session = None;
     assert!(coder.ask(Order::Commit).summary.contains("handle"));
     assert!(coder.ask_with(Order::Open, Some("x.cs"), None).summary.contains("no file x.cs"));
-    assert_eq!(coder.files.kept("sessions"), 0);
+    assert_eq!(coder.files.count_notes("sessions"), 0);
 }
 
 #[test]
@@ -478,7 +478,7 @@ fn old_sessions_and_their_versions_go() {
     coder.files.write("a.cs", "three");
     coder.session = None;
     coder.ask_with(Order::Open, Some("a.cs"), None);
-    assert_eq!((coder.files.kept("sessions"), coder.files.kept("versions")), (1, 0));
+    assert_eq!((coder.files.count_notes("sessions"), coder.files.count_notes("versions")), (1, 0));
 }
 
 #[test]
@@ -519,9 +519,12 @@ fn the_last_edit_has_room_however_large_it_is() {
         coder.ask_with(Order::Write(format!("{number}{}", "x".repeat(100))), Some("a.cs"), None);
         edits.push(coder.session.clone().expect("a handle"));
     }
-    assert_eq!(within(&coder.files, coder.now, 9, 305).expect("tidied"), edits[..1]);
-    assert_eq!(within(&coder.files, coder.now, 9, 10).expect("tidied"), edits[1..2]);
-    assert_eq!(within(&coder.files, coder.now, 9, 10).expect("tidied"), Vec::<String>::new());
+    assert_eq!(collect_beyond(&coder.files, coder.now, 9, 305).expect("tidied"), edits[..1]);
+    assert_eq!(collect_beyond(&coder.files, coder.now, 9, 10).expect("tidied"), edits[1..2]);
+    assert_eq!(
+        collect_beyond(&coder.files, coder.now, 9, 10).expect("tidied"),
+        Vec::<String>::new()
+    );
     assert_eq!(coder.ask(Order::Undo).status, Status::Success);
 }
 
@@ -576,7 +579,7 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
     let name = format!("sessions/{}.json", coder.session.clone().expect("a handle"));
     let session = coder.files.note(&name).expect("notes").expect("a session");
     let session = String::from_utf8(session).expect("JSON").replace("a.cs", "../a.cs");
-    coder.files.keep(&name, session.as_bytes()).expect("kept");
+    coder.files.write_note(&name, session.as_bytes()).expect("kept");
     let refused = coder.ask(Order::Commit);
     assert!(
         refused.status == Status::Exception && refused.summary.contains("leads out of the workspace"),
@@ -586,5 +589,5 @@ fn a_session_that_somebody_else_made_leads_nowhere() {
     // Whoever finds it can get rid of it.
     assert_eq!(coder.ask(Order::Discard).status, Status::Success);
     assert_eq!(coder.ask(Order::Close).status, Status::Success);
-    assert_eq!((coder.files.kept("sessions"), coder.text().as_str()), (0, "one"));
+    assert_eq!((coder.files.count_notes("sessions"), coder.text().as_str()), (0, "one"));
 }

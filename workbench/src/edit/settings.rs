@@ -3,7 +3,7 @@
 
 use super::directives::{Directive, directives};
 use super::replacing::{comma, tail};
-use super::symbol::{Asked, Where};
+use super::symbol::{SymbolEdit, Where};
 use producers::csharp::preprocess::{active, blank};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -32,7 +32,7 @@ const USUAL: &str = "";
 
 impl<'t> Settings<'t> {
     /// What is set behind these directives.
-    pub(super) fn after<'d>(&self, directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Self
+    pub(super) fn with_directives<'d>(&self, directives: impl IntoIterator<Item = &'d Directive<'t>>) -> Self
     where
         't: 'd,
     {
@@ -129,7 +129,7 @@ impl<'t> Around<'t> {
             end = all[bottom].end();
             bottom += 1;
         }
-        let set = |until: usize| Settings::default().after(&all[..until]);
+        let set = |until: usize| Settings::default().with_directives(&all[..until]);
         (top..=above).find_map(|top| {
             let was = set(top);
             let last = (below..bottom).find(|last| set(last + 1).unlike(&was).is_empty())?;
@@ -154,7 +154,7 @@ impl<'t> Around<'t> {
 
 /// Where a declaration stands with the lines around it that are its own, if an edit is about them, too: what is inserted does not come between, and a
 /// text that brings these lines itself takes their place.
-pub(super) fn around(text: &str, own: &Range<usize>, asked: &Asked, defines: &BTreeSet<String>) -> Option<Range<usize>> {
+pub(super) fn around(text: &str, own: &Range<usize>, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Option<Range<usize>> {
     let active = active(text, defines);
     let mut compiled = directives(text, &active.text);
     compiled.retain(|one| active.is_compiled(one.at));
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     fn edit(text: &str, symbol: &str, at: Where, new: &str) -> Result<String, String> {
-        let asked = Asked {
+        let asked = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
@@ -188,7 +188,7 @@ mod tests {
         edited(text, &asked).map(|(made, _)| made).map_err(|refused| refused.why)
     }
 
-    fn kept(line: &str, number: usize) -> Result<String, String> {
+    fn setting_as_written(line: &str, number: usize) -> Result<String, String> {
         Err(format!(
             "the text is not to change `{line}` at line {number}, which is about more than the declaration; nothing was changed"
         ))
@@ -207,9 +207,9 @@ mod tests {
             ("#error No", "#warning No"),
         ] {
             let text = format!("class A {{\n    /// <summary>M.</summary>\n{line}\n    int M;\n    int N;\n}}\n");
-            assert_eq!(edit(&text, "A.M", Where::Replace, "    long M;"), kept(line, 3));
+            assert_eq!(edit(&text, "A.M", Where::Replace, "    long M;"), setting_as_written(line, 3));
             let with = |line: &str| format!("    /// <summary>Other.</summary>\n{line}\n    long M;");
-            assert_eq!(edit(&text, "A.M", Where::Replace, &with(other)), kept(line, 3));
+            assert_eq!(edit(&text, "A.M", Where::Replace, &with(other)), setting_as_written(line, 3));
             let made = text.replace("M.<", "Other.<").replace("int M", "long M");
             assert_eq!(edit(&text, "A.M", Where::Replace, &with(line)), Ok(made));
             // Where it stands above it is no part of the declaration.
@@ -257,7 +257,7 @@ mod tests {
         ] {
             let text = class(above, inside);
             let told = text.lines().nth(line - 1).expect("a line");
-            assert_eq!(edit(&text, "A.M", Where::Replace, "void M() { }"), kept(told, line));
+            assert_eq!(edit(&text, "A.M", Where::Replace, "void M() { }"), setting_as_written(told, line));
             let brought = edit(&text, "A.M", Where::Before, &format!("{inside}\nint Z;"));
             let has = brought.expect_err("it goes on below");
             assert!(has.starts_with("the text has `#") && has.contains("which is about more"), "{has}");
@@ -300,7 +300,7 @@ mod tests {
         );
         assert_eq!(
             edit(documented, "A.M", Where::Replace, "    long M;"),
-            kept("#pragma warning disable X", 3)
+            setting_as_written("#pragma warning disable X", 3)
         );
         let both = "class A {\n#nullable disable\n    int M;\n    int N;\n#nullable restore\n}";
         assert_eq!(

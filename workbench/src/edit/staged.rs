@@ -2,7 +2,7 @@
 //! old one. Of several files each has something beside it until it is saved, which tells whoever comes after a crash how far it came.
 
 use super::attributes::carry_over;
-use super::disk::{Disk, look, stamp};
+use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};
 use crate::checkout::fresh;
 use crate::kill;
@@ -34,7 +34,7 @@ enum How {
 
 impl Drop for Staged<'_> {
     fn drop(&mut self) {
-        if let (Some(beside), Ok(())) = (&self.beside, kill::step()) {
+        if let (Some(beside), Ok(())) = (&self.beside, kill::check_killed()) {
             // Where it took the file's name there is none; else nothing more can be done about one that stays.
             let _ = rustix::fs::unlinkat(&self.folder, &**beside, AtFlags::empty());
         }
@@ -63,7 +63,7 @@ impl<'s> Staged<'s> {
     ///
     /// # Errors
     /// When it cannot be, or is not what it was.
-    pub(super) fn begin(disk: &Disk, save: &'s Save, several: bool) -> Result<Self, SaveError> {
+    pub(super) fn stage_file(disk: &Disk, save: &'s Save, several: bool) -> Result<Self, SaveError> {
         let failed = |error: io::Error| SaveError::Io {
             path: save.path.clone(),
             saved: 0,
@@ -76,7 +76,7 @@ impl<'s> Staged<'s> {
             }
             (opened, _) => opened.map_err(failed)?,
         };
-        let before = look(&folder, name).map_err(failed)?;
+        let before = stat_if_exists(&folder, name).map_err(failed)?;
         if before.as_ref().map(stamp) != save.seen {
             return Err(SaveError::Moved { path: save.path.clone() });
         }
@@ -104,15 +104,15 @@ impl<'s> Staged<'s> {
 
     /// Whether the file looks as it did.
     pub(super) fn is_as_seen(&self) -> bool {
-        look(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
+        stat_if_exists(&self.folder, self.name).is_ok_and(|now| now.as_ref().map(stamp) == self.save.seen)
     }
 
     /// Saves it.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn place(&self) -> io::Result<()> {
-        kill::step()?;
+    pub(super) fn save(&self) -> io::Result<()> {
+        kill::check_killed()?;
         match &self.how {
             How::Replace => rustix::fs::renameat(&self.folder, &*staged(self.name), &self.folder, self.name)?,
             How::Remove => rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty())?,
@@ -127,13 +127,13 @@ impl<'s> Staged<'s> {
                     return Err(errno.into());
                 }
                 kill::write(&mut file, bytes)?;
-                kill::step()?;
+                kill::check_killed()?;
                 file.set_len(bytes.len() as u64)?;
                 kill::sync(&file)?;
             }
         }
         if let (How::InPlace | How::Remove, Some(beside)) = (&self.how, &self.beside) {
-            kill::step()?;
+            kill::check_killed()?;
             rustix::fs::unlinkat(&self.folder, &**beside, AtFlags::empty())?;
         }
         kill::sync(&self.folder)
@@ -176,7 +176,7 @@ fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option
         kill::sync(&file)?;
         Ok::<_, io::Error>(true)
     })();
-    if !matches!(written, Ok(true)) && kill::step().is_ok() {
+    if !matches!(written, Ok(true)) && kill::check_killed().is_ok() {
         // As above.
         let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
     }

@@ -103,11 +103,11 @@ pub enum Event {
     /// The edits, or the selection, are not wanted.
     Discarded,
     /// The file was found not to be what the buffer was made of, outside of any refresh.
-    Outside(Found),
+    Outside(Reread),
     /// The file is to be read anew.
     RefreshBegun,
     /// It was.
-    Refreshed(Found),
+    Refreshed(Reread),
     /// It cannot be read as text.
     Unread,
     /// The operation cannot be done for another reason, or may not be in this state.
@@ -116,7 +116,7 @@ pub enum Event {
 
 /// What reading the file anew came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Reread {
     /// It is what the buffer was made of.
     Same {
         /// Whether the buffer differs from it.
@@ -152,7 +152,7 @@ pub struct Step {
 
 impl State {
     /// As it is told.
-    pub fn told(self) -> WorkflowState {
+    pub fn workflow_state(self) -> WorkflowState {
         match self {
             Self::On(Ground::Idle) => WorkflowState::Idle,
             Self::On(Ground::PersistPending) => WorkflowState::PersistPending,
@@ -183,7 +183,7 @@ impl fmt::Display for Status {
 }
 
 /// The one transition.
-pub fn step(state: State, mode: Mode, event: Event) -> Step {
+pub fn transition(state: State, mode: Mode, event: Event) -> Step {
     let to = |state: State, status: Status, effects: &[Effect]| Step {
         state,
         status,
@@ -195,11 +195,11 @@ pub fn step(state: State, mode: Mode, event: Event) -> Step {
     match (state, event) {
         // While the file is being read nothing else happens.
         (State::Refreshing(_), Event::Refreshed(found)) => match found {
-            Found::Same { differs: false } => on(Ground::Idle, Status::NoOp, &[]),
-            Found::Same { differs: true } => on(Ground::PersistPending, Status::NoOp, &[]),
-            Found::Taken => on(Ground::Idle, Status::Success, &[]),
-            Found::Carried => on(Ground::PersistPending, Status::Success, &[]),
-            Found::Conflict => on(conflict, Status::ExternalConflict, &[]),
+            Reread::Same { differs: false } => on(Ground::Idle, Status::NoOp, &[]),
+            Reread::Same { differs: true } => on(Ground::PersistPending, Status::NoOp, &[]),
+            Reread::Taken => on(Ground::Idle, Status::Success, &[]),
+            Reread::Carried => on(Ground::PersistPending, Status::Success, &[]),
+            Reread::Conflict => on(conflict, Status::ExternalConflict, &[]),
         },
         (State::Refreshing(_), Event::Unread) => on(Ground::OutOfSync { conflict: false }, Status::Exception, &[]),
         (State::Refreshing(_), _) => to(state, Status::Exception, &[]),
@@ -232,10 +232,10 @@ pub fn step(state: State, mode: Mode, event: Event) -> Step {
         (State::On(_), Event::Discarded) => on(Ground::Idle, Status::Success, &[]),
 
         (_, Event::Outside(found)) => match found {
-            Found::Same { .. } => to(state, Status::Success, &[]),
-            Found::Taken => on(Ground::Idle, Status::Success, forget),
-            Found::Carried => on(Ground::PersistPending, Status::Success, forget),
-            Found::Conflict => on(conflict, Status::ExternalConflict, forget),
+            Reread::Same { .. } => to(state, Status::Success, &[]),
+            Reread::Taken => on(Ground::Idle, Status::Success, forget),
+            Reread::Carried => on(Ground::PersistPending, Status::Success, forget),
+            Reread::Conflict => on(conflict, Status::ExternalConflict, forget),
         },
     }
 }
@@ -256,10 +256,10 @@ mod tests {
 
     /// An event and then, as whoever runs it does, that the save which it asks for went well.
     fn ran(state: State, mode: Mode, event: Event) -> (State, Status) {
-        let done = step(state, mode, event);
+        let done = transition(state, mode, event);
         match done.effects.contains(&Effect::Save) {
             true => {
-                let saved = step(done.state, mode, Event::Saved);
+                let saved = transition(done.state, mode, Event::Saved);
                 assert_eq!(saved.effects, []);
                 (saved.state, saved.status)
             }
@@ -297,36 +297,36 @@ mod tests {
             (CHOOSING, Manual, Event::Discarded, Status::Success, IDLE),
             (CHOOSING_MORE, Manual, Event::Discarded, Status::Success, PENDING),
             // Somebody else's writes.
-            (IDLE, Manual, Event::Outside(Found::Taken), Status::Success, IDLE),
-            (PENDING, Manual, Event::Outside(Found::Carried), Status::Success, PENDING),
-            (PENDING, Manual, Event::Outside(Found::Conflict), Status::ExternalConflict, OUT),
+            (IDLE, Manual, Event::Outside(Reread::Taken), Status::Success, IDLE),
+            (PENDING, Manual, Event::Outside(Reread::Carried), Status::Success, PENDING),
+            (PENDING, Manual, Event::Outside(Reread::Conflict), Status::ExternalConflict, OUT),
             (
                 CHOOSING_MORE,
                 Manual,
-                Event::Outside(Found::Conflict),
+                Event::Outside(Reread::Conflict),
                 Status::ExternalConflict,
                 OUT,
             ),
-            (CHOOSING, Manual, Event::Outside(Found::Taken), Status::Success, IDLE),
+            (CHOOSING, Manual, Event::Outside(Reread::Taken), Status::Success, IDLE),
             (PENDING, Manual, Event::Unread, Status::Exception, DEAF),
             // Reading anew.
             (
                 READING,
                 Manual,
-                Event::Refreshed(Found::Same { differs: false }),
+                Event::Refreshed(Reread::Same { differs: false }),
                 Status::NoOp,
                 IDLE,
             ),
             (
                 READING,
                 Manual,
-                Event::Refreshed(Found::Same { differs: true }),
+                Event::Refreshed(Reread::Same { differs: true }),
                 Status::NoOp,
                 PENDING,
             ),
-            (READING, Manual, Event::Refreshed(Found::Taken), Status::Success, IDLE),
-            (READING, Manual, Event::Refreshed(Found::Carried), Status::Success, PENDING),
-            (READING, Manual, Event::Refreshed(Found::Conflict), Status::ExternalConflict, OUT),
+            (READING, Manual, Event::Refreshed(Reread::Taken), Status::Success, IDLE),
+            (READING, Manual, Event::Refreshed(Reread::Carried), Status::Success, PENDING),
+            (READING, Manual, Event::Refreshed(Reread::Conflict), Status::ExternalConflict, OUT),
             (READING, Manual, Event::Unread, Status::Exception, DEAF),
         ];
         for (state, mode, event, status, after) in table {
@@ -361,9 +361,9 @@ mod tests {
                 Event::Several,
                 Event::Discarded,
                 Event::RefreshBegun,
-                Event::Outside(Found::Carried),
+                Event::Outside(Reread::Carried),
             ] {
-                let saves = |mode| step(state, mode, event).effects.contains(&Effect::Save);
+                let saves = |mode| transition(state, mode, event).effects.contains(&Effect::Save);
                 assert!(!saves(Mode::Manual) && !saves(Mode::Disabled));
                 let is_in_step = !matches!(state.ground(), Ground::OutOfSync { .. }) && state != READING;
                 assert_eq!(saves(Mode::Immediate), event == EDITED && is_in_step, "{state:?} {event:?}");
@@ -380,10 +380,10 @@ mod tests {
                 Event::Nothing,
                 Event::Stale,
                 Event::RefreshBegun,
-                Event::Outside(Found::Taken),
-                Event::Outside(Found::Carried),
+                Event::Outside(Reread::Taken),
+                Event::Outside(Reread::Carried),
             ] {
-                let done = step(state, Mode::Manual, event);
+                let done = transition(state, Mode::Manual, event);
                 assert!(done.effects.contains(&Effect::ForgetSelection), "{state:?} {event:?}");
                 assert!(!matches!(done.state, State::SelectionPending(_)));
             }
@@ -398,10 +398,10 @@ mod tests {
             Event::Saved,
             Event::Discarded,
             Event::RefreshBegun,
-            Event::Outside(Found::Taken),
+            Event::Outside(Reread::Taken),
         ] {
             assert_eq!(
-                step(READING, Mode::Immediate, event),
+                transition(READING, Mode::Immediate, event),
                 Step {
                     state: READING,
                     status: Status::Exception,

@@ -8,7 +8,7 @@ use super::conditional::whatever;
 use super::declared::{Place, declared, stays};
 pub use super::head::Head;
 use super::head::{Replaced, unless_brought};
-use super::meaning::meant;
+use super::meaning::find_declaration;
 use super::replacing::{Stand, place_declaration};
 use super::settings::around;
 use producers::csharp::lexer::lex;
@@ -30,7 +30,7 @@ pub enum Where {
 
 /// What is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct SymbolEdit {
     /// A type or a member: `NodeStore`, `Core.NodeStore`, `NodeStore#Get`, `NodeStore.Get(int)`.
     pub symbol: String,
     /// Where the new text goes.
@@ -68,11 +68,11 @@ impl Refused {
 ///
 /// # Errors
 /// When the symbol is not there once, or what comes out is not to be.
-pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
+pub fn edited(text: &str, asked: &SymbolEdit) -> Result<(String, String), Refused> {
     if asked.at != Where::Replace {
         stands_alone(asked)?;
     }
-    let Made { made, what, place } = match &asked.defines {
+    let EditedText { made, what, place } = match &asked.defines {
         Some(defines) => compiled(text, asked, defines)?,
         None => whatever(text, asked, |defines| compiled(text, asked, defines))?,
     };
@@ -83,23 +83,23 @@ pub fn edited(text: &str, asked: &Asked) -> Result<(String, String), Refused> {
 
 /// An edit of what is compiled under some symbols: the text after it, what was done in words, and where.
 #[derive(PartialEq)]
-struct Made {
+struct EditedText {
     made: String,
     what: String,
     place: Place,
 }
 
-impl AsRef<str> for Made {
+impl AsRef<str> for EditedText {
     fn as_ref(&self) -> &str {
         &self.made
     }
 }
 
 /// The edit of what is compiled under these symbols, and its place.
-fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Made, Refused> {
+fn compiled(text: &str, asked: &SymbolEdit, defines: &BTreeSet<String>) -> Result<EditedText, Refused> {
     let before = read(text, defines);
     let all = declared(text, &before);
-    let found = meant(&all, &asked.symbol)?;
+    let found = find_declaration(&all, &asked.symbol)?;
     let around = around(text, &found.range, asked, defines);
     let Replaced { own, new, kept } = match (asked.at, asked.head, &around) {
         (Where::Replace, Head::UnlessBrought, None) => unless_brought(text, &blank(text, defines), &found.range, &asked.new),
@@ -142,11 +142,11 @@ fn compiled(text: &str, asked: &Asked, defines: &BTreeSet<String>) -> Result<Mad
         Where::Before => format!("put the text before {}", found.is.name),
         Where::After => format!("put the text behind {}", found.is.name),
     };
-    Ok(Made { made, what, place })
+    Ok(EditedText { made, what, place })
 }
 
 /// An insertion is no part of the symbol that it stands beside, and takes none of it.
-fn stands_alone(asked: &Asked) -> Result<(), Refused> {
+fn stands_alone(asked: &SymbolEdit) -> Result<(), Refused> {
     let lexed = lex(&asked.new);
     let last = lexed.tokens.last();
     let ends = if last.is_some_and(|token| token.text(&asked.new) == "]") {
@@ -185,8 +185,8 @@ mod tests {
 
     const TEXT: &str = "namespace N;\r\n\r\n/// <summary>A.</summary>\r\n[Obsolete]\r\npublic class A\r\n{\r\n    /// <summary>Gets.</summary>\r\n    [Pure(\"]\")] // why\r\n    public int Get(int id) => id;\r\n    public int Get(string id) => 0;\r\n    int X; int Y;\r\n}\r\n";
 
-    fn asked(symbol: &str, at: Where, new: &str, bare: bool) -> Result<String, Refused> {
-        let asked = Asked {
+    fn replace_symbol(symbol: &str, at: Where, new: &str, bare: bool) -> Result<String, Refused> {
+        let asked = SymbolEdit {
             symbol: symbol.to_owned(),
             at,
             new: new.to_owned(),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_member_is_replaced_with_its_documentation_or_without() {
-        let whole = asked("A#Get(int)", Where::Replace, "    public int Get(int id) => -id;\r\n", false).expect("edited");
+        let whole = replace_symbol("A#Get(int)", Where::Replace, "    public int Get(int id) => -id;\r\n", false).expect("edited");
         assert_eq!(
             whole,
             TEXT.replace(
@@ -206,9 +206,9 @@ mod tests {
                 "    public int Get(int id) => -id;"
             )
         );
-        let bare = asked("N.A.Get(int)", Where::Replace, "public int Get(int id) => -id;", true).expect("edited");
+        let bare = replace_symbol("N.A.Get(int)", Where::Replace, "public int Get(int id) => -id;", true).expect("edited");
         assert_eq!(bare, TEXT.replace("=> id;", "=> -id;"));
-        let class = asked(
+        let class = replace_symbol(
             "A",
             Where::Replace,
             "public class A { public int Get(int id) => 1; public int Get(string id) => 2; int X; int Y; int Z; }",
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn what_the_text_does_not_bring_stays() {
-        let get = |new: &str| asked("A#Get(int)", Where::Replace, new, true).expect("edited");
+        let get = |new: &str| replace_symbol("A#Get(int)", Where::Replace, new, true).expect("edited");
         let before = "    /// <summary>Gets.</summary>\r\n    [Pure(\"]\")] // why\r\n    public int Get(int id) => id;";
         let instead = |new: &str| TEXT.replace(before, new);
         let (docs, attributes) = ("    /// <summary>New.</summary>\r\n", "    [New]\r\n");
@@ -239,7 +239,7 @@ mod tests {
     fn members_of_a_replaced_type_are_the_edits_to_change() {
         let text = "class O {\n    class A { int X; class I { int J; } }\n    int A2, B2;\n}\nrecord R(int P);\n";
         let replace = |symbol: &str, new: &str| {
-            let asked = Asked {
+            let asked = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
@@ -301,23 +301,23 @@ mod tests {
 
     #[test]
     fn texts_get_lines_of_their_own_before_and_behind() {
-        let before = asked("A.Get(string)", Where::Before, "    int B;", false).expect("edited");
+        let before = replace_symbol("A.Get(string)", Where::Before, "    int B;", false).expect("edited");
         assert_eq!(
             before,
             TEXT.replace("    public int Get(string", "    int B;\r\n    public int Get(string")
         );
-        let after = asked("A.Get(string)", Where::After, "    int B;\r\n", false).expect("edited");
+        let after = replace_symbol("A.Get(string)", Where::After, "    int B;\r\n", false).expect("edited");
         assert_eq!(after, TEXT.replace("=> 0;\r\n", "=> 0;\r\n    int B;\r\n"));
-        let shared = asked("A.X", Where::After, "int B;", false).expect("edited");
+        let shared = replace_symbol("A.X", Where::After, "int B;", false).expect("edited");
         assert_eq!(shared, TEXT.replace("int X;", "int X; int B;"));
-        let last = asked("N.A", Where::After, "class B { }", false).expect("edited");
+        let last = replace_symbol("N.A", Where::After, "class B { }", false).expect("edited");
         assert_eq!(last, format!("{TEXT}\r\nclass B {{ }}\r\n"));
     }
 
     #[test]
     fn a_comment_behind_a_declaration_on_its_line_is_its_own() {
         let behind = |text: &str, symbol: &str, new: &str| {
-            let asked = Asked {
+            let asked = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at: Where::After,
                 new: new.to_owned(),
@@ -372,20 +372,20 @@ mod tests {
 
     #[test]
     fn a_symbol_with_another_signature_is_the_same_one() {
-        let made = asked("A.Get(int)", Where::Replace, "public long Get(long id, int more) => id;", true).expect("edited");
+        let made = replace_symbol("A.Get(int)", Where::Replace, "public long Get(long id, int more) => id;", true).expect("edited");
         assert_eq!(
             made,
             TEXT.replace("public int Get(int id) => id;", "public long Get(long id, int more) => id;")
         );
         let documented = "/// <summary>X.</summary>\n    [Pure] int X;";
-        assert!(asked("A.X", Where::Replace, documented, false).is_ok());
-        assert!(asked("A.X", Where::Replace, documented, true).is_ok());
+        assert!(replace_symbol("A.X", Where::Replace, documented, false).is_ok());
+        assert!(replace_symbol("A.X", Where::Replace, documented, true).is_ok());
     }
 
     #[test]
     fn documentation_and_attributes_stay_with_their_symbol() {
         for at in [Where::Before, Where::After] {
-            let why = |new: &str| asked("A#Get(int)", at, new, false).expect_err("refused").why;
+            let why = |new: &str| replace_symbol("A#Get(int)", at, new, false).expect_err("refused").why;
             for new in ["int B;\n    [Pure]", "[Pure]", "int B; [Pure] // why"] {
                 assert!(why(new).starts_with("the text ends in an attribute"), "{new}");
             }
@@ -396,17 +396,17 @@ mod tests {
         for ends in ["[Pure]", "/// <summary>New.</summary>"] {
             let new = format!("public int Get(int id) => 1;\n    {ends}");
             assert_eq!(
-                asked("A#Get(int)", Where::Replace, &new, false).expect_err("refused").why,
+                replace_symbol("A#Get(int)", Where::Replace, &new, false).expect_err("refused").why,
                 "it would change documentation, attributes, modifiers or kind of N.A#Get(string); nothing was changed"
             );
         }
-        let before = asked("A#Get(int)", Where::Before, "    int B;\r\n", false).expect("edited");
+        let before = replace_symbol("A#Get(int)", Where::Before, "    int B;\r\n", false).expect("edited");
         assert_eq!(before, TEXT.replace("    /// <summary>Gets", "    int B;\r\n    /// <summary>Gets"));
     }
 
     #[test]
     fn what_declares_nothing_or_more_than_declarations_is_refused() {
-        let why = |symbol: &str, at: Where, new: &str| asked(symbol, at, new, false).expect_err(new).why;
+        let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err(new).why;
         for at in [Where::Before, Where::After] {
             for new in ["    // a note\r\n", "/* a note */", "    #region R\r\n    #endregion", "", "\r\n"] {
                 assert_eq!(
@@ -451,7 +451,11 @@ mod tests {
                 "    int B() {\r\n#if X\r\n        return 1;\r\n#endif\r\n    }",
                 "    class B { };",
             ] {
-                assert!(asked("A#Get(int)", at, new, false).is_ok(), "{new}: {}", why("A#Get(int)", at, new));
+                assert!(
+                    replace_symbol("A#Get(int)", at, new, false).is_ok(),
+                    "{new}: {}",
+                    why("A#Get(int)", at, new)
+                );
             }
         }
         for new in ["using System;\r\npublic class A { }", "public class A { }\r\nusing System;"] {
@@ -464,7 +468,7 @@ mod tests {
         assert!(opened.starts_with("the text has `#region R`"), "{opened}");
         let text = "class A {\n    /// <summary>M.</summary>\n#if X\n    int M;\n#else\n    long M;\n#endif\n}\n";
         let replace = |new: &str| {
-            let asked = Asked {
+            let asked = SymbolEdit {
                 symbol: "A.M".to_owned(),
                 at: Where::Replace,
                 new: new.to_owned(),
@@ -485,7 +489,7 @@ mod tests {
 
     #[test]
     fn what_would_change_other_symbols_is_refused() {
-        let why = |symbol: &str, at: Where, new: &str| asked(symbol, at, new, false).expect_err("refused").why;
+        let why = |symbol: &str, at: Where, new: &str| replace_symbol(symbol, at, new, false).expect_err("refused").why;
         for (symbol, new, told) in [
             ("B", "x", "nothing in the file is called B"),
             ("A.Get", "x", "2 declarations in the file are called A.Get"),
@@ -516,14 +520,14 @@ mod tests {
         }
         assert!(why("A.X", Where::Replace, "int X; }").contains("gone") || why("A.X", Where::Replace, "int X; }").contains("not be read"));
         assert!(why("A.X", Where::Before, "int B {").contains("read as C#") || why("A.X", Where::Before, "int B {").contains("gone"));
-        let two = asked("A.Get", Where::Before, "x", false).expect_err("refused");
+        let two = replace_symbol("A.Get", Where::Before, "x", false).expect_err("refused");
         assert_eq!(two.candidates, ["N.A#Get(int) at line 7", "N.A#Get(string) at line 10"]);
     }
 
     #[test]
     fn what_is_there_already_is_not_declared_beside_it() {
         let insert = |text: &str, symbol: &str, at: Where, new: &str| {
-            let asked = Asked {
+            let asked = SymbolEdit {
                 symbol: symbol.to_owned(),
                 at,
                 new: new.to_owned(),

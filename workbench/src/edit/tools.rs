@@ -127,7 +127,7 @@ pub fn allowed(state: WorkflowState, mode: Mode) -> Vec<Tool> {
 
 /// The operations that a text names, between backticks.
 #[cfg(test)]
-pub(super) fn named(text: &str) -> Vec<Tool> {
+pub(super) fn tools_in_text(text: &str) -> Vec<Tool> {
     let of_word = |word: &str| Tool::ALL.into_iter().find(|tool| tool.name() == word);
     text.split('`').skip(1).step_by(2).filter_map(of_word).collect()
 }
@@ -190,12 +190,12 @@ mod tests {
         use WorkflowState::{Idle, OutOfSync, PersistPending, Refreshing, SelectionPending};
         for mode in [Mode::Immediate, Mode::Manual, Mode::Disabled] {
             for state in [Idle, SelectionPending, PersistPending, OutOfSync, Refreshing] {
-                let told = named(&by_state(state, mode).unwrap_or_default());
+                let told = tools_in_text(&by_state(state, mode).unwrap_or_default());
                 assert!(told.iter().all(|tool| allows(state, mode, *tool)), "{state} {mode:?}: {told:?}");
                 assert_eq!(told.is_empty(), matches!(state, Idle | Refreshing), "{state} {mode:?}");
             }
         }
-        assert_eq!(named("call `undo`, `create` or `old_text`"), [Tool::Undo, Tool::Create]);
+        assert_eq!(tools_in_text("call `undo`, `create` or `old_text`"), [Tool::Undo, Tool::Create]);
     }
 
     #[test]

@@ -24,10 +24,10 @@ const DIGEST: usize = 32;
 ///
 /// # Errors
 /// When the root cannot be looked at.
-pub(super) fn look(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io::Result<(Tree, Option<Vec<u8>>)> {
+pub(super) fn read_tree(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io::Result<(Tree, Option<Vec<u8>>)> {
     let rows = known.and_then(rows).unwrap_or_default();
     let mut sources = sources(root, rows.clone());
-    sources.refresh(&[all(root, guard)]).map_err(broken)?;
+    sources.refresh(&[all(root, guard)]).map_err(io_error)?;
     let edits = sources.take_dirty_rows();
     let read = sources.files().into_iter();
     let tree = read.filter_map(|(path, digest)| Some((path, digest?))).collect();
@@ -48,16 +48,16 @@ pub(super) fn look(root: &Path, guard: &Guard, known: Option<&[u8]>) -> io::Resu
 ///
 /// # Errors
 /// When the root cannot be looked at.
-pub(super) fn holds(root: &Path, guard: &Guard, path: &str) -> io::Result<bool> {
+pub(super) fn contains_file(root: &Path, guard: &Guard, path: &str) -> io::Result<bool> {
     let held = sources(root, Rows::new()).would_hold(&[all(root, guard)], &[path]);
-    Ok(held.map_err(broken)?.iter().any(|sets| *sets != 0))
+    Ok(held.map_err(io_error)?.iter().any(|sets| *sets != 0))
 }
 
 fn sources(root: &Path, rows: Rows) -> Box<dyn Sources> {
     Disk::new(root).sources(rows)
 }
 
-fn broken(error: WorldError) -> io::Error {
+fn io_error(error: WorldError) -> io::Error {
     io::Error::other(error)
 }
 
@@ -141,7 +141,7 @@ mod tests {
             store: Some(root.join("st[o]re")),
             manifest: false,
         };
-        let (tree, known) = look(&root, &guard, None).expect("a tree");
+        let (tree, known) = read_tree(&root, &guard, None).expect("a tree");
         let paths: Vec<&str> = tree.keys().map(String::as_str).collect();
         assert_eq!(paths, [".gitignore", "a.cs", "src/b.json", "store/h"]);
         assert_eq!(tree["a.cs"], Digest::of(b"a.cs"));
@@ -152,19 +152,19 @@ mod tests {
             (".github/d.yml", false),
             ("st[o]re/g", false),
         ] {
-            assert_eq!(holds(&root, &guard, path).expect("told"), is_in, "{path}");
+            assert_eq!(contains_file(&root, &guard, path).expect("told"), is_in, "{path}");
         }
         let known = known.expect("a note");
         assert_eq!(note(&rows(&known).expect("rows").into_iter().collect()), known);
         write("a.cs", "other");
         fs::remove_file(root.join("src/b.json")).expect("removed");
-        let (moved, again) = look(&root, &guard, Some(&known)).expect("a tree");
+        let (moved, again) = read_tree(&root, &guard, Some(&known)).expect("a tree");
         assert!(again.is_some_and(|again| again != known));
         assert_eq!((moved["a.cs"], moved.contains_key("src/b.json")), (Digest::of(b"other"), false));
         // Whatever becomes of the note, what is told is what is there.
         for cut in 0..known.len() {
             assert!(rows(&known[..cut]).is_none(), "{cut}");
         }
-        assert_eq!(look(&root, &guard, Some(&known[..40])).expect("a tree").0, moved);
+        assert_eq!(read_tree(&root, &guard, Some(&known[..40])).expect("a tree").0, moved);
     }
 }

@@ -1,7 +1,7 @@
 //! What stands in the way of one file, or of one operation: told as what it is, and none of the others is held up by it.
 
 use super::diagnostics::Category;
-use super::order::{Asked, Order, Part};
+use super::order::{EditRequest, Order, Part};
 use super::perform::perform;
 use super::response::Response;
 use super::session_tests::{Coder, stands};
@@ -188,7 +188,7 @@ fn what_is_possible_is_named_as_it_is_called() {
     );
     let write = coder.ask_with(Order::Write("x".to_owned()), Some("a.cs"), None);
     assert!(said(write).1.starts_with("`write` is not possible now"));
-    let symbol = symbol::Asked {
+    let symbol = symbol::SymbolEdit {
         symbol: "A".to_owned(),
         at: Where::Before,
         new: "x".to_owned(),
@@ -428,7 +428,7 @@ fn after_a_copy_and_a_discard_each_step_is_taken_back_and_made_again() {
 fn in_a_file_of_mixed_ends_a_text_is_found_as_it_stands() {
     let coder = Coder::with("a\r\nb\r\nc\nd\nb\r\n");
     let ask = |old: &str, new: &str| {
-        let asked = Asked {
+        let asked = EditRequest {
             order: replace(old, new),
             session: None,
             path: Some("a.cs".to_owned()),

@@ -5,7 +5,7 @@
 use super::files::Files;
 use super::run::{Run, Trouble};
 use super::session::{Change, Content, Edit, Version};
-use super::state::{Event, Found, Status};
+use super::state::{Event, Reread, Status};
 use super::tools::Tool;
 
 /// What became of an edit that was taken back or made again.
@@ -104,7 +104,7 @@ impl<F: Files> Run<'_, F> {
             self.session.undone.retain(|edit| !edit.changes.iter().any(of_it));
             let mut status = Status::ExternalConflict;
             for change in &changes {
-                status = self.happen(&change.path, Event::Outside(Found::Conflict)).0;
+                status = self.happen(&change.path, Event::Outside(Reread::Conflict)).0;
             }
             return Ok(done(status));
         }

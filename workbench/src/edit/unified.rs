@@ -1,7 +1,7 @@
 //! Unified diffs, read: plain ones, and those of git with what it says of a file besides its lines, and with its quoted paths. What is not applied
 //! is refused by name: binary files, copies, links, and changes of modes.
 
-use super::lines::{Ends, body, end};
+use super::lines::{Ends, body, line_end};
 use super::miss;
 use super::patch::{FilePatch, Hunk, Kind};
 use super::patch_names::{both, path, twice};
@@ -236,7 +236,7 @@ fn with_lines(lines: &[&str], whole: &[&str], at: usize, head: &Head<'_>) -> Res
     let mut hunks = Vec::new();
     while let Some(ranges) = lines.get(at).and_then(|line| line.strip_prefix("@@ ")) {
         let (mut hunk, next) = hunk(lines, whole, at, ranges)?;
-        hunk.end = Some(Ends::of(&added(&whole[at..next], tells)).usual());
+        hunk.end = Some(Ends::of(&added(&whole[at..next], tells)).most_frequent());
         hunks.push(hunk);
         at = next;
     }
@@ -337,7 +337,7 @@ fn hunk(lines: &[&str], whole: &[&str], at: usize, head: &str) -> Result<(Hunk, 
         if sign != '-' {
             news = news.checked_sub(1).ok_or_else(short)?;
         }
-        hunk.push(sign, rest, end(whole[next]));
+        hunk.push(sign, rest, line_end(whole[next]));
         next += 1;
     }
     if lines.get(next).is_some_and(|line| line.starts_with('\\')) {

@@ -158,7 +158,7 @@ fn a_file_that_cannot_be_read_any_more_is_discarded_and_closed() {
         coder.files.write("a.cs", "\0");
         assert_eq!(coder.session, back);
         assert_eq!(stands(&coder.ask(Order::Close)), (Status::Success, WorkflowState::Idle));
-        assert_eq!(coder.files.kept("sessions"), 0);
+        assert_eq!(coder.files.count_notes("sessions"), 0);
     }
 }
 
@@ -221,7 +221,7 @@ fn a_handle_is_told_once_it_is_kept() {
         coder.files.die_after(None);
         assert_eq!(refused.session, None, "{refused:?}");
         assert_ne!(refused.status, Status::Success);
-        assert_eq!((coder.files.kept("sessions"), coder.text().as_str()), (0, "one\n"));
+        assert_eq!((coder.files.count_notes("sessions"), coder.text().as_str()), (0, "one\n"));
     }
     let mut coder = Coder::with("one\n");
     coder.files.die_after(Some(0));

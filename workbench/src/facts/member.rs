@@ -1,6 +1,8 @@
 //! One member in comparable form: the key it is found by and everything a caller can see of it.
 
-use super::written::{Aliases, is_name, mate, mate_back, path_start, plain, simple, simple_text, spaced, split, words};
+use super::written::{
+    Aliases, canonical_tokens, is_name, mate, mate_back, path_start, simple, simple_text, spaced, split, without_at_sign,
+};
 use producers::csharp::hashes::member_access;
 use producers::csharp::model::{Member, MemberKind, TypeKind};
 
@@ -34,13 +36,13 @@ struct Shape {
 
 /// Brings a member of a type (its documentation identifier without `T:`, its kind) into comparable form.
 pub(super) fn canonical(member: &Member, of: &str, owner: TypeKind, aliases: &Aliases) -> Canonical {
-    let tokens = without_block(words(&member.signature));
+    let tokens = without_block(canonical_tokens(&member.signature));
     let start = after_modifiers(&tokens, &member.modifiers);
     let shape = shape(member, &tokens[start.min(tokens.len())..], aliases);
     let name = name(&member.name, aliases);
     let access = match member.kind {
         MemberKind::Finalizer => "protected".to_owned(),
-        _ => member_access(member, owner).words().to_owned(),
+        _ => member_access(member, owner).as_csharp().to_owned(),
     };
     let arity = if member.kind == MemberKind::Method {
         shape.generics.len()
@@ -174,7 +176,10 @@ fn shape(member: &Member, tokens: &[&str], aliases: &Aliases) -> Shape {
 
 /// Where the declared name stands: the last one outside brackets (`fixed byte name[16]`).
 fn field_name(tokens: &[&str], name: &str) -> usize {
-    tokens.iter().rposition(|word| plain(word) == name).unwrap_or(tokens.len())
+    tokens
+        .iter()
+        .rposition(|word| without_at_sign(word) == name)
+        .unwrap_or(tokens.len())
 }
 
 fn property(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
@@ -205,7 +210,7 @@ fn property(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
 fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
     let operator = tokens.iter().position(|word| *word == "operator");
     let from = operator.filter(|_| kind == MemberKind::Operator).map_or(0, |at| at + 1);
-    let Some(open) = list(kind, tokens, from) else {
+    let Some(open) = parameter_list_start(kind, tokens, from) else {
         return Shape::default();
     };
     let close = mate(tokens, open).unwrap_or(tokens.len() - 1);
@@ -237,7 +242,7 @@ fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
                 shape.generics = generics
                     .iter()
                     .filter_map(|one| one.last())
-                    .map(|one| plain(one).to_owned())
+                    .map(|one| without_at_sign(one).to_owned())
                     .collect();
                 name = angle;
             }
@@ -249,7 +254,7 @@ fn callable(kind: MemberKind, tokens: &[&str], aliases: &Aliases) -> Shape {
 }
 
 /// Where the parameter list opens: the first round bracket outside brackets that stands behind a name; of a conversion the last one.
-fn list(kind: MemberKind, tokens: &[&str], from: usize) -> Option<usize> {
+fn parameter_list_start(kind: MemberKind, tokens: &[&str], from: usize) -> Option<usize> {
     let mut at = from;
     let mut found = None;
     while at < tokens.len() {
@@ -322,7 +327,7 @@ pub(super) fn constraints(tokens: &[&str], aliases: &Aliases) -> Vec<String> {
                     }
                 })
                 .collect();
-            (plain(tokens[start + 1]), list)
+            (without_at_sign(tokens[start + 1]), list)
         })
         .filter(|(_, list)| !list.is_empty())
         .map(|(name, list)| format!("where {name}:{}", list.join(",")))
@@ -337,11 +342,11 @@ fn name(written: &str, aliases: &Aliases) -> String {
         return written.to_owned();
     }
     let (own, tokens) = match written.strip_suffix("this[]") {
-        Some(rest) => ("this[]", words(rest)),
-        None => ("", words(written)),
+        Some(rest) => ("this[]", canonical_tokens(rest)),
+        None => ("", canonical_tokens(written)),
     };
     let (own, before) = match (own, tokens.split_last()) {
-        ("", Some((last, before))) => (plain(last), before),
+        ("", Some((last, before))) => (without_at_sign(last), before),
         ("", None) => ("", &tokens[..]),
         (own, _) => (own, &tokens[..]),
     };
@@ -372,16 +377,16 @@ fn identifier(kind: MemberKind, of: &str, key: &str) -> String {
 
 /// What a type's header says beyond its name: type parameters with their variance; of a delegate the whole call.
 pub(super) fn head(kind: TypeKind, header: &str, clauses: &[String], aliases: &Aliases) -> String {
-    let tokens = words(header);
+    let tokens = canonical_tokens(header);
     let mut constraints: Vec<String> = clauses
         .iter()
-        .flat_map(|clause| self::constraints(&words(clause), aliases))
+        .flat_map(|clause| self::constraints(&canonical_tokens(clause), aliases))
         .collect();
     constraints.sort();
     let mut out = String::new();
     if kind == TypeKind::Delegate {
         let tokens = tokens.strip_prefix(&["delegate"]).unwrap_or(&tokens);
-        if let Some(open) = list(MemberKind::Method, tokens, 0) {
+        if let Some(open) = parameter_list_start(MemberKind::Method, tokens, 0) {
             let shape = callable(MemberKind::Method, tokens, aliases);
             let close = mate(tokens, open).unwrap_or(open);
             let generics = generics(&tokens[..open]);
@@ -411,7 +416,7 @@ fn generics(tokens: &[&str]) -> String {
 
 /// The constructor that a primary parameter list declares, as a member's parameters.
 pub(super) fn primary(header: &str, aliases: &Aliases) -> Option<Vec<String>> {
-    let tokens = words(header);
+    let tokens = canonical_tokens(header);
     let open = tokens.iter().position(|word| *word == "(")?;
     let close = mate(&tokens, open)?;
     Some(parameters(&tokens[open + 1..close], aliases))
@@ -420,7 +425,7 @@ pub(super) fn primary(header: &str, aliases: &Aliases) -> Option<Vec<String>> {
 /// The comparable name of an attribute: simple, without `Attribute` and arguments; `None` if it belongs to something else than the
 /// declaration (`return: X`).
 pub(super) fn attribute(written: &str) -> Option<String> {
-    let tokens = words(written);
+    let tokens = canonical_tokens(written);
     if tokens.get(1) == Some(&":") {
         return None;
     }

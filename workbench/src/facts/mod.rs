@@ -75,7 +75,7 @@ pub fn lines(outputs: impl IntoIterator<Item = (Label, Arc<[u8]>)>) -> Result<St
     }
     let layout = Layout::read(&read.projects, read.owners.as_ref()).map_err(|failure| FactsError {
         label: "//projects/...:project".to_owned(),
-        reason: told(failure),
+        reason: failure_message(failure),
     })?;
     let mut out = String::new();
     projects(&read, &layout, &mut out);
@@ -115,19 +115,19 @@ impl Outputs {
             "files" => self.owners = Some(input),
             "project" => self.projects.push(input),
             "names" => {
-                let names = names::decode(&input.bytes).map_err(told)?;
+                let names = names::decode(&input.bytes).map_err(failure_message)?;
                 self.files.push((name, names));
             }
             "defines" if label.package().starts_with("files/") => {
-                let symbols = defines::read(&input.bytes).map_err(told)?;
+                let symbols = defines::read(&input.bytes).map_err(failure_message)?;
                 self.defines.insert(name, symbols.own);
             }
             "complete" => {
-                let whole = complete::read(&input).map_err(told)?;
+                let whole = complete::read(&input).map_err(failure_message)?;
                 self.complete.insert(name, whole);
             }
             "deps" => {
-                let dependencies = deps::read(&input).map_err(told)?;
+                let dependencies = deps::read(&input).map_err(failure_message)?;
                 self.deps.insert(name, dependencies);
             }
             "usages" => _ = self.uses.insert(name, input.bytes.clone()),
@@ -160,7 +160,7 @@ impl Outputs {
 }
 
 /// What a failure says.
-fn told(failure: Failure) -> String {
+fn failure_message(failure: Failure) -> String {
     match failure {
         Failure::Permanent(diagnostic) | Failure::Transient(diagnostic) | Failure::Limit(diagnostic) => diagnostic.message,
         Failure::Rejected(rejected) => rejected.why.message,
@@ -330,7 +330,7 @@ fn uses(of: &str, table: &Table<'_>, out: &mut String) {
             let maybe = place.elsewhere || owner == "?";
             push(
                 out,
-                &json!({"k": "use", "p": of, "f": place.file, "l": place.line, "c": place.column, "to": to, "u": place.kind.word(), "maybe": maybe}),
+                &json!({"k": "use", "p": of, "f": place.file, "l": place.line, "c": place.column, "to": to, "u": place.kind.as_str(), "maybe": maybe}),
             );
         }
     }

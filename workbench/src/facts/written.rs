@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(super) type Aliases = BTreeMap<String, String>;
 
 /// The tokens of a canonical text.
-pub(super) fn words(text: &str) -> Vec<&str> {
+pub(super) fn canonical_tokens(text: &str) -> Vec<&str> {
     lexer::lex(text).tokens.iter().map(|token| token.text(text)).collect()
 }
 
@@ -30,9 +30,9 @@ pub(super) fn simple(words: &[&str], aliases: &Aliases) -> String {
             _ if is_name(word) => {
                 let qualified = at > 0 && matches!(words[at - 1], "." | "::");
                 let generic = words.get(at + 1) == Some(&"<");
-                match aliases.get(plain(word)) {
-                    Some(target) if !qualified && !qualifies && !generic => out.extend(self::words(target)),
-                    _ => out.push(keyword(plain(word))),
+                match aliases.get(without_at_sign(word)) {
+                    Some(target) if !qualified && !qualifies && !generic => out.extend(self::canonical_tokens(target)),
+                    _ => out.push(keyword(without_at_sign(word))),
                 }
             }
             _ => out.push(word),
@@ -44,7 +44,7 @@ pub(super) fn simple(words: &[&str], aliases: &Aliases) -> String {
 
 /// The comparable form without aliases, for a text.
 pub(super) fn simple_text(text: &str, aliases: &Aliases) -> String {
-    simple(&words(text), aliases)
+    simple(&canonical_tokens(text), aliases)
 }
 
 /// Closes type arguments, writing `Nullable<T>` and `ValueTuple<…>` as the language does.
@@ -158,7 +158,7 @@ pub(super) fn is_name(word: &str) -> bool {
 }
 
 /// A name without its `@`.
-pub(super) fn plain(word: &str) -> &str {
+pub(super) fn without_at_sign(word: &str) -> &str {
     word.strip_prefix('@').unwrap_or(word)
 }
 

@@ -5,7 +5,7 @@ use super::journal::{Journal, SOMEBODY, Said, Version};
 use super::kept;
 use crate::edit::files::Files;
 use crate::edit::memory::Memory;
-use crate::edit::order::{Asked, Order};
+use crate::edit::order::{EditRequest, Order};
 use crate::edit::perform::perform;
 use crate::edit::state::Mode;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ struct World<'r> {
 
 impl World<'_> {
     fn ask(&self, session: Option<&str>, order: Order) -> Option<String> {
-        let asked = Asked {
+        let asked = EditRequest {
             order,
             session: session.map(str::to_owned),
             path: session.is_none().then(|| FILE.to_owned()),
@@ -69,7 +69,7 @@ impl World<'_> {
         perform(&self.files, &asked, self.now).session
     }
 
-    fn tell(&self, session: &str) {
+    fn record_edits(&self, session: &str) {
         edits::hand_over(&self.files, self.root, session, self.now).expect("told");
     }
 
@@ -79,8 +79,8 @@ impl World<'_> {
         (format!("m{below}\n"), format!("m{below}\n{author} {}\n", self.lines))
     }
 
-    fn look(&self) {
-        let held = kept::alone(self.root).expect("held");
+    fn read_changes(&self) {
+        let held = kept::lock_journal(self.root).expect("held");
         edits::take_over(&self.files, self.root, &held, FILE).expect("taken over");
         let text = self.files.text(FILE);
         kept::change(self.root, &held, FILE, &[&text], |journal| {
@@ -89,7 +89,7 @@ impl World<'_> {
                 author: PERSON.to_owned(),
                 ..Said::default()
             };
-            journal.found(&text, before.as_deref(), self.now, &said);
+            journal.record_found(&text, before.as_deref(), self.now, &said);
         })
         .expect("noted");
     }
@@ -104,22 +104,22 @@ impl World<'_> {
                 let id = self.sessions[*session].clone();
                 let (old, new) = self.line(&id, *below);
                 self.ask(Some(&id), Order::Replace { old, new });
-                self.tell(&id);
+                self.record_edits(&id);
             }
             Act::Ask(session, order) => {
                 self.ask(Some(&self.sessions[*session]), order.clone());
-                self.tell(&self.sessions[*session]);
+                self.record_edits(&self.sessions[*session]);
             }
             Act::Once(below, dies) => {
                 let (old, new) = self.line("once", *below);
                 let session = self.ask(None, Order::Replace { old, new });
                 match session.filter(|_| !dies) {
-                    Some(session) => self.tell(&session),
+                    Some(session) => self.record_edits(&session),
                     // What is told later is put in its order by the second in which it was done.
                     None => self.now += 1,
                 }
             }
-            Act::Look => self.look(),
+            Act::Look => self.read_changes(),
             Act::Wait => self.now += 1,
         }
     }
@@ -141,9 +141,9 @@ proptest! {
         let files = Memory::default();
         files.write(FILE, "m0\n\nm1\n\nm2\n\nm3\n\nm4\n\nm5\n");
         let mut world = World { files, root: folder.path(), sessions: Vec::new(), now: 100, lines: 0 };
-        world.look();
+        world.read_changes();
         for mode in [Mode::Manual, Mode::Immediate] {
-            let asked = Asked { order: Order::Open, session: None, path: Some(FILE.to_owned()), mode: Some(mode), fit: false };
+            let asked = EditRequest { order: Order::Open, session: None, path: Some(FILE.to_owned()), mode: Some(mode), fit: false };
             world.sessions.push(perform(&world.files, &asked, world.now).session.expect("opened"));
         }
         for act in &acts {
@@ -157,7 +157,7 @@ proptest! {
                 world.files.drop_note(&format!("sessions/{name}")).expect("dropped");
             }
         }
-        world.look();
+        world.read_changes();
         let journal = kept::read(world.root, FILE).expect("readable");
         prop_assert_eq!(&journal.versions[..known.len().min(journal.versions.len())], &known[..]);
         for version in &journal.versions {
@@ -211,16 +211,16 @@ fn quick_edits_are_told_once() {
         edit(&world, number);
     }
     for _ in 0..3 {
-        world.look();
+        world.read_changes();
         let journal = kept::read(world.root, FILE).expect("readable");
         assert_eq!((journal.given, &patches(&journal)[1..]), (17, &wanted(24..40)[..]));
     }
     for number in 40..140 {
         let session = edit(&world, number);
-        world.tell(&session);
+        world.record_edits(&session);
     }
     for _ in 0..3 {
-        world.look();
+        world.read_changes();
         let journal = kept::read(world.root, FILE).expect("readable");
         assert_eq!((journal.given, patches(&journal)), (117, wanted(76..140)));
     }
@@ -229,7 +229,7 @@ fn quick_edits_are_told_once() {
         edit(&world, number);
     }
     world.now += 1;
-    world.look();
+    world.read_changes();
     let journal = kept::read(world.root, FILE).expect("readable");
     assert_eq!((journal.given, patches(&journal)), (127, wanted(86..150)));
 }

@@ -30,7 +30,7 @@ pub struct Budget {
 
 impl Budget {
     /// So many tokens, and no more than the room has.
-    pub fn within(tokens: usize, room: Option<Room>) -> Self {
+    pub fn of_tokens(tokens: usize, room: Option<Room>) -> Self {
         let tokens = room.map_or(tokens, |room| tokens.min(room.most));
         Self { tokens, room }
     }

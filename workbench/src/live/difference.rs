@@ -49,7 +49,7 @@ impl Difference {
 
     /// With so many lines of the patch at most and no more than 32 KiB, and a line that says that something is left out.
     #[must_use]
-    pub fn cut(mut self, most: usize) -> Self {
+    pub fn with_line_limit(mut self, most: usize) -> Self {
         let all = self.patch.split_inclusive('\n').count();
         let kept: usize = self.patch.split_inclusive('\n').take(most).map(str::len).sum();
         if kept > LONGEST {
@@ -106,10 +106,10 @@ mod tests {
             "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"
         );
         assert_eq!(
-            Difference::of("", "1\n2\n3\n").cut(2).patch,
+            Difference::of("", "1\n2\n3\n").with_line_limit(2).patch,
             "@@ -0,0 +1,3 @@\n+1\n… 2 more lines\n"
         );
-        let long = Difference::of("", &"é".repeat(LONGEST)).cut(200).patch;
+        let long = Difference::of("", &"é".repeat(LONGEST)).with_line_limit(200).patch;
         assert!(
             long.len() < LONGEST + 40 && long.ends_with("é\n… the rest is left out\n"),
             "{}",

@@ -4,7 +4,7 @@
 //! the window as it is, byte by byte.
 
 use super::budget::{Budget, bytes, tokens};
-use super::render::{Live, Shown};
+use super::render::{Live, RenderedDocument};
 use super::skeleton::skeleton;
 use super::words::beginning;
 use crate::context::forms::fenced;
@@ -29,7 +29,7 @@ const LEAST: usize = 8;
 /// The document as it is shown.
 pub(super) struct Body {
     pub(super) text: String,
-    pub(super) shown: Shown,
+    pub(super) shown: RenderedDocument,
     /// First and last line that are shown.
     pub(super) lines: Option<(usize, usize)>,
     /// What was cut of it.
@@ -56,11 +56,11 @@ impl Live<'_> {
         if let Some((since, change)) = &self.since {
             let title = self.title(self.version);
             if change.patch.is_empty() {
-                return made(format!("{title}: as in version {since}.\n\n"), Shown::Unchanged, None);
+                return made(format!("{title}: as in version {since}.\n\n"), RenderedDocument::Unchanged, None);
             }
             let text = format!("{title}. Since version {since}:\n{}\n", fenced("diff", &change.patch));
             if fits(&text) {
-                return made(text, Shown::Delta, change.lines);
+                return made(text, RenderedDocument::Delta, change.lines);
             }
             let longer = match change.patch.len() > self.text.len() {
                 true => ", which is longer than the document",
@@ -74,7 +74,7 @@ impl Live<'_> {
             if fits(&text) {
                 return Body {
                     cut,
-                    ..made(text, Shown::Whole, (all > 0).then_some((1, all)))
+                    ..made(text, RenderedDocument::Whole, (all > 0).then_some((1, all)))
                 };
             }
         }
@@ -94,7 +94,7 @@ impl Live<'_> {
         let title = self.title(self.made);
         let outline = self.outline(room / OUTLINE_PART);
         let room = bytes(room.saturating_sub(tokens(self.path) + tokens(&outline) + AROUND));
-        let at = place(self.text, self.focus());
+        let at = byte_at(self.text, self.focus());
         let shown = match room < LEAST {
             true => 0..0,
             false => around(&blocks(self.text, (room / BLOCKS).max(room.min(LINE))), at, room),
@@ -102,7 +102,7 @@ impl Live<'_> {
         if shown.is_empty() {
             return Body {
                 text: format!("{title}. No line of it fits the budget.\n\n{outline}"),
-                shown: Shown::Window,
+                shown: RenderedDocument::Window,
                 lines: None,
                 cut: vec!["all lines of the document".to_owned()],
             };
@@ -110,7 +110,7 @@ impl Live<'_> {
         let (what, lines, cut) = described(self.text, &shown);
         Body {
             text: format!("{title}. {what}:\n{}\n{outline}", fenced("", &self.text[shown])),
-            shown: Shown::Window,
+            shown: RenderedDocument::Window,
             lines: Some(lines),
             cut,
         }
@@ -146,7 +146,7 @@ impl Live<'_> {
 }
 
 /// The byte of a text at which a line and a column stand; what lies outside is the nearest that is there.
-fn place(text: &str, (number, column): (usize, usize)) -> usize {
+fn byte_at(text: &str, (number, column): (usize, usize)) -> usize {
     let mut begin = 0;
     for (at, line) in (1..).zip(split(text)) {
         if at == number {
@@ -253,7 +253,7 @@ mod tests {
     fn a_cursor_that_moves_within_its_block_leaves_the_window() {
         let text: String = (1..=1000).map(|number| format!("line {number}\n")).collect();
         let blocks = blocks(&text, 200);
-        let windows: Vec<Range<usize>> = (1..=1000).map(|line| around(&blocks, place(&text, (line, 3)), 1600)).collect();
+        let windows: Vec<Range<usize>> = (1..=1000).map(|line| around(&blocks, byte_at(&text, (line, 3)), 1600)).collect();
         for (line, window) in (1..).zip(&windows) {
             assert!(text[window.clone()].contains(&format!("line {line}\n")), "{line}");
             assert!((1200..=1600).contains(&window.len()), "{line}: {}", window.len());
@@ -287,7 +287,7 @@ mod tests {
             let number = split(before).filter(|line| body(line) != *line).count() + 1;
             let column = before.chars().rev().take_while(|c| !matches!(c, '\r' | '\n')).count() + 1;
             prop_assume!(!(before.ends_with('\r') && text[at..].starts_with('\n')));
-            prop_assert_eq!(place(&text, (number, column)), at);
+            prop_assert_eq!(byte_at(&text, (number, column)), at);
         }
     }
 }

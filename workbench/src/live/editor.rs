@@ -22,7 +22,7 @@ pub struct Editor {
 type Place = (usize, Option<usize>);
 
 /// The place that `12` or `12:5` names.
-pub fn place(text: &str) -> Option<Place> {
+pub fn parse_place(text: &str) -> Option<Place> {
     let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number > 0);
     match text.split_once(':') {
         None => Some((number(text)?, None)),
@@ -32,7 +32,9 @@ pub fn place(text: &str) -> Option<Place> {
 
 /// The two places that `12:5-14:1` names, the first no later than the second.
 pub fn range(text: &str) -> Option<(Place, Place)> {
-    let (from, to) = text.split_once('-').and_then(|(from, to)| Some((place(from)?, place(to)?)))?;
+    let (from, to) = text
+        .split_once('-')
+        .and_then(|(from, to)| Some((parse_place(from)?, parse_place(to)?)))?;
     let is_in_order = (from.0, from.1.unwrap_or(1)) <= (to.0, to.1.unwrap_or(usize::MAX));
     is_in_order.then_some((from, to))
 }
@@ -40,7 +42,7 @@ pub fn range(text: &str) -> Option<(Place, Place)> {
 impl Editor {
     /// The editor as it can stand in a text, and what had to be corrected for that, in sentences. Behind the last line end a line begins, and
     /// behind the last character of a line there is a place.
-    pub fn within(&self, text: &str) -> (Self, Vec<String>) {
+    pub fn clamp_to_text(&self, text: &str) -> (Self, Vec<String>) {
         let lines: Vec<&str> = split(text).collect();
         let ends = lines.last().is_none_or(|last| body(last) != *last);
         let last = lines.len() + usize::from(ends);
@@ -55,7 +57,7 @@ impl Editor {
             let told = (line.max(1), self.column.map(|column| column.max(1)));
             let (line, column) = fitted(told);
             if (line, column) != told {
-                let (told, fitted) = (words(told), words((line, column)));
+                let (told, fitted) = (place_text(told), place_text((line, column)));
                 notes.push(format!("the cursor cannot stand at {told}: {fitted} is taken, where the text ends"));
             }
             (editor.line, editor.column) = (Some(line), column);
@@ -63,8 +65,12 @@ impl Editor {
         if let Some((from, to)) = self.selection.as_deref().and_then(range) {
             let (first, end) = (fitted(from), fitted(to));
             if (first, end) != (from, to) {
-                let fitted = format!("{}-{}", words(first), words(end));
-                notes.push(format!("{}-{} is not in the text: {fitted} is selected", words(from), words(to)));
+                let fitted = format!("{}-{}", place_text(first), place_text(end));
+                notes.push(format!(
+                    "{}-{} is not in the text: {fitted} is selected",
+                    place_text(from),
+                    place_text(to)
+                ));
                 editor.selection = Some(fitted);
             }
         }
@@ -72,7 +78,7 @@ impl Editor {
     }
 }
 
-fn words((line, column): Place) -> String {
+fn place_text((line, column): Place) -> String {
     column.map_or_else(|| line.to_string(), |column| format!("{line}:{column}"))
 }
 
@@ -96,23 +102,23 @@ mod tests {
             (at(3, Some(1), None), at(3, Some(1), None), 0),
             (at(9, None, Some("1-9:9")), at(3, None, Some("1-3:1")), 2),
         ] {
-            let (made, said) = told.within(text);
+            let (made, said) = told.clamp_to_text(text);
             assert_eq!((&made, said.len()), (&fitted, notes), "{told:?}: {said:?}");
         }
         assert_eq!(
-            at(9, Some(9), None).within("a").1,
+            at(9, Some(9), None).clamp_to_text("a").1,
             ["the cursor cannot stand at 9:9: 1:2 is taken, where the text ends"]
         );
-        assert_eq!(at(2, Some(2), None).within("").0, at(1, Some(1), None));
+        assert_eq!(at(2, Some(2), None).clamp_to_text("").0, at(1, Some(1), None));
     }
 
     proptest! {
         #[test]
         fn corrected_once_is_right(text in "[aé\r\n]{0,12}", line in 1_usize..20, column in 1_usize..20) {
             let told = Editor { line: Some(line), column: Some(column), selection: Some(format!("{line}:{column}-20:20")) };
-            let (fitted, _) = told.within(&text);
+            let (fitted, _) = told.clamp_to_text(&text);
             prop_assert!(fitted.selection.as_deref().and_then(range).is_some(), "{:?}", fitted);
-            prop_assert_eq!(fitted.within(&text), (fitted.clone(), Vec::new()));
+            prop_assert_eq!(fitted.clamp_to_text(&text), (fitted.clone(), Vec::new()));
         }
     }
 }

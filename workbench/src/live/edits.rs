@@ -33,7 +33,7 @@ pub fn take_over<F: Files>(files: &F, root: &Path, held: &Held, path: &str) -> i
     let mut sessions = session::all(files)?;
     sessions.retain(|session| session.paths().iter().any(|known| names.has(known)));
     sessions.sort_by(|a, b| (b.used, &a.id).cmp(&(a.used, &b.id)));
-    tell(files, root, held, (path, &names), &sessions)?;
+    record_edits(files, root, held, (path, &names), &sessions)?;
     let lasting = files.notes("sessions")?.into_iter();
     let lasting = lasting
         .filter_map(|(name, _)| Some(name.strip_suffix(".json")?.to_owned()))
@@ -60,14 +60,14 @@ pub fn hand_over<F: Files>(files: &F, root: &Path, handle: &str, now: u64) -> io
     for path in paths {
         let path = Names::of(files, root, &path)?.path;
         if kept::read(root, &path)?.current().is_some() {
-            take_over(files, root, &kept::alone(root)?, &path)?;
+            take_over(files, root, &kept::lock_journal(root)?, &path)?;
         }
     }
     Ok(())
 }
 
 /// Tells what is new of sessions.
-fn tell<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
+fn record_edits<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Names), sessions: &[Session]) -> io::Result<()> {
     let mut journal = kept::read(root, path)?;
     let digest_of = |content: &Content| text_of(files, content).map(|text| digest(&text));
     let mut steps = order::in_order(order::steps(sessions, names, &journal), journal.current(), digest_of);
@@ -94,7 +94,7 @@ fn tell<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Na
             Did::Failed(why) => match journal.current().and_then(|current| kept::text(root, path, &current.digest)) {
                 Some(text) => {
                     let failed = Some(why);
-                    found(root, held, path, &text, step.at, &Said { failed, ..said })?
+                    record_found_text(root, held, path, &text, step.at, &Said { failed, ..said })?
                 }
                 None => continue,
             },
@@ -103,10 +103,10 @@ fn tell<F: Files>(files: &F, root: &Path, held: &Held, (path, names): (&str, &Na
     Ok(())
 }
 
-fn found(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
+fn record_found_text(root: &Path, held: &Held, path: &str, text: &str, at: u64, said: &Said) -> io::Result<Journal> {
     kept::change(root, held, path, &[text], |journal| {
         let before = journal.current().and_then(|current| kept::text(root, path, &current.digest));
-        journal.found(text, before.as_deref(), at, said);
+        journal.record_found(text, before.as_deref(), at, said);
     })
 }
 
@@ -122,9 +122,9 @@ fn saved(root: &Path, held: &Held, path: &str, [before, after]: [Option<&str>; 2
             author: PERSON.to_owned(),
             ..Said::default()
         };
-        found(root, held, path, before, at, &person)?;
+        record_found_text(root, held, path, before, at, &person)?;
     }
-    found(root, held, path, after, at, said)
+    record_found_text(root, held, path, after, at, said)
 }
 
 /// A file was written by a merge of an overlay: what it held `before`, if nobody looked since, is a person's version, what it holds `after` is
@@ -137,7 +137,7 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
     if kept::read(root, path)?.current().is_none() {
         return Ok(());
     }
-    let held = kept::alone(root)?;
+    let held = kept::lock_journal(root)?;
     take_over(files, root, &held, path)?;
     let texts = [before, after].map(|bytes| decode(bytes).ok().map(|(text, _)| text));
     let said = Said {
@@ -253,7 +253,7 @@ pub fn buffer<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result
         let mut version = of_operation(&step.operation, &step.id, step.at);
         let after = known(&step.to);
         if let (Some(before), Some(after)) = (known(&step.from), &after) {
-            version.change = Difference::of(&before, after).cut(PATCH);
+            version.change = Difference::of(&before, after).with_line_limit(PATCH);
         }
         version.same = step.from == step.to;
         if step.foreign {
@@ -314,7 +314,7 @@ pub enum Missing {
 ///
 /// # Errors
 /// When there is no such session.
-pub fn missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Missing, NoSession> {
+pub fn why_missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Result<Missing, NoSession> {
     let session = Session::load(files, handle, now)?;
     Ok(match session.documents.get(path).map(|document| &document.now.text) {
         None => Missing::Unknown,
@@ -324,6 +324,6 @@ pub fn missing<F: Files>(files: &F, handle: &str, path: &str, now: u64) -> Resul
 }
 
 fn text_of<F: Files>(files: &F, content: &Content) -> Option<String> {
-    let bytes = session::kept(files, content.as_deref()?).ok()??;
+    let bytes = session::read_kept_content(files, content.as_deref()?).ok()??;
     Some(decode(&bytes).ok()?.0)
 }

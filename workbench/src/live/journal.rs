@@ -156,7 +156,7 @@ impl Journal {
 
     /// The document was found as `text`; `before` is the text of the current version. Where it moved although what is told of failed, somebody else
     /// moved it, and both are versions. Whether there is a version more.
-    pub fn found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
+    pub fn record_found(&mut self, text: &str, before: Option<&str>, now: u64, said: &Said) -> bool {
         let digest = digest(text);
         // Of two who look at once the second would tell it once more.
         if said.edit.as_deref().is_some_and(|edit| self.knows(edit)) {
@@ -178,7 +178,7 @@ impl Journal {
             digest: digest.clone(),
             change,
         };
-        let change = before.map_or_else(Difference::default, |before| Difference::of(before, text).cut(PATCH));
+        let change = before.map_or_else(Difference::default, |before| Difference::of(before, text).with_line_limit(PATCH));
         let (mover, why) = match said.failed {
             Some(_) => (SOMEBODY, &None),
             None => (said.author.as_str(), &said.what),
@@ -338,15 +338,18 @@ mod tests {
     #[test]
     fn versions_tell_who_changed_what() {
         let mut journal = Journal::default();
-        assert!(journal.found("a\n", None, 10, &by("person")));
-        assert!(!journal.found("a\n", Some("a\n"), 20, &by("agent")), "nothing moved");
-        assert!(journal.found("b\n", Some("a\n"), 30, &by("agent")));
+        assert!(journal.record_found("a\n", None, 10, &by("person")));
+        assert!(!journal.record_found("a\n", Some("a\n"), 20, &by("agent")), "nothing moved");
+        assert!(journal.record_found("b\n", Some("a\n"), 30, &by("agent")));
         let failed = Said {
             failed: Some("no such line".to_owned()),
             ..by("agent")
         };
-        assert!(journal.found("b\n", Some("b\n"), 40, &failed));
-        assert!(journal.found("c\n", Some("b\n"), 45, &failed), "somebody else wrote meanwhile");
+        assert!(journal.record_found("b\n", Some("b\n"), 40, &failed));
+        assert!(
+            journal.record_found("c\n", Some("b\n"), 45, &failed),
+            "somebody else wrote meanwhile"
+        );
         let told: Vec<(u64, &str, bool, bool)> = journal
             .versions
             .iter()
@@ -364,7 +367,7 @@ mod tests {
         );
         assert_eq!(journal.current().map(|one| one.digest.clone()), Some(digest("c\n")));
         for number in 0..200_u64 {
-            journal.found(&number.to_string(), None, 50 + number, &by("tool"));
+            journal.record_found(&number.to_string(), None, 50 + number, &by("tool"));
         }
         assert_eq!((journal.versions.len(), journal.given), (VERSIONS, 205));
         assert!(journal.version(2).is_none() && journal.version(205).is_some());
@@ -373,7 +376,7 @@ mod tests {
             ..failed
         };
         assert!(
-            journal.found("199", None, 300, &edit) && !journal.found("199", None, 301, &edit),
+            journal.record_found("199", None, 300, &edit) && !journal.record_found("199", None, 301, &edit),
             "told once"
         );
     }
@@ -392,7 +395,7 @@ mod tests {
             })
         };
         for minute in 0..=100 {
-            journal.found(&minute.to_string(), None, minute * 60, &by("person"));
+            journal.record_found(&minute.to_string(), None, minute * 60, &by("person"));
             if minute == 5 {
                 assert_eq!(named(&mut journal, "green", None), None);
             }

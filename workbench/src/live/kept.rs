@@ -40,7 +40,7 @@ pub fn paths(root: &Path) -> io::Result<BTreeSet<String>> {
     struct Named {
         path: String,
     }
-    let folders = checkout::list(root, FOLDER)?.into_iter();
+    let folders = checkout::list_files(root, FOLDER)?.into_iter();
     let journals = folders.filter_map(|(key, _)| checkout::read(root, &format!("{FOLDER}/{key}/journal.json"), JOURNAL).ok()?);
     let named = journals.filter_map(|bytes| serde_json::from_slice::<Named>(&bytes).ok());
     Ok(named.map(|journal| journal.path).collect())
@@ -60,7 +60,7 @@ pub fn text(root: &Path, path: &str, digest: &str) -> Option<String> {
 ///
 /// # Errors
 /// When the folder cannot be made, or is a link.
-pub fn alone(root: &Path) -> io::Result<Held> {
+pub fn lock_journal(root: &Path) -> io::Result<Held> {
     checkout::hold_private(root, FOLDER)
 }
 
@@ -112,12 +112,12 @@ mod tests {
     use super::super::journal::Said;
     use super::*;
 
-    fn found(root: &Path, text: &str, at: u64) -> Journal {
+    fn journal_of_text(root: &Path, text: &str, at: u64) -> Journal {
         let last = read(root, "a.cs").expect("readable");
         let before = last.current().and_then(|current| super::text(root, "a.cs", &current.digest));
-        let held = alone(root).expect("held");
+        let held = lock_journal(root).expect("held");
         change(root, &held, "a.cs", &[text], |journal| {
-            journal.found(text, before.as_deref(), at, &Said::default());
+            journal.record_found(text, before.as_deref(), at, &Said::default());
         })
         .expect("written")
     }
@@ -127,7 +127,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("folder");
         let root = folder.path();
         for number in 0..150_u64 {
-            let journal = found(root, &number.to_string(), number);
+            let journal = journal_of_text(root, &number.to_string(), number);
             assert_eq!(journal.given, number + 1);
         }
         let journal = read(root, "a.cs").expect("readable");

@@ -61,7 +61,7 @@ pub struct Section {
 /// How the document itself is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shown {
+pub enum RenderedDocument {
     /// All of it.
     Whole,
     /// Some lines of it, and an outline.
@@ -78,7 +78,7 @@ pub struct Rendered {
     /// In their order.
     pub sections: Vec<Section>,
     /// How the document is shown.
-    pub shown: Shown,
+    pub shown: RenderedDocument,
     /// First and last line that are shown of it.
     pub lines: Option<(usize, usize)>,
     /// What was cut.
@@ -119,7 +119,7 @@ impl Live<'_> {
     }
 
     /// The document alone, for which is all of the budget.
-    pub fn alone(&self, budget: &Budget) -> Rendered {
+    pub fn render_only(&self, budget: &Budget) -> Rendered {
         let document = self.document(budget, budget.tokens());
         rendered(vec![section(document.text.clone())], document, Vec::new())
     }
@@ -270,8 +270,8 @@ mod tests {
         let mut live = live("a\n```\nb", vec![&agent, &person], &editor);
         live.plans = vec![&plan];
         live.anchor = Some(("anchor 'green'".to_owned(), 1, Difference::of("a\n", "a\nb\n")));
-        let made = live.render(&Budget::within(10_000, None));
-        assert_eq!((made.shown, made.lines, made.cut.len()), (Shown::Whole, Some((1, 3)), 0));
+        let made = live.render(&Budget::of_tokens(10_000, None));
+        assert_eq!((made.shown, made.lines, made.cut.len()), (RenderedDocument::Whole, Some((1, 3)), 0));
         insta::assert_snapshot!(joined(&made), @r"
         # Live Context
 
@@ -317,16 +317,16 @@ mod tests {
         ");
         // Nothing that is told opens a block or a section.
         (live.path, live.anchor) = ("```x.txt", Some(("x\n\n## Plan Hints".to_owned(), 1, Difference::default())));
-        let told = joined(&live.render(&Budget::within(10_000, None)));
+        let told = joined(&live.render(&Budget::of_tokens(10_000, None)));
         assert!(
             told.contains("\n\\```x.txt, version") && told.contains("from x ## Plan Hints (version 1)"),
             "{told}"
         );
         live.since = Some((3, Difference::default()));
-        assert_eq!(live.render(&Budget::within(10_000, None)).shown, Shown::Unchanged);
+        assert_eq!(live.render(&Budget::of_tokens(10_000, None)).shown, RenderedDocument::Unchanged);
         live.since = Some((1, Difference::of("x\n", "y\n")));
-        let delta = live.render(&Budget::within(10_000, None));
-        assert!(delta.shown == Shown::Delta && joined(&delta).contains("Since version 1:\n```diff\n@@ -1 +1 @@\n-x\n+y\n```\n"));
+        let delta = live.render(&Budget::of_tokens(10_000, None));
+        assert!(delta.shown == RenderedDocument::Delta && joined(&delta).contains("Since version 1:\n```diff\n@@ -1 +1 @@\n-x\n+y\n```\n"));
     }
 
     #[test]
@@ -348,14 +348,14 @@ mod tests {
         live.plans = plans.iter().collect();
         let mut steps: Vec<String> = Vec::new();
         for budget in (120..4000).rev() {
-            let made = live.render(&Budget::within(budget, None));
+            let made = live.render(&Budget::of_tokens(budget, None));
             assert!(made.tokens <= budget, "{budget}");
             for what in made.cut {
                 if !steps.contains(&what) {
                     steps.push(what);
                 }
             }
-            if let (Shown::Window, Some((first, last))) = (made.shown, made.lines) {
+            if let (RenderedDocument::Window, Some((first, last))) = (made.shown, made.lines) {
                 assert!(first <= 200 && 200 <= last, "{first} {last}");
             }
         }
@@ -374,7 +374,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            live.render(&Budget::within(300, None)).cut.last().map(String::as_str),
+            live.render(&Budget::of_tokens(300, None)).cut.last().map(String::as_str),
             Some(document)
         );
     }
@@ -388,7 +388,7 @@ mod tests {
                 column: Some(column),
                 ..Editor::default()
             };
-            let made = live(&text, Vec::new(), &editor).render(&Budget::within(800, None));
+            let made = live(&text, Vec::new(), &editor).render(&Budget::of_tokens(800, None));
             let told = joined(&made);
             assert!(made.tokens <= 800 && made.tokens > 500, "{}", made.tokens);
             assert!(made.cut.contains(&"the rest of line 2".to_owned()), "{made:?}");
@@ -403,7 +403,7 @@ mod tests {
             assert!(told.matches('é').count() > 400, "{told}");
         }
         let editor = Editor::default();
-        let made = live(&text, Vec::new(), &editor).render(&Budget::within(1, None));
+        let made = live(&text, Vec::new(), &editor).render(&Budget::of_tokens(1, None));
         assert!(joined(&made).contains("No line of it fits the budget."), "{made:?}");
     }
 
@@ -417,7 +417,7 @@ mod tests {
         let mut live = live(&after, Vec::new(), &editor);
         let change = Difference::of(&before, &after);
         live.since = Some((1, change.clone()));
-        let told = live.render(&Budget::within(8000, None));
+        let told = live.render(&Budget::of_tokens(8000, None));
         assert!(joined(&told).contains("word NEWword"), "{:?} {:?}", told.lines, told.cut);
         assert_eq!(
             told.cut,
@@ -427,7 +427,7 @@ mod tests {
             ]
         );
         (live.since, live.changed) = (None, Some(&change));
-        assert!(joined(&live.render(&Budget::within(500, None))).contains("word NEWword"));
+        assert!(joined(&live.render(&Budget::of_tokens(500, None))).contains("word NEWword"));
     }
 
     #[test]
@@ -436,15 +436,18 @@ mod tests {
         let new = "new line\n".repeat(300);
         let mut live = live("new\n", Vec::new(), &editor);
         live.since = Some((1, Difference::of(&old, "new\n")));
-        assert_eq!(live.render(&Budget::within(10_000, None)).shown, Shown::Delta);
-        let made = live.render(&Budget::within(200, None));
-        assert!(made.shown == Shown::Whole && joined(&made).contains("```\nnew\n```"), "{made:?}");
+        assert_eq!(live.render(&Budget::of_tokens(10_000, None)).shown, RenderedDocument::Delta);
+        let made = live.render(&Budget::of_tokens(200, None));
+        assert!(
+            made.shown == RenderedDocument::Whole && joined(&made).contains("```\nnew\n```"),
+            "{made:?}"
+        );
         assert_eq!(made.cut, ["the difference to version 1, which is longer than the document"]);
         let kept = format!("{new}{}", "kept\n".repeat(1000));
         live.text = &kept;
         live.since = Some((1, Difference::of(&kept.replace("new", "old"), &kept)));
-        let made = live.render(&Budget::within(400, None));
-        assert_eq!(made.shown, Shown::Window);
+        let made = live.render(&Budget::of_tokens(400, None));
+        assert_eq!(made.shown, RenderedDocument::Window);
         assert_eq!(
             made.cut,
             ["the difference to version 1", "lines of the document outside of the window"]
@@ -462,7 +465,7 @@ mod tests {
         let text = "\tint M() => \"x\\n\";\n".repeat(3000);
         let version = version(3, "agent", None, "+x\n");
         for asked in [500, 1000, 100_000] {
-            let made = live(&text, vec![&version], &editor).render(&Budget::within(asked, Some(room)));
+            let made = live(&text, vec![&version], &editor).render(&Budget::of_tokens(asked, Some(room)));
             let taken = (room.taken)(&joined(&made));
             assert!((1000..=2000).contains(&taken), "{asked}: {taken}");
             assert!(joined(&made).contains("## Recent Diffs") && joined(&made).contains("- File: src/A.cs"));
@@ -482,7 +485,7 @@ mod tests {
             let plan = Plan { plan: "plan ".repeat(behind), result: None, version: 3, session: None };
             let before = live(&text, vec![&made], &editor);
             let later = Live { version: 4, plans: vec![&plan], ..live(&text, vec![&failed, &made], &editor) };
-            let budget = Budget::within(budget, None);
+            let budget = Budget::of_tokens(budget, None);
             let (before, later) = (before.render(&budget), later.render(&budget));
             prop_assert_eq!(&before.sections[..2], &later.sections[..2]);
             if budget.tokens() > 100 {
@@ -493,8 +496,8 @@ mod tests {
         #[test]
         fn any_document_can_be_shown(text in "[a`#{\n ]{0,80}", line in 0_usize..200, budget in 0_usize..400) {
             let editor = Editor { line: Some(line), ..Editor::default() };
-            let made = live(&text, Vec::new(), &editor).render(&Budget::within(budget, None));
-            if made.shown == Shown::Whole {
+            let made = live(&text, Vec::new(), &editor).render(&Budget::of_tokens(budget, None));
+            if made.shown == RenderedDocument::Whole {
                 let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
                 let fence = "`".repeat(3.max(longest + 1));
                 let block = format!("{fence}\n{text}");

@@ -44,7 +44,7 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
             None => name_of_use(key) == symbol.name,
         };
         for (_, places) in symbols.uses.iter().filter(|(key, _)| is_use(key)) {
-            for place in places.iter().map(|one| place(&file, one, &lines)) {
+            for place in places.iter().map(|one| place_of_use(&file, one, &lines)) {
                 match is_bound {
                     true => _ = found.certain.insert(place),
                     false => _ = found.possible.insert(place, Why::ByName),
@@ -84,7 +84,7 @@ fn users<O: Outputs>(
     Ok(users)
 }
 
-fn place(file: &str, Use(line, column, kind): &Use, lines: &[&str]) -> Place {
+fn place_of_use(file: &str, Use(line, column, kind): &Use, lines: &[&str]) -> Place {
     let text = lines.get(*line as usize - 1).map_or("", |line| line.trim());
     Place {
         file: file.to_owned(),

@@ -10,7 +10,7 @@ use crate::edit::session::Session;
 use engine::build::engine::Engine;
 use engine::files::overlaid::{Documents, Overlaid};
 use engine::seams::annotate::Unannotated;
-use engine::store::overlay_store::{OverlayStore, Told};
+use engine::store::overlay_store::{OnResults, OverlayStore};
 use engine::store::snapshot_store::SnapshotStore;
 use engine::store::{Store, ViewId};
 use engine::values::digest::ActionKey;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// When there is no such overlay, or its texts are gone.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
     used(files, name, now)?;
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     if is_session(files, name)? {
         edited::stands(files, name, now)?;
     }
@@ -42,7 +42,7 @@ pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> En
     let (files, name) = (Disk::new(root), name.to_owned());
     let told = move |keys: &[ActionKey]| {
         // What is not written down here may be collected, and made again.
-        let _ = hold(&files, &name, keys);
+        let _ = note_needed_results(&files, &name, keys);
     };
     stacked(engine, documents, Box::new(told))
 }
@@ -52,7 +52,7 @@ pub fn reading(engine: Engine) -> Engine {
     stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }
 
-fn stacked(engine: Engine, documents: Documents, told: Told) -> Engine {
+fn stacked(engine: Engine, documents: Documents, told: OnResults) -> Engine {
     Engine {
         world: Arc::new(Overlaid::new(engine.world, documents)),
         store: Arc::new(OverlayStore::of(engine.store, told)),
@@ -63,8 +63,8 @@ fn stacked(engine: Engine, documents: Documents, told: Told) -> Engine {
 }
 
 /// Notes results that an overlay needs.
-fn hold<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
-    let _alone = files.alone()?;
+fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
+    let _alone = files.lock_for_editing()?;
     texts::add_results(files, name, keys)
 }
 
@@ -99,7 +99,7 @@ pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     if Session::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
         return Ok(());
     }
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     texts::leave_merged(&files, handle, now.saturating_add(LIFETIME))
 }
 
@@ -112,6 +112,6 @@ pub fn settle(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), Over
     if texts::merged(&files)?.is_none() || !is_current() {
         return Ok(());
     }
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     texts::forget_merged(&files)
 }

@@ -2,7 +2,7 @@
 //! same bytes, nothing of the checkout moves, and what an overlay made is found once it is merged.
 
 use super::merge::merge;
-use super::put::{Put, put, put_over};
+use super::put::{Put, put_document, put_over};
 use super::record::{find, open};
 use crate::edit::disk::Disk;
 use crate::location::{MANIFEST, StoreChoice};
@@ -46,7 +46,7 @@ fn source() -> impl Strategy<Value = Option<Vec<u8>>> {
     prop::option::weighted(0.85, text)
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = Step> {
     let (name, path) = (0..NAMES.len(), 0..PATHS.len());
     prop_oneof![
         4 => (name.clone(), path.clone(), source()).prop_map(|(name, path, bytes)| Step::Put(name, path, bytes)),
@@ -143,7 +143,7 @@ fn clean(folder: &Path, files: &Files) -> Vec<Option<Vec<u8>>> {
 }
 
 /// What an overlay shows of a workspace.
-fn shown(disk: &Disk, files: &Files, name: &str) -> Files {
+fn files_in_overlay(disk: &Disk, files: &Files, name: &str) -> Files {
     let mut shown = files.clone();
     for (path, bytes) in super::build::documents(disk, name, NOW).expect("documents") {
         match bytes {
@@ -182,8 +182,8 @@ fn a_build_of_the_checkout_in_the_midst_of_it_is_not_seen() {
     place.build(None);
     open(&disk, "one", None, NOW).expect("open");
     let document = class("C1", "public C0 Other => new(); public int N() => 1;");
-    put(&disk, "one", "src/b.cs", &Put::Bytes(document), NOW).expect("put");
-    let within = shown(&disk, &files, "one");
+    put_document(&disk, "one", "src/b.cs", &Put::Bytes(document), NOW).expect("put");
+    let within = files_in_overlay(&disk, &files, "one");
     place.build(Some("one"));
     let alone = place.build(Some("one")).tally;
     let workspace = place.workspace(Some("one"));
@@ -209,7 +209,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_build_in_an_overlay_is_that_of_a_folder_with_its_files(steps in prop::collection::vec(step(), 4..16)) {
+    fn a_build_in_an_overlay_is_that_of_a_folder_with_its_files(steps in prop::collection::vec(any_step(), 4..16)) {
         let temp = tempfile::tempdir().expect("folder");
         let base = temp.path().canonicalize().expect("canonical");
         let place = Place::new(base.join("ws"), StoreChoice::Folder(base.join("store")));
@@ -222,7 +222,7 @@ proptest! {
                     // That there is no file to take away is no matter here.
                     let _ = put_over(&disk, opened(name), PATHS[path], &bytes.map_or(Put::Delete, Put::Bytes), true, NOW);
                 }
-                Step::Drop(name, path) => drop(put(&disk, opened(name), PATHS[path], &Put::Drop, NOW)),
+                Step::Drop(name, path) => drop(put_document(&disk, opened(name), PATHS[path], &Put::Drop, NOW)),
                 Step::Edit(path, bytes) => {
                     place.write(PATHS[path], bytes.as_deref());
                     match bytes {
@@ -232,7 +232,7 @@ proptest! {
                 }
                 Step::Merge(name) => {
                     let name = opened(name);
-                    let within = shown(&disk, &files, name);
+                    let within = files_in_overlay(&disk, &files, name);
                     let moved = files.clone();
                     place.build(Some(name));
                     let merged = merge(&disk, name, NOW).expect("answered");
@@ -253,7 +253,7 @@ proptest! {
                 }
                 Step::Build(Some(name)) => {
                     let name = opened(name);
-                    let (stale, within) = (place.stale(), shown(&disk, &files, name));
+                    let (stale, within) = (place.stale(), files_in_overlay(&disk, &files, name));
                     let report = place.build(Some(name));
                     prop_assert_eq!(outputs(&report), clean(&base.join("clean"), &within), "{:?}", report.failures);
                     prop_assert_eq!(place.build(Some(name)).tally.ran, 0);

@@ -56,13 +56,13 @@ pub enum Since {
 /// When there is no such overlay, or its texts are gone.
 pub fn compare<F: Files>(files: &F, name: &str, now: u64) -> Result<Vec<Compared>, OverlayError> {
     seen(files, name, now)?;
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     let overlay = seen(files, name, now)?;
     let mut compared = Vec::new();
     for (path, document) in &overlay.documents {
         let (base, is) = (
-            texts::kept(files, document.base.as_ref())?,
-            texts::kept(files, document.now.as_ref())?,
+            texts::read_overlay_text(files, document.base.as_ref())?,
+            texts::read_overlay_text(files, document.now.as_ref())?,
         );
         let kind = match (&base, &is) {
             (base, is) if base == is => Kind::Same,
@@ -104,7 +104,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
         };
         Ok::<_, Unreadable>((format!("{mark}{text}"), encoding.form))
     };
-    let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| named(&format!("{side}/{path}")));
+    let name = |bytes: Option<&[u8]>, side: &str| bytes.map_or("/dev/null".to_owned(), |_| quoted_name(&format!("{side}/{path}")));
     let (Ok((old, was)), Ok((new, form))) = (text(base), text(is)) else {
         return format!("{path}: what it was made of is no text\n");
     };
@@ -120,7 +120,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
         (true, false) => {
             let mode = mode.unwrap_or(0o644) & 0o111;
             let mode = if mode == 0 { "100644" } else { "100755" };
-            let [one, other] = ["a", "b"].map(|side| named(&format!("{side}/{path}")));
+            let [one, other] = ["a", "b"].map(|side| quoted_name(&format!("{side}/{path}")));
             format!("diff --git {one} {other}\n{empty} {mode}\n")
         }
         (true, true) if base != is => format!("{path}: it was {was}, and is {form}, with the same text\n"),
@@ -129,7 +129,7 @@ fn differing(path: &str, mode: Option<u32>, base: Option<&[u8]>, is: Option<&[u8
 }
 
 /// A name as git writes it: in quotes where it has signs that need them.
-fn named(name: &str) -> String {
+fn quoted_name(name: &str) -> String {
     match name.contains(['"', '\\']) {
         true => format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")),
         false => name.to_owned(),

@@ -24,7 +24,7 @@ pub(super) fn overlay<F: Files>(files: &F, handle: &str, now: u64) -> Result<Opt
         Err(NoSession::Io(error)) => return Err(error.into()),
         Err(why) => {
             let hint = "`cortex edit open FILE` begins a new one, `cortex edit list` tells which there are";
-            return Err(OverlayError::asked(ErrorCode::E_NO_OVERLAY, why.to_string(), "", hint));
+            return Err(OverlayError::refused(ErrorCode::E_NO_OVERLAY, why.to_string(), "", hint));
         }
     };
     let digest = |content: &Content| content.as_deref().and_then(Digest::parse);
@@ -53,7 +53,7 @@ fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
 }
 
 /// Has a session meet what others wrote, as its next operation would: what it shows then is what saving it would come to. The lock is not held.
-pub(super) fn look<F: Files>(files: &F, handle: &str, now: u64) {
+pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
     if let Ok(session) = Session::load(files, handle, now) {
         let paths = session.documents.keys().filter(|path| !is_manifest(files, path));
         let paths: BTreeSet<String> = paths.cloned().collect();
@@ -74,13 +74,13 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
         if is_manifest(files, path) || rules(path) {
             let why = format!("{path}, which the session {handle} edits, says what is built of which files, and no overlay stands over it");
             let hint = format!("save it first: `cortex edit commit {path} --session {handle}`, or discard it");
-            return Err(OverlayError::asked(ErrorCode::E_PATH, why, "", hint));
+            return Err(OverlayError::refused(ErrorCode::E_PATH, why, "", hint));
         }
-        if document.state.told() == WorkflowState::OutOfSync {
+        if document.state.workflow_state() == WorkflowState::OutOfSync {
             let why = format!("{path} is OutOfSync in the session {handle}: saving it would come to a conflict, or to nothing");
             let hint =
                 format!("`cortex edit diff {path} --session {handle}` shows both sides; `refresh`, `discard` or `persist_as` end it");
-            return Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint));
+            return Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint));
         }
     }
     Ok(())
@@ -91,7 +91,7 @@ pub(super) fn stands<F: Files>(files: &F, handle: &str, now: u64) -> Result<(), 
 /// # Errors
 /// When it cannot be read.
 pub(super) fn text<F: Files>(files: &F, digest: &Digest) -> Result<Option<Vec<u8>>, OverlayError> {
-    Ok(session::kept(files, &digest.to_string())?)
+    Ok(session::read_kept_content(files, &digest.to_string())?)
 }
 
 /// That a name is that of a session, where an overlay of its own was asked for.
@@ -100,5 +100,5 @@ pub(super) fn no_overlay(handle: &str) -> OverlayError {
     let hint = format!(
         "`overlay build` and `overlay diff` look at it; `cortex edit commit --session {handle}` saves it, `discard` drops its edits"
     );
-    OverlayError::asked(ErrorCode::E_NO_OVERLAY, why, "", hint)
+    OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }

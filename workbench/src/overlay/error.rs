@@ -25,7 +25,7 @@ pub enum OverlayError {
 
 impl OverlayError {
     /// What was asked for cannot be: a sentence, what was found, what to do.
-    pub(super) fn asked(code: ErrorCode, message: impl Into<String>, found: &str, hint: impl Into<String>) -> Self {
+    pub(super) fn refused(code: ErrorCode, message: impl Into<String>, found: &str, hint: impl Into<String>) -> Self {
         let why = Diagnostic::error(code, message).hint(hint);
         Self::Asked(Box::new(match found {
             "" => why,
@@ -36,6 +36,6 @@ impl OverlayError {
     /// No overlay stands over this path.
     pub(super) fn path(path: &str, why: &Refused) -> Self {
         let hint = "an overlay holds text files of the workspace, named from its root";
-        Self::asked(ErrorCode::E_PATH, why.to_string(), path, hint)
+        Self::refused(ErrorCode::E_PATH, why.to_string(), path, hint)
     }
 }

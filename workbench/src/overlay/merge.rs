@@ -4,11 +4,11 @@
 //! What is being written is noted first, so that a merge that is cut short is brought to its end by the next one.
 
 use super::OverlayError;
-use super::record::{Document, LIFETIME, Overlay, end, find, store};
+use super::record::{Document, LIFETIME, Overlay, find, remove_record, store};
 use super::texts;
 use super::three_way::join;
 use crate::edit::encoding::{decode, encode};
-use crate::edit::files::{Files, Found, Save, SaveError, is_torn};
+use crate::edit::files::{FileWithBytes, Files, Save, SaveError, is_torn};
 use crate::edit::lines::{Ends, body, split};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ pub(super) enum Outcome {
 /// When there is no such overlay, its texts are gone, or files cannot be written; then none is.
 pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, OverlayError> {
     find(files, name, now)?;
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     let mut tries = TRIES;
     loop {
         let mut overlay = find(files, name, now)?;
@@ -126,8 +126,8 @@ pub fn merge<F: Files>(files: &F, name: &str, now: u64) -> Result<Merged, Overla
             }
         }
         texts::leave_merged(files, name, now.saturating_add(LIFETIME))?;
-        end(files, name, now)?;
-        merged.writes = saves.into_iter().filter_map(Planned::written).collect();
+        remove_record(files, name, now)?;
+        merged.writes = saves.into_iter().filter_map(Planned::into_write).collect();
         return Ok(merged);
     }
 }
@@ -144,7 +144,7 @@ impl Planned {
         self.before.as_ref().map(|(bytes, _)| bytes.as_slice())
     }
 
-    fn written(self) -> Option<Write> {
+    fn into_write(self) -> Option<Write> {
         Some(Write {
             path: self.save.path,
             before: self.before?.0,
@@ -195,7 +195,7 @@ fn planned<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Resul
 
 /// What stands in the place of a document now; `Err`: why nothing can be merged there, in a sentence. Whoever made the checkout may have made the
 /// record, and what was a file may be a link by now.
-pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<Found>, String> {
+pub(super) fn standing<F: Files>(files: &F, path: &str) -> Result<Option<FileWithBytes>, String> {
     match files.resolve(path) {
         Ok(real) if real == path => {}
         Ok(real) => return Err(format!("it leads to {real} now")),
@@ -210,8 +210,8 @@ fn note<F: Files>(files: &F, name: &str, overlay: &mut Overlay, saves: &[Planned
     for planned in saves {
         let save = &planned.save;
         let document = Document {
-            base: texts::keep(files, planned.theirs())?,
-            now: texts::keep(files, save.bytes.as_ref().map(|bytes| bytes.as_slice()))?,
+            base: texts::write_text(files, planned.theirs())?,
+            now: texts::write_text(files, save.bytes.as_ref().map(|bytes| bytes.as_slice()))?,
             mode: save.mode,
         };
         merging.insert(save.path.clone(), document);
@@ -255,12 +255,12 @@ pub(super) fn outcome<F: Files>(files: &F, path: &str, document: &Document, thei
     if is == document.now || document.now == document.base {
         return Ok(Outcome::Leave);
     }
-    let ours = texts::kept(files, document.now.as_ref())?;
+    let ours = texts::read_overlay_text(files, document.now.as_ref())?;
     if is == document.base {
         let how = if ours.is_some() { How::Written } else { How::Removed };
         return Ok(Outcome::Become(how, ours));
     }
-    let base = texts::kept(files, document.base.as_ref())?;
+    let base = texts::read_overlay_text(files, document.base.as_ref())?;
     let why = match (&base, &ours, theirs) {
         (Some(base), Some(ours), Some(theirs)) => return Ok(joined(path, base, ours, theirs)),
         (_, None, _) => "it is removed in the overlay and was changed in the workspace",

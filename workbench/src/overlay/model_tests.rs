@@ -4,8 +4,8 @@
 use super::build::documents;
 use super::merge::merge;
 use super::patch::apply;
-use super::put::{Put, put, put_over};
-use super::record::{discard, list, open};
+use super::put::{Put, put_document, put_over};
+use super::record::{discard, list_overlays, open};
 use super::three_way::join;
 use crate::edit::real::Real;
 use crate::kill;
@@ -39,7 +39,7 @@ fn text() -> impl Strategy<Value = Text> {
     prop::option::weighted(0.85, text)
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = Step> {
     let (name, path) = (0..NAMES.len(), 0..PATHS.len());
     prop_oneof![
         2 => name.clone().prop_map(Step::Open),
@@ -74,7 +74,7 @@ enum Of {
 
 impl Model {
     /// What an overlay shows of a path.
-    fn shown(&self, name: &str, path: &str) -> Text {
+    fn text_in_overlay(&self, name: &str, path: &str) -> Text {
         let document = self.overlays.get(name).and_then(|documents| documents.get(path));
         document.map_or_else(|| self.files.get(path).cloned(), |(_, now)| now.clone())
     }
@@ -87,7 +87,7 @@ impl Model {
     }
 
     /// Puts a document; whether it can be.
-    fn put(&mut self, name: &str, path: &str, now: &Text, of: Of) -> bool {
+    fn put_document(&mut self, name: &str, path: &str, now: &Text, of: Of) -> bool {
         let file = self.files.get(path).cloned();
         let Some(documents) = self.overlays.get_mut(name) else {
             return false;
@@ -124,13 +124,13 @@ impl Model {
         Some(files)
     }
 
-    fn end(&mut self, name: &str) -> bool {
+    fn end_overlay(&mut self, name: &str) -> bool {
         self.opened.remove(name);
         self.overlays.remove(name).is_some()
     }
 
     /// What a step makes of it; whether the step can be done.
-    fn after(&self, step: &Step) -> (Self, bool) {
+    fn apply_step(&self, step: &Step) -> (Self, bool) {
         let mut next = self.clone();
         let done = match step {
             Step::Open(name) => {
@@ -142,7 +142,7 @@ impl Model {
             }
             Step::Put(name, path, text, onto_now) => {
                 let of = if *onto_now { Of::Now } else { Of::Opening };
-                next.put(NAMES[*name], PATHS[*path], text, of)
+                next.put_document(NAMES[*name], PATHS[*path], text, of)
             }
             Step::Drop(name, path) => match next.overlays.get_mut(NAMES[*name]) {
                 Some(documents) => {
@@ -151,8 +151,8 @@ impl Model {
                 }
                 None => false,
             },
-            Step::Patch(name, path, line) => match next.shown(NAMES[*name], PATHS[*path]) {
-                Some(text) => next.put(NAMES[*name], PATHS[*path], &Some(format!("{line}\n{text}")), Of::Shown),
+            Step::Patch(name, path, line) => match next.text_in_overlay(NAMES[*name], PATHS[*path]) {
+                Some(text) => next.put_document(NAMES[*name], PATHS[*path], &Some(format!("{line}\n{text}")), Of::Shown),
                 None => false,
             },
             Step::Edit(path, text) => {
@@ -167,11 +167,11 @@ impl Model {
             {
                 Some(files) => {
                     next.files = files;
-                    next.end(NAMES[*name])
+                    next.end_overlay(NAMES[*name])
                 }
                 None => false,
             },
-            Step::Discard(name) => next.end(NAMES[*name]),
+            Step::Discard(name) => next.end_overlay(NAMES[*name]),
         };
         (if done { next } else { self.clone() }, done)
     }
@@ -185,10 +185,10 @@ fn perform(files: &Real, model: &Model, step: &Step, now: u64) -> bool {
             let what = text.clone().map_or(Put::Delete, |text| Put::Bytes(text.into_bytes()));
             put_over(&files.disk, NAMES[*name], PATHS[*path], &what, *onto_now, now).is_ok()
         }
-        Step::Drop(name, path) => put(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
+        Step::Drop(name, path) => put_document(&files.disk, NAMES[*name], PATHS[*path], &Put::Drop, now).is_ok(),
         Step::Patch(name, path, line) => {
             let path = PATHS[*path];
-            let first = model.shown(NAMES[*name], path);
+            let first = model.text_in_overlay(NAMES[*name], path);
             let first = first.as_deref().and_then(|text| text.lines().next()).unwrap_or("nothing");
             let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1,2 @@\n+{line}\n {first}\n");
             apply(&files.disk, NAMES[*name], &patch, now).is_ok()
@@ -213,13 +213,13 @@ fn seen(files: &Real, now: u64) -> Model {
             model.files.insert(path.to_owned(), String::from_utf8(bytes).expect("text"));
         }
     }
-    for listed in list(&files.disk).expect("a list") {
+    for listed in list_overlays(&files.disk).expect("a list") {
         let texts = documents(&files.disk, &listed.name, now).expect("documents");
         let overlay = listed.overlay.expect("a sound record");
         let own = texts.into_iter().map(|(path, bytes)| {
             let now = bytes.map(|bytes| String::from_utf8(bytes.to_vec()).expect("text"));
             let base = overlay.documents[&path].base;
-            let base = super::texts::kept(&files.disk, base.as_ref()).expect("a text");
+            let base = super::texts::read_overlay_text(&files.disk, base.as_ref()).expect("a text");
             (path, (base.map(|bytes| String::from_utf8(bytes).expect("text")), now))
         });
         model.overlays.insert(listed.name.clone(), own.collect());
@@ -236,10 +236,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
     #[test]
-    fn overlays_are_what_the_model_has(steps in prop::collection::vec(step(), 1..40)) {
+    fn overlays_are_what_the_model_has(steps in prop::collection::vec(any_step(), 1..40)) {
         let (files, mut model) = (Real::new(), Model::default());
         for (now, step) in (1_000..).zip(&steps) {
-            let (next, done) = model.after(step);
+            let (next, done) = model.apply_step(step);
             prop_assert_eq!(perform(&files, &model, step, now), done, "{:?} of {:?}", step, model);
             model = next;
             prop_assert_eq!(&seen(&files, now), &model, "after {:?}", step);
@@ -248,26 +248,26 @@ proptest! {
         let texts: std::collections::BTreeSet<&String> =
             model.overlays.values().flat_map(BTreeMap::values).flat_map(|(base, now)| base.iter().chain(now)).collect();
         open(&files.disk, "last", None, 2_000).expect("open");
-        let opened = list(&files.disk).expect("a list").into_iter().filter_map(|listed| listed.overlay?.opened_on);
+        let opened = list_overlays(&files.disk).expect("a list").into_iter().filter_map(|listed| listed.overlay?.opened_on);
         let trees: std::collections::BTreeSet<Digest> = opened.map(|opened| opened.tree).collect();
-        prop_assert_eq!(files.kept("texts"), texts.len() + trees.len());
+        prop_assert_eq!(files.count_notes("texts"), texts.len() + trees.len());
     }
 
     #[test]
     fn a_kill_leaves_what_was_or_what_is_to_be(
-        steps in prop::collection::vec(step(), 1..25),
-        last in step(),
+        steps in prop::collection::vec(any_step(), 1..25),
+        last in any_step(),
         after in 0_usize..60,
     ) {
         let (files, mut model) = (Real::new(), Model::default());
         for (now, step) in (1_000..).zip(&steps) {
             perform(&files, &model, step, now);
-            model = model.after(step).0;
+            model = model.apply_step(step).0;
         }
-        let (next, _) = model.after(&last);
-        kill::after(Some(after));
+        let (next, _) = model.apply_step(&last);
+        kill::kill_after(Some(after));
         perform(&files, &model, &last, 2_000);
-        kill::after(None);
+        kill::kill_after(None);
         let found = seen(&files, 2_001);
         for path in PATHS {
             let file = found.files.get(path);
@@ -275,7 +275,7 @@ proptest! {
         }
         if let Step::Merge(name) = last && found.overlays.contains_key(NAMES[name]) {
             // Brought to its end by the next try, or refused as before.
-            prop_assert_eq!(merge(&files.disk, NAMES[name], 2_002).is_ok_and(|merged| merged.conflicts.is_empty()), model.after(&last).1);
+            prop_assert_eq!(merge(&files.disk, NAMES[name], 2_002).is_ok_and(|merged| merged.conflicts.is_empty()), model.apply_step(&last).1);
             prop_assert_eq!(&seen(&files, 2_003), &next);
         } else {
             prop_assert!(found == model || found == next, "{:?}", found);
@@ -301,17 +301,17 @@ proptest! {
                 put_over(&files.disk, "o", path, &Put::Bytes(ours.as_bytes().to_vec()), true, 1_000).expect("put");
                 files.write(path, theirs.as_bytes());
             }
-            kill::after(Some(after));
+            kill::kill_after(Some(after));
             let is_whole = merge(&files.disk, "o", 1_000).is_ok();
-            kill::after(None);
-            if !is_whole && list(&files.disk).expect("a list").len() == 1 {
+            kill::kill_after(None);
+            if !is_whole && list_overlays(&files.disk).expect("a list").len() == 1 {
                 let merged = merge(&files.disk, "o", 1_001).expect("answered");
                 prop_assert_eq!(&merged.conflicts, &[], "after {} steps", after);
             }
             for (path, (.., text)) in PATHS.iter().zip(&sides) {
                 prop_assert_eq!(&files.text(path), text, "after {} steps", after);
             }
-            prop_assert_eq!(list(&files.disk).expect("a list"), []);
+            prop_assert_eq!(list_overlays(&files.disk).expect("a list"), []);
             if is_whole {
                 break;
             }

@@ -3,7 +3,7 @@
 //! Overlays that were opened on nearly the same files share one list of them, and have what was different for themselves.
 
 use super::OverlayError;
-use super::record::list;
+use super::record::list_overlays;
 use super::texts;
 use crate::edit::files::Files;
 use crate::edit::tree::Tree;
@@ -30,10 +30,10 @@ impl OpenedOn {
     /// As they are now. The lock is held.
     pub(super) fn now<F: Files>(files: &F) -> Result<Self, OverlayError> {
         let now = files.tree()?;
-        let opened = list(files)?.into_iter().filter_map(|listed| listed.overlay);
+        let opened = list_overlays(files)?.into_iter().filter_map(|listed| listed.overlay);
         let last = opened.max_by_key(|overlay| overlay.opened_at).and_then(|overlay| overlay.opened_on);
         if let Some(Self { tree, .. }) = last
-            && let Ok(Some(text)) = texts::kept(files, Some(&tree))
+            && let Ok(Some(text)) = texts::read_overlay_text(files, Some(&tree))
         {
             let but = differences(&text, &now);
             if but.len() * SHARED <= now.len() {
@@ -42,7 +42,7 @@ impl OpenedOn {
         }
         let text: String = now.iter().map(|(path, digest)| format!("{digest} {path}\n")).collect();
         let tree = Digest::of(text.as_bytes());
-        texts::keep(files, Some(text.as_bytes()))?;
+        texts::write_text(files, Some(text.as_bytes()))?;
         Ok(Self {
             tree,
             but: BTreeMap::new(),
@@ -54,10 +54,10 @@ impl OpenedOn {
         if let Some(other) = self.but.get(path) {
             return Ok(*other);
         }
-        let text = texts::kept(files, Some(&self.tree)).map_err(|error| match error {
+        let text = texts::read_overlay_text(files, Some(&self.tree)).map_err(|error| match error {
             OverlayError::Asked(_) => {
                 let hint = "put documents that were made of the files as they are now with --onto-now (ontoNow), or discard the overlay";
-                OverlayError::asked(
+                OverlayError::refused(
                     ErrorCode::E_OVERLAY,
                     "what was noted of the files when the overlay was opened is damaged or gone",
                     "",

@@ -3,7 +3,7 @@
 use super::build::{held, leave, settle};
 use super::merge::merge;
 use super::patch::{apply, apply_over};
-use super::put::{Became, Put, put, put_over};
+use super::put::{Became, Put, put_document, put_over};
 use super::record::{LIFETIME, discard, find, open};
 use super::tests::{NOW, Place, why};
 use super::texts;
@@ -26,17 +26,20 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
     place.write("b.cs", "b\n");
     let mine = "1\n2\n3\n4\nfive\n";
     for what in [Put::Bytes(mine.into()), Put::Delete] {
-        let refused = why(put(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
+        let refused = why(put_document(&place.disk, "o", "a.cs", &what, NOW).expect_err("refused"));
         assert!(
             refused.message.starts_with("a.cs was changed since the overlay o was opened"),
             "{refused:?}"
         );
         assert!(refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
     }
-    assert_eq!(place.put("o", "b.cs", "bb\n").expect("as it was"), Became::Changed);
+    assert_eq!(place.put_document("o", "b.cs", "bb\n").expect("as it was"), Became::Changed);
     apply(&place.disk, "o", "--- a/a.cs\n+++ b/a.cs\n@@ -5 +5 @@\n-5\n+five\n", NOW).expect("it says what it changes");
     // From here on it is known what the document is made of.
-    assert_eq!(place.put("o", "a.cs", "one\n2\n3\n4\nfive!\n").expect("put"), Became::Changed);
+    assert_eq!(
+        place.put_document("o", "a.cs", "one\n2\n3\n4\nfive!\n").expect("put"),
+        Became::Changed
+    );
     assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
     assert_eq!(
         (place.read("a.cs"), place.read("b.cs")),
@@ -55,13 +58,13 @@ fn what_was_written_since_the_opening_is_not_put_over_unawares() {
         assert!(refused.message.starts_with("a.cs was changed since"), "{refused:?}");
     }
     apply(&place.disk, "gone", "--- a/a.cs\n+++ /dev/null\n@@ -1 +0,0 @@\n-others'\n", NOW).expect("it says what goes");
-    put(&place.disk, "gone", "a.cs", &Put::Drop, NOW).expect("dropped");
+    put_document(&place.disk, "gone", "a.cs", &Put::Drop, NOW).expect("dropped");
     apply_over(&place.disk, "gone", &goes, true, NOW).expect("it was looked at");
     assert!(merge(&place.disk, "gone", NOW).expect("merged").conflicts.is_empty());
     place.write("a.cs", "one\n2\n3\n4\nfive!\n");
     // An overlay that is opened later knows it.
     place.open("p");
-    assert_eq!(place.put("p", "a.cs", "p\n").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("p", "a.cs", "p\n").expect("put"), Became::Changed);
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     fs::remove_file(place.root.join("gone.cs")).expect("removed");
     fs::rename(place.root.join("moved.cs"), place.root.join("src/here.cs")).expect("moved");
     place.write("src/new.cs", "others'");
-    let told = |path: &str, what: &Put| why(put(&place.disk, "o", path, what, NOW).expect_err(path)).message;
+    let told = |path: &str, what: &Put| why(put_document(&place.disk, "o", path, what, NOW).expect_err(path)).message;
     let mine = Put::Bytes(b"mine".to_vec());
     for (path, how) in [
         ("gone.cs", "removed"),
@@ -90,11 +93,11 @@ fn what_was_removed_or_added_since_the_opening_is_not_put_over_unawares() {
     assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     let now = |path: &str| put_over(&place.disk, "o", path, &mine, true, NOW).expect("put").1;
     assert_eq!((now("gone.cs"), now("src/new.cs")), (Became::Added, Became::Changed));
-    assert_eq!(place.put("o", "src/fresh.cs", "x").expect("put"), Became::Added);
+    assert_eq!(place.put_document("o", "src/fresh.cs", "x").expect("put"), Became::Added);
     // What is put again after it was dropped is made of what it was at the opening, too.
-    assert_eq!(place.put("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("o", "src/kept.cs", "mine").expect("put"), Became::Changed);
     place.write("src/kept.cs", "others'");
-    put(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
+    put_document(&place.disk, "o", "src/kept.cs", &Put::Drop, NOW).expect("dropped");
     assert!(told("src/kept.cs", &mine).contains("was changed since"));
     merge(&place.disk, "o", NOW).expect("merged");
     assert_eq!(
@@ -111,9 +114,9 @@ fn a_conflict_is_ended_by_a_document_made_of_now() {
         place.write(path, "one\n");
     }
     place.open("o");
-    place.put("o", "a.cs", "mine\n").expect("put");
-    place.put("o", "b.cs", "mine\n").expect("put");
-    put(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    place.put_document("o", "a.cs", "mine\n").expect("put");
+    place.put_document("o", "b.cs", "mine\n").expect("put");
+    put_document(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
     place.write("a.cs", "others'\n");
     fs::remove_file(place.root.join("b.cs")).expect("removed");
     place.write("c.cs", "others'\n");
@@ -136,8 +139,8 @@ fn a_file_that_is_not_noted_is_taken_as_it_is() {
     place.open("o");
     place.write("obj/a.cs", "two");
     place.write(".hidden/b.cs", "new");
-    assert_eq!(place.put("o", "obj/a.cs", "mine").expect("put"), Became::Changed);
-    assert_eq!(place.put("o", ".hidden/b.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("o", "obj/a.cs", "mine").expect("put"), Became::Changed);
+    assert_eq!(place.put_document("o", ".hidden/b.cs", "mine").expect("put"), Became::Changed);
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn overlays_share_what_they_were_opened_on() {
         let name = format!("o{at}");
         let put = |file: u32| {
             place
-                .put(&name, &format!("src/{file}.cs"), "mine")
+                .put_document(&name, &format!("src/{file}.cs"), "mine")
                 .map_err(|refused| why(refused).message)
         };
         assert_eq!((put(at), put(60 + at)), (Ok(Became::Changed), Ok(Became::Added)));
@@ -166,12 +169,15 @@ fn overlays_share_what_they_were_opened_on() {
         assert!(put(61 + at).expect_err("removed").contains("was removed since"));
     }
     assert!(
-        why(place.put("first", "src/0.cs", "mine").expect_err("changed"))
+        why(place.put_document("first", "src/0.cs", "mine").expect_err("changed"))
             .message
             .contains("was changed since")
     );
     discard(&place.disk, "first", NOW).expect("discarded");
-    assert_eq!(place.put("o0", "src/20.cs", "mine").expect("the list is there"), Became::Changed);
+    assert_eq!(
+        place.put_document("o0", "src/20.cs", "mine").expect("the list is there"),
+        Became::Changed
+    );
     for at in 0..4 {
         discard(&place.disk, &format!("o{at}"), NOW).expect("discarded");
     }
@@ -184,7 +190,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     let results: Vec<ActionKey> = [b"one", b"two"].map(|key| ActionKey(Digest::of(key))).to_vec();
     for (name, key) in ["one", "two"].into_iter().zip(&results) {
         place.open(name);
-        place.put(name, &format!("{name}.cs"), name).expect("put");
+        place.put_document(name, &format!("{name}.cs"), name).expect("put");
         texts::add_results(&place.disk, name, &[*key]).expect("noted");
         merge(&place.disk, name, NOW).expect("merged");
     }
@@ -201,7 +207,7 @@ fn what_merged_overlays_made_is_held_until_the_workspace_is_built_or_a_week() {
     session.store(&place.disk).expect("stored");
     texts::add_results(&place.disk, "s1", &results).expect("noted");
     leave(&place.root, "s1", NOW).expect("left");
-    session.end(&place.disk).expect("ended");
+    session.end_session(&place.disk).expect("ended");
     place.open("beside");
     assert_eq!((held(NOW + LIFETIME - 1), held(NOW + LIFETIME)), (sorted.clone(), vec![]));
     settle(&place.root, || true).expect("let go of");

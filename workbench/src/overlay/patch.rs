@@ -5,8 +5,8 @@ use super::put::{MadeOf, Putting, put_all};
 use super::record::{Overlay, find};
 use super::texts;
 use crate::edit::diagnostics::Category;
-use crate::edit::files::{Files, Found, Save, SaveError, Stamp};
-use crate::edit::order::{Asked, Order};
+use crate::edit::files::{FileWithBytes, Files, Save, SaveError, Stamp};
+use crate::edit::order::{EditRequest, Order};
 use crate::edit::patch::{self, Kind};
 use crate::edit::perform::perform;
 use crate::edit::place::Refused;
@@ -70,7 +70,7 @@ pub fn apply_over<F: Files>(files: &F, name: &str, patch: &str, onto_now: bool, 
         notes: RefCell::default(),
         refused: RefCell::default(),
     };
-    let asked = Asked {
+    let asked = EditRequest {
         order: Order::Patch(patch.to_owned()),
         session: None,
         path: None,
@@ -127,8 +127,8 @@ fn other(error: &OverlayError) -> io::Error {
 impl<F: Files> Files for Within<'_, F> {
     type Alone = F::Alone;
 
-    fn alone(&self) -> io::Result<F::Alone> {
-        let alone = self.files.alone()?;
+    fn lock_for_editing(&self) -> io::Result<F::Alone> {
+        let alone = self.files.lock_for_editing()?;
         // As it is from now on.
         *self.overlay.borrow_mut() = Some(find(self.files, self.name, self.now).map_err(|error| other(&error))?);
         Ok(alone)
@@ -154,20 +154,20 @@ impl<F: Files> Files for Within<'_, F> {
         self.files.is_in_tree(path)
     }
 
-    fn tell(&self, _: Category, _: &str) {}
+    fn log_line(&self, _: Category, _: &str) {}
 
     fn tells(&self) -> bool {
         false
     }
 
-    fn read(&self, path: &str) -> io::Result<Option<Found>> {
+    fn read(&self, path: &str) -> io::Result<Option<FileWithBytes>> {
         let overlay = self.overlay.borrow();
         let Some(document) = overlay.as_ref().and_then(|overlay| overlay.documents.get(path)) else {
             return self.files.read(path);
         };
-        let bytes = texts::kept(self.files, document.now.as_ref()).map_err(|error| other(&error))?;
+        let bytes = texts::read_overlay_text(self.files, document.now.as_ref()).map_err(|error| other(&error))?;
         let own = || self.files.read(path).ok().flatten().map(|found| found.mode);
-        Ok(bytes.zip(document.now).map(|(bytes, digest)| Found {
+        Ok(bytes.zip(document.now).map(|(bytes, digest)| FileWithBytes {
             stamp: stamp(&digest, bytes.len()),
             mode: document.mode.or_else(own).unwrap_or(USUAL),
             bytes,
@@ -218,7 +218,7 @@ impl<F: Files> Files for Within<'_, F> {
         Ok(self.notes.borrow().get(name).cloned())
     }
 
-    fn keep(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    fn write_note(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         self.notes.borrow_mut().insert(name.to_owned(), bytes.to_vec());
         Ok(())
     }

@@ -48,7 +48,7 @@ pub enum Became {
 ///
 /// # Errors
 /// When there is no such overlay, the path cannot be, the file was changed since the overlay was opened, the text is none, or it cannot be kept.
-pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
+pub fn put_document<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) -> Result<(String, Became, Overlay), OverlayError> {
     put_over(files, name, path, what, false, now)
 }
 
@@ -56,7 +56,7 @@ pub fn put<F: Files>(files: &F, name: &str, path: &str, what: &Put, now: u64) ->
 /// made of what the overlay was opened on.
 ///
 /// # Errors
-/// As of [`put`].
+/// As of [`put_document`].
 pub fn put_over<F: Files>(
     files: &F,
     name: &str,
@@ -66,7 +66,7 @@ pub fn put_over<F: Files>(
     now: u64,
 ) -> Result<(String, Became, Overlay), OverlayError> {
     find(files, name, now)?;
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     let overlay = find(files, name, now)?;
     // What lies in its place by now may keep a document from being merged, and must not keep it from being dropped.
     let recorded = recorded(path);
@@ -77,7 +77,7 @@ pub fn put_over<F: Files>(
     let real = files.resolve(path).map_err(|why| OverlayError::path(path, &why))?;
     if *what == Put::Delete && files.is_link(path) {
         let why = format!("{path} is a link to {real}, and would lead nowhere without it");
-        return Err(OverlayError::asked(
+        return Err(OverlayError::refused(
             ErrorCode::E_PATH,
             why,
             "",
@@ -86,7 +86,7 @@ pub fn put_over<F: Files>(
     }
     let bytes = match what {
         Put::Bytes(bytes) => Some(bytes.clone()),
-        Put::Text(text, encoding) => Some(written(files, &overlay, &real, text, *encoding)?),
+        Put::Text(text, encoding) => Some(encode_text(files, &overlay, &real, text, *encoding)?),
         Put::Delete => None,
         Put::Drop => {
             let became = drop_one(files, name, overlay, &real, now)?;
@@ -110,12 +110,12 @@ fn recorded(path: &str) -> String {
 }
 
 /// The bytes of a text in the encoding that the path has.
-fn written<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
+fn encode_text<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told: Option<Encoding>) -> Result<Vec<u8>, OverlayError> {
     let encoding = match told {
         Some(encoding) => encoding,
         None => {
             let bytes = match overlay.documents.get(path) {
-                Some(document) => texts::kept(files, document.now.as_ref())?,
+                Some(document) => texts::read_overlay_text(files, document.now.as_ref())?,
                 None => file(files, path)?,
             };
             bytes.and_then(|bytes| decode(&bytes).ok()).map_or(PLAIN, |(_, encoding)| encoding)
@@ -123,7 +123,7 @@ fn written<F: Files>(files: &F, overlay: &Overlay, path: &str, text: &str, told:
     };
     encoding::encode(text.to_owned(), encoding).map_err(|why| {
         let hint = "give the text in another encoding, or leave out what it lacks";
-        OverlayError::asked(ErrorCode::E_ENCODING, format!("{path}: {why}"), "", hint)
+        OverlayError::refused(ErrorCode::E_ENCODING, format!("{path}: {why}"), "", hint)
     })
 }
 
@@ -142,7 +142,7 @@ fn drop_one<F: Files>(files: &F, name: &str, mut overlay: Overlay, path: &str, n
 fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError> {
     let found = files.read(path).map_err(|error| {
         let hint = "an overlay stands over text files; check what lies there";
-        OverlayError::asked(ErrorCode::E_READ, format!("{path} cannot be read: {error}"), "", hint)
+        OverlayError::refused(ErrorCode::E_READ, format!("{path} cannot be read: {error}"), "", hint)
     })?;
     Ok(found.map(|found| found.bytes))
 }
@@ -175,14 +175,14 @@ fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: O
         ),
     };
     let why = format!("{path} was {done} since the overlay {name} was opened: {harm}");
-    Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint))
+    Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
 }
 
 /// A file that edits would refuse is not written over.
 fn editable(path: &str, base: Option<&[u8]>) -> Result<(), OverlayError> {
     base.map_or(Ok(()), |base| decode(base).map(|_| ())).map_err(|why| {
         let told = no_text(path, &why);
-        OverlayError::asked(ErrorCode::E_ENCODING, told.summary, "", told.guidance.unwrap_or_default())
+        OverlayError::refused(ErrorCode::E_ENCODING, told.summary, "", told.guidance.unwrap_or_default())
     })
 }
 
@@ -193,7 +193,7 @@ fn unmerged(name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
     }
     let why = format!("a merge of the overlay {name} was cut short, and some of its files are in the workspace");
     let hint = format!("`cortex overlay merge {name}` brings it to its end");
-    Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint))
+    Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
 }
 
 /// What a real file is to be: its bytes, and permissions where it is a new one.
@@ -229,7 +229,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
             Some(document) if *of != MadeOf::Now => {
                 // It was to go, and is to be written after all.
                 if document.now.is_none() && is.is_some() {
-                    editable(path, texts::kept(files, document.base.as_ref())?.as_deref())?;
+                    editable(path, texts::read_overlay_text(files, document.base.as_ref())?.as_deref())?;
                 }
                 document.base
             }
@@ -251,7 +251,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
         };
         if is.is_none() && base.is_none() && known.as_ref().is_none_or(|known| known.now.is_none()) {
             let hint = "check the path; it is named from the workspace's root";
-            return Err(OverlayError::asked(
+            return Err(OverlayError::refused(
                 ErrorCode::E_READ,
                 format!("there is no file {path} to take away"),
                 "",
@@ -277,7 +277,7 @@ pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u6
     apart(&overlay)?;
     // A kill before the record is written leaves texts that nothing names.
     for bytes in &kept {
-        texts::keep(files, Some(bytes))?;
+        texts::write_text(files, Some(bytes))?;
     }
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)?;
@@ -294,7 +294,12 @@ pub(super) fn rules(path: &str) -> bool {
 fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     if rules(path) {
         let why = format!("{path} says which files are sources, and no overlay stands over it");
-        return Err(OverlayError::asked(ErrorCode::E_PATH, why, "", "change it in the workspace itself"));
+        return Err(OverlayError::refused(
+            ErrorCode::E_PATH,
+            why,
+            "",
+            "change it in the workspace itself",
+        ));
     }
     let Some(bytes) = bytes else { return Ok(()) };
     if bytes.len() > MOST_BYTES {
@@ -302,13 +307,13 @@ fn allowed(path: &str, bytes: Option<&[u8]>) -> Result<(), OverlayError> {
     }
     decode(bytes).map(|_| ()).map_err(|why| {
         let hint = "an overlay holds text: change such a file in the workspace itself";
-        OverlayError::asked(ErrorCode::E_ENCODING, format!("{path} cannot be put: {why}"), "", hint)
+        OverlayError::refused(ErrorCode::E_ENCODING, format!("{path} cannot be put: {why}"), "", hint)
     })
 }
 
 fn huge(path: &str) -> OverlayError {
     let why = format!("{path} is larger than {} MiB", MOST_BYTES >> 20);
-    OverlayError::asked(ErrorCode::E_TOO_LARGE, why, "", "an overlay holds source files")
+    OverlayError::refused(ErrorCode::E_TOO_LARGE, why, "", "an overlay holds source files")
 }
 
 /// No document lies below another.
@@ -319,7 +324,7 @@ fn apart(overlay: &Overlay) -> Result<(), OverlayError> {
         while let Some((folder, _)) = above.rsplit_once('/') {
             if there(folder) {
                 let why = format!("{path} lies below {folder}, which is a file in this overlay");
-                return Err(OverlayError::asked(ErrorCode::E_PATH, why, "", "take one of the two away first"));
+                return Err(OverlayError::refused(ErrorCode::E_PATH, why, "", "take one of the two away first"));
             }
             above = folder;
         }

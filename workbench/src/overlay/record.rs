@@ -93,20 +93,25 @@ pub(super) fn note(name: &str) -> String {
 }
 
 /// Whether a text can name an overlay.
-fn named(name: &str) -> Result<(), OverlayError> {
+fn check_name(name: &str) -> Result<(), OverlayError> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     if name.is_empty() || name.len() > LONGEST_NAME || name.starts_with(['.', '-']) || !name.chars().all(is_plain) {
         let hint = "use up to 64 letters, digits, '-', '_' and '.', and a letter or a digit first";
-        return Err(OverlayError::asked(ErrorCode::E_OVERLAY, "this cannot name an overlay", name, hint));
+        return Err(OverlayError::refused(
+            ErrorCode::E_OVERLAY,
+            "this cannot name an overlay",
+            name,
+            hint,
+        ));
     }
     Ok(())
 }
 
-fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
+fn no_such_overlay<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
     if edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
         return edited::no_overlay(name);
     }
-    let known = list(files).unwrap_or_default();
+    let known = list_overlays(files).unwrap_or_default();
     let alive = known
         .iter()
         .filter(|one| one.overlay.as_ref().is_some_and(|overlay| !overlay.is_over(now)));
@@ -116,7 +121,7 @@ fn missing<F: Files>(files: &F, name: &str, now: u64) -> OverlayError {
         None => "`cortex overlay open NAME` opens one, `cortex overlay list` names those that there are, `cortex edit list` edit sessions"
             .to_owned(),
     };
-    match OverlayError::asked(ErrorCode::E_NO_OVERLAY, "there is no overlay of this name", name, hint) {
+    match OverlayError::refused(ErrorCode::E_NO_OVERLAY, "there is no overlay of this name", name, hint) {
         OverlayError::Asked(why) => OverlayError::Asked(Box::new(why.candidates(near))),
         other => other,
     }
@@ -132,7 +137,7 @@ fn over(name: &str, overlay: &Overlay) -> OverlayError {
     let plural = if count == 1 { "" } else { "s" };
     let why = format!("the overlay {name} has ended: it was not used for {count} {word}{plural}");
     let hint = format!("`cortex overlay open {name}` begins a new one; --expires says how long it lives");
-    OverlayError::asked(ErrorCode::E_NO_OVERLAY, why, "", hint)
+    OverlayError::refused(ErrorCode::E_NO_OVERLAY, why, "", hint)
 }
 
 fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> {
@@ -146,13 +151,13 @@ fn read<F: Files>(files: &F, name: &str) -> io::Result<Option<Option<Overlay>>> 
 /// # Errors
 /// When there is none, or its time is over, or it cannot be read.
 pub fn find<F: Files>(files: &F, name: &str, now: u64) -> Result<Overlay, OverlayError> {
-    named(name)?;
+    check_name(name)?;
     match read(files, name)? {
-        None => Err(missing(files, name, now)),
+        None => Err(no_such_overlay(files, name, now)),
         Some(None) => {
             let why = format!("the record of the overlay {name} is damaged");
             let hint = format!("`cortex overlay discard {name}` removes it");
-            Err(OverlayError::asked(ErrorCode::E_OVERLAY, why, "", hint))
+            Err(OverlayError::refused(ErrorCode::E_OVERLAY, why, "", hint))
         }
         Some(Some(overlay)) if overlay.is_over(now) => Err(over(name, &overlay)),
         Some(Some(overlay)) => Ok(overlay),
@@ -191,7 +196,7 @@ pub(super) fn lives<F: Files>(files: &F, name: &str, now: u64) -> Result<bool, O
 
 /// Writes a record.
 pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Result<(), OverlayError> {
-    Ok(files.keep(&note(name), &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?)?)
+    Ok(files.write_note(&note(name), &serde_json::to_vec_pretty(overlay).map_err(io::Error::from)?)?)
 }
 
 /// Opens an overlay, or goes on with the one of that name; `lifetime` in seconds. Whether it is new. Overlays whose time is over go.
@@ -199,17 +204,17 @@ pub(super) fn store<F: Files>(files: &F, name: &str, overlay: &Overlay) -> Resul
 /// # Errors
 /// When the name cannot be one, or the overlay cannot be kept.
 pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) -> Result<(Overlay, bool), OverlayError> {
-    named(name)?;
+    check_name(name)?;
     if let Some(wrong) = lifetime.filter(|lifetime| !(1..=LONGEST_LIFE).contains(lifetime)) {
         let hint = "give a time between a second and ten years, such as 12h, 7d or 4w";
-        return Err(OverlayError::asked(
+        return Err(OverlayError::refused(
             ErrorCode::E_PARAM,
             "an overlay cannot live for so long",
             &format!("{wrong} s"),
             hint,
         ));
     }
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     if is_session(files, name)? && edited::overlay(files, name, now).is_ok_and(|session| session.is_some()) {
         return Err(edited::no_overlay(name));
     }
@@ -244,7 +249,7 @@ pub fn open<F: Files>(files: &F, name: &str, lifetime: Option<u64>, now: u64) ->
 pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     let overlay = seen(files, name, now)?;
     if is_session(files, name)? {
-        edited::look(files, name, now);
+        edited::read_foreign_writes(files, name, now);
         return Ok(());
     }
     if now.saturating_sub(overlay.used_at) < RENEWED.min(overlay.lifetime / 16 + 1) {
@@ -257,7 +262,7 @@ pub fn used<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayErro
 }
 
 fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
-    let _alone = files.alone()?;
+    let _alone = files.lock_for_editing()?;
     let mut overlay = find(files, name, now)?;
     overlay.used_at = overlay.used_at.max(now);
     store(files, name, &overlay)
@@ -267,10 +272,10 @@ fn renew<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> 
 ///
 /// # Errors
 /// When they cannot be read.
-pub fn list<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
+pub fn list_overlays<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
     let mut listed = Vec::new();
     for (file, _) in files.notes(FOLDER)? {
-        let Some(name) = file.strip_suffix(".json").filter(|name| named(name).is_ok()) else {
+        let Some(name) = file.strip_suffix(".json").filter(|name| check_name(name).is_ok()) else {
             continue;
         };
         // What went meanwhile is none.
@@ -287,20 +292,20 @@ pub fn list<F: Files>(files: &F) -> Result<Vec<Listed>, OverlayError> {
 /// # Errors
 /// When there is none of that name, or it cannot be removed.
 pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, OverlayError> {
-    named(name)?;
-    let _alone = files.alone()?;
-    let overlay = read(files, name)?.ok_or_else(|| missing(files, name, now))?;
+    check_name(name)?;
+    let _alone = files.lock_for_editing()?;
+    let overlay = read(files, name)?.ok_or_else(|| no_such_overlay(files, name, now))?;
     let merging = overlay.iter().flat_map(|overlay| overlay.merging.keys());
     // Of a merge that was cut short no more is left behind than what it had done.
     merging
         .filter(|path| files.resolve(path).is_ok())
         .for_each(|path| files.unstage(path));
-    end(files, name, now)?;
+    remove_record(files, name, now)?;
     Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
 }
 
 /// Takes a record away, and what only it needed. The lock is held.
-pub(super) fn end<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
+pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     files.drop_note(&note(name))?;
     collect(files, now)
 }
@@ -308,7 +313,7 @@ pub(super) fn end<F: Files>(files: &F, name: &str, now: u64) -> Result<(), Overl
 /// Takes away overlays whose time is over, and texts and results that no overlay needs. The lock is held.
 pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
     let (mut needed, mut damaged) = (BTreeSet::new(), false);
-    for Listed { name, overlay } in list(files)? {
+    for Listed { name, overlay } in list_overlays(files)? {
         match overlay {
             Some(overlay) if overlay.is_over(now) => files.drop_note(&note(&name))?,
             Some(overlay) => needed.extend(overlay.texts()),

@@ -5,8 +5,8 @@ use super::build::documents;
 use super::compare::{Kind, Since, compare};
 use super::merge::{How, merge};
 use super::patch::{Patched, apply};
-use super::put::{Became, Put, put, put_over};
-use super::record::{LIFETIME, discard, find, list, open};
+use super::put::{Became, Put, put_document, put_over};
+use super::record::{LIFETIME, discard, find, list_overlays, open};
 use crate::edit::disk::Disk;
 use crate::edit::encoding::{Encoding, Form};
 use crate::edit::files::Files;
@@ -51,8 +51,8 @@ impl Place {
         open(&self.disk, name, None, NOW).expect("open");
     }
 
-    pub(super) fn put(&self, name: &str, path: &str, text: &str) -> Result<Became, OverlayError> {
-        put(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, became, _)| became)
+    pub(super) fn put_document(&self, name: &str, path: &str, text: &str) -> Result<Became, OverlayError> {
+        put_document(&self.disk, name, path, &Put::Bytes(text.into()), NOW).map(|(_, became, _)| became)
     }
 }
 
@@ -89,21 +89,25 @@ fn names_that_are_none_are_told_the_nearest() {
 fn an_overlay_ends_when_its_time_is_over() {
     let place = Place::new();
     place.open("one");
-    assert_eq!(place.put("one", "a.cs", "a").expect("put"), Became::Added);
+    assert_eq!(place.put_document("one", "a.cs", "a").expect("put"), Became::Added);
     open(&place.disk, "two", Some(3_600), NOW).expect("open");
     for wrong in [0, u64::MAX] {
         assert_eq!(why(open(&place.disk, "x", Some(wrong), NOW).expect_err("refused")).code, "E_PARAM");
     }
     // Building in it is a use; a list is none.
     documents(&place.disk, "two", NOW + 3_000).expect("documents");
-    list(&place.disk).expect("a list");
+    list_overlays(&place.disk).expect("a list");
     assert_eq!(find(&place.disk, "two", NOW + 3_600).expect("it lives").expires_at(), NOW + 6_600);
     let over = why(find(&place.disk, "two", NOW + 6_600).expect_err("over"));
     assert_eq!(over.message, "the overlay two has ended: it was not used for 1 hour");
     assert!(find(&place.disk, "one", NOW + LIFETIME - 1).is_ok());
     // Whoever opens one takes those away whose time is over, with their texts.
     open(&place.disk, "three", None, NOW + LIFETIME).expect("open");
-    let names: Vec<String> = list(&place.disk).expect("a list").into_iter().map(|one| one.name).collect();
+    let names: Vec<String> = list_overlays(&place.disk)
+        .expect("a list")
+        .into_iter()
+        .map(|one| one.name)
+        .collect();
     let tree = find(&place.disk, "three", NOW + LIFETIME)
         .expect("it lives")
         .opened_on
@@ -153,20 +157,20 @@ fn only_texts_of_the_workspace_are_put() {
         ".gitignore",
         "src/.ignore",
     ] {
-        assert_eq!(why(place.put("o", path, "x").expect_err(path)).code, "E_PATH", "{path:?}");
+        assert_eq!(why(place.put_document("o", path, "x").expect_err(path)).code, "E_PATH", "{path:?}");
     }
-    let refused = |bytes: Vec<u8>| why(put(&place.disk, "o", "src/b.cs", &Put::Bytes(bytes), NOW).expect_err("refused")).code;
+    let refused = |bytes: Vec<u8>| why(put_document(&place.disk, "o", "src/b.cs", &Put::Bytes(bytes), NOW).expect_err("refused")).code;
     assert_eq!(refused(b"a\0b".to_vec()), "E_ENCODING");
     assert_eq!(refused(vec![b'x'; super::put::MOST_BYTES + 1]), "E_TOO_LARGE");
-    let gone = put(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
+    let gone = put_document(&place.disk, "o", "src/none.cs", &Put::Delete, NOW).expect_err("none");
     assert_eq!(why(gone).code, "E_READ");
     assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     // A link within the workspace means the file that it leads to.
-    let (real, became, _) = put(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
+    let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Bytes(b"b".to_vec()), NOW).expect("put");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Changed));
     // No document below another.
-    place.put("o", "new", "x").expect("put");
-    assert_eq!(why(place.put("o", "new/x.cs", "x").expect_err("below")).code, "E_PATH");
+    place.put_document("o", "new", "x").expect("put");
+    assert_eq!(why(place.put_document("o", "new/x.cs", "x").expect_err("below")).code, "E_PATH");
 }
 
 #[test]
@@ -204,7 +208,7 @@ fn what_edits_would_refuse_is_not_put_over() {
         // It can go as a whole, and does not come back as another.
         put_over(&place.disk, "o", "a.cs", &Put::Delete, true, NOW).expect("put");
         refused();
-        put(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
+        put_document(&place.disk, "o", "a.cs", &Put::Drop, NOW).expect("dropped");
         assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
     }
 }
@@ -215,16 +219,16 @@ fn a_link_is_not_taken_away_in_place_of_its_file() {
     place.write("src/a.cs", "a");
     symlink("a.cs", place.root.join("src/own.cs")).expect("link");
     place.open("o");
-    let refused = why(put(&place.disk, "o", "src/own.cs", &Put::Delete, NOW).expect_err("refused"));
+    let refused = why(put_document(&place.disk, "o", "src/own.cs", &Put::Delete, NOW).expect_err("refused"));
     assert_eq!(
         refused.message,
         "src/own.cs is a link to src/a.cs, and would lead nowhere without it"
     );
     assert_eq!(refused.hint.as_deref(), Some("nothing was changed: name src/a.cs itself"));
     assert!(find(&place.disk, "o", NOW).expect("it lives").documents.is_empty());
-    put(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
+    put_document(&place.disk, "o", "src/a.cs", &Put::Delete, NOW).expect("put");
     // What lies behind a link is dropped by it.
-    let (real, became, _) = put(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
+    let (real, became, _) = put_document(&place.disk, "o", "src/own.cs", &Put::Drop, NOW).expect("dropped");
     assert_eq!((real.as_str(), became), ("src/a.cs", Became::Dropped));
 }
 
@@ -237,7 +241,7 @@ fn what_cannot_be_merged_any_more_can_be_dropped() {
     }
     place.open("o");
     for path in ["a.cs", "b.cs", "new/n.cs", "c.cs"] {
-        place.put("o", path, "1").expect("put");
+        place.put_document("o", path, "1").expect("put");
     }
     for path in ["a.cs", "b.cs"] {
         fs::remove_file(place.root.join(path)).expect("removed");
@@ -247,9 +251,9 @@ fn what_cannot_be_merged_any_more_can_be_dropped() {
     place.write("new", "a file where the folder was to be");
     assert_eq!(merge(&place.disk, "o", NOW).expect("answered").conflicts.len(), 3);
     for (given, path) in [("a.cs", "a.cs"), ("./b.cs", "b.cs"), ("new/n.cs", "new/n.cs")] {
-        let (real, became, _) = put(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
+        let (real, became, _) = put_document(&place.disk, "o", given, &Put::Drop, NOW).expect(given);
         assert_eq!((real.as_str(), became), (path, Became::Dropped));
-        let again = why(put(&place.disk, "o", given, &Put::Drop, NOW).expect_err(given));
+        let again = why(put_document(&place.disk, "o", given, &Put::Drop, NOW).expect_err(given));
         assert_eq!(again.code, "E_PATH");
     }
     assert!(merge(&place.disk, "o", NOW).expect("merged").conflicts.is_empty());
@@ -263,12 +267,12 @@ fn two_names_of_one_file_are_told_at_a_merge() {
     fs::hard_link(place.root.join("a.cs"), place.root.join("b.cs")).expect("link");
     place.open("o");
     for path in ["a.cs", "b.cs"] {
-        place.put("o", path, "1").expect("put");
+        place.put_document("o", path, "1").expect("put");
     }
     let refused = merge(&place.disk, "o", NOW).expect_err("refused").to_string();
     assert!(refused.contains("a.cs and b.cs are one file under two names"), "{refused}");
     assert_eq!(place.read("a.cs"), b"one");
-    put(&place.disk, "o", "b.cs", &Put::Drop, NOW).expect("dropped");
+    put_document(&place.disk, "o", "b.cs", &Put::Drop, NOW).expect("dropped");
     merge(&place.disk, "o", NOW).expect("merged");
     assert_eq!(place.read("b.cs"), b"1");
 }
@@ -285,8 +289,9 @@ fn a_text_is_written_as_its_file_is() {
     place.write("w.cs", wide("one\r\n"));
     place.write("c.cs", b"caf\xe9\n");
     place.open("o");
-    let text =
-        |path: &str, text: &str, told| put(&place.disk, "o", path, &Put::Text(text.to_owned(), told), NOW).map(|(_, became, _)| became);
+    let text = |path: &str, text: &str, told| {
+        put_document(&place.disk, "o", path, &Put::Text(text.to_owned(), told), NOW).map(|(_, became, _)| became)
+    };
     assert_eq!(text("w.cs", "zwei\r\n", None).expect("put"), Became::Changed);
     assert_eq!(text("c.cs", "th\u{e9}\n", None).expect("put"), Became::Changed);
     assert_eq!(why(text("c.cs", "日", None).expect_err("refused")).code, "E_ENCODING");
@@ -356,8 +361,8 @@ fn what_stands_in_the_way_is_said_before_a_merge() {
     let place = Place::new();
     place.write("a.cs", "one");
     place.open("o");
-    place.put("o", "a.cs", "1").expect("put");
-    place.put("o", "new/n.cs", "n").expect("put");
+    place.put_document("o", "a.cs", "1").expect("put");
+    place.put_document("o", "new/n.cs", "n").expect("put");
     fs::remove_file(place.root.join("a.cs")).expect("removed");
     fs::create_dir(place.root.join("a.cs")).expect("folder");
     place.write("new", "a file where the folder was to be");
@@ -386,10 +391,10 @@ fn a_merge_keeps_what_it_does_not_change() {
     place.write("gone.cs", "x");
     place.write("same.cs", "x");
     place.open("o");
-    place.put("o", "a.sh", &base.replace("one", "ONE")).expect("put");
-    place.put("o", "same.cs", "y").expect("put");
-    place.put("o", "new/n.cs", "n").expect("put");
-    put(&place.disk, "o", "gone.cs", &Put::Delete, NOW).expect("put");
+    place.put_document("o", "a.sh", &base.replace("one", "ONE")).expect("put");
+    place.put_document("o", "same.cs", "y").expect("put");
+    place.put_document("o", "new/n.cs", "n").expect("put");
+    put_document(&place.disk, "o", "gone.cs", &Put::Delete, NOW).expect("put");
     place.write("a.sh", base.replace("four", "FOUR\n"));
     place.write("same.cs", "y");
     let since: Vec<_> = compare(&place.disk, "o", NOW)
@@ -433,11 +438,11 @@ fn conflicts_are_told_by_their_lines_and_nothing_is_written() {
     place.write("c.cs", "c\n");
     place.write("d.cs", "d\n");
     place.open("o");
-    place.put("o", "a.cs", "0\n1\n2\ndrei\n4\n5\n").expect("put");
-    place.put("o", "b.cs", "bb\n").expect("put");
-    put(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
-    place.put("o", "d.cs", "dd\n").expect("put");
-    place.put("o", "n.cs", "n\n").expect("put");
+    place.put_document("o", "a.cs", "0\n1\n2\ndrei\n4\n5\n").expect("put");
+    place.put_document("o", "b.cs", "bb\n").expect("put");
+    put_document(&place.disk, "o", "c.cs", &Put::Delete, NOW).expect("put");
+    place.put_document("o", "d.cs", "dd\n").expect("put");
+    place.put_document("o", "n.cs", "n\n").expect("put");
     place.write("a.cs", "1\n2\ntrois\n4\n5\n");
     place.write("c.cs", "cc\n");
     fs::remove_file(place.root.join("d.cs")).expect("removed");
@@ -486,7 +491,7 @@ fn a_conflict_of_line_ends_says_so() {
         let place = Place::new();
         place.write("a.cs", "a\nb\n");
         place.open("o");
-        place.put("o", "a.cs", ours).expect("put");
+        place.put_document("o", "a.cs", ours).expect("put");
         place.write("a.cs", theirs);
         let merged = merge(&place.disk, "o", NOW).expect("answered");
         assert_eq!(
@@ -502,13 +507,13 @@ fn encodings_are_joined_or_conflict() {
     place.write("a.cs", "caf\u{e9}\n-\nb\n");
     place.write("b.cs", "caf\u{e9}\n-\nb\n");
     place.open("o");
-    place.put("o", "a.cs", "caf\u{e9}\n-\nB\n").expect("put");
-    place.put("o", "b.cs", "caf\u{e9}\n-\n日\n").expect("put");
+    place.put_document("o", "a.cs", "caf\u{e9}\n-\nB\n").expect("put");
+    place.put_document("o", "b.cs", "caf\u{e9}\n-\n日\n").expect("put");
     place.write("a.cs", b"\xef\xbb\xbfthe\xc3\xa9\n-\nb\n");
     merge(&place.disk, "o", NOW).expect("merged");
     assert_eq!(place.read("a.cs"), b"\xef\xbb\xbfthe\xc3\xa9\n-\nB\n");
     place.open("o");
-    place.put("o", "b.cs", "caf\u{e9}\n-\n日本\n").expect("put");
+    place.put_document("o", "b.cs", "caf\u{e9}\n-\n日本\n").expect("put");
     place.write("b.cs", b"caf\xe9\n-\nb\n");
     let merged = merge(&place.disk, "o", NOW).expect("answered");
     assert!(
@@ -524,13 +529,13 @@ fn encodings_are_joined_or_conflict() {
 fn what_others_made_of_the_records_is_not_followed() {
     let place = Place::new();
     place.open("o");
-    place.put("o", "a.cs", "x").expect("put");
+    place.put_document("o", "a.cs", "x").expect("put");
     let record = place.root.join(".cortex/edit/overlays/o.json");
     let text = fs::read_to_string(&record).expect("record");
     fs::write(&record, text.replace("a.cs", "../a.cs")).expect("written");
     let damaged = why(find(&place.disk, "o", NOW).expect_err("damaged"));
     assert_eq!(damaged.message, "the record of the overlay o is damaged");
-    assert!(list(&place.disk).expect("a list")[0].overlay.is_none());
+    assert!(list_overlays(&place.disk).expect("a list")[0].overlay.is_none());
     fs::write(&record, text.replace("a.cs", ".git/hooks/pre-commit")).expect("written");
     let merged = merge(&place.disk, "o", NOW).expect("answered");
     assert_eq!(merged.conflicts.len(), 1);
@@ -541,7 +546,7 @@ fn what_others_made_of_the_records_is_not_followed() {
         fs::write(place.root.join(".cortex/edit/texts").join(name), "other").expect("written");
     }
     assert_eq!(why(documents(&place.disk, "o", NOW).expect_err("damaged")).code, "E_OVERLAY");
-    let refused = why(place.put("o", "b.cs", "b").expect_err("damaged"));
+    let refused = why(place.put_document("o", "b.cs", "b").expect_err("damaged"));
     assert!(refused.message.starts_with("what was noted of the files") && refused.hint.is_some_and(|hint| hint.contains("--onto-now")));
     let (_, became, _) = put_over(&place.disk, "o", "b.cs", &Put::Bytes(b"b".to_vec()), true, NOW).expect("put");
     assert_eq!(became, Became::Added);
@@ -559,7 +564,7 @@ fn two_processes_put_into_one_overlay() {
                 let disk = Disk::new(root);
                 for at in 0..5 {
                     let path = format!("{thread}/{at}.cs");
-                    put(&disk, "o", &path, &Put::Bytes(path.clone().into_bytes()), NOW).expect("put");
+                    put_document(&disk, "o", &path, &Put::Bytes(path.clone().into_bytes()), NOW).expect("put");
                 }
             });
         }

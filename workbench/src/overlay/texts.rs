@@ -25,10 +25,10 @@ pub(super) fn results(name: &str) -> String {
 }
 
 /// Keeps a text; to be done before a record names it.
-pub(super) fn keep<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<Digest>, OverlayError> {
+pub(super) fn write_text<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<Digest>, OverlayError> {
     let Some(bytes) = bytes else { return Ok(None) };
     let digest = Digest::of(bytes);
-    files.keep(&note(&digest), bytes)?;
+    files.write_note(&note(&digest), bytes)?;
     Ok(Some(digest))
 }
 
@@ -36,13 +36,13 @@ pub(super) fn keep<F: Files>(files: &F, bytes: Option<&[u8]>) -> Result<Option<D
 ///
 /// # Errors
 /// When it is not there, or is another.
-pub fn kept<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
+pub fn read_overlay_text<F: Files>(files: &F, digest: Option<&Digest>) -> Result<Option<Vec<u8>>, OverlayError> {
     let Some(digest) = digest else { return Ok(None) };
     let bytes = files.note(&note(digest))?.filter(|bytes| Digest::of(bytes) == *digest);
     let bytes = bytes.map_or_else(|| edited::text(files, digest), |bytes| Ok(Some(bytes)))?;
     bytes.map(Some).ok_or_else(|| {
         let hint = "put the document again, or discard the overlay or the edits of the session";
-        OverlayError::asked(
+        OverlayError::refused(
             ErrorCode::E_OVERLAY,
             "a text that is kept of documents is damaged or gone",
             &digest.to_string(),
@@ -64,7 +64,7 @@ pub(super) fn keep_only<F: Files>(files: &F, needed: &BTreeSet<Digest>) -> Resul
 /// What documents put in place of files.
 pub(super) fn documents<F: Files>(files: &F, documents: &BTreeMap<String, Document>) -> Result<Documents, OverlayError> {
     let texts = documents.iter().map(|(path, document)| {
-        let bytes = kept(files, document.now.as_ref())?;
+        let bytes = read_overlay_text(files, document.now.as_ref())?;
         Ok((path.clone(), bytes.map(Arc::from)))
     });
     texts.collect()
@@ -90,7 +90,7 @@ pub(super) fn add_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -
     let before = all.len();
     all.extend(keys);
     if all.len() > before {
-        files.keep(&results(name), &bytes(&all))?;
+        files.write_note(&results(name), &bytes(&all))?;
     }
     Ok(())
 }
@@ -120,7 +120,7 @@ pub(super) fn leave_merged<F: Files>(files: &F, name: &str, until: u64) -> Resul
         return Ok(());
     }
     left.extend(merged(files)?.map(|merged| merged.keys).unwrap_or_default());
-    Ok(files.keep(MERGED, &[&until.to_le_bytes()[..], &bytes(&left)].concat())?)
+    Ok(files.write_note(MERGED, &[&until.to_le_bytes()[..], &bytes(&left)].concat())?)
 }
 
 /// The workspace needs them no more, or has them in its graph.

@@ -66,8 +66,8 @@ pub fn join(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<Clash>> 
             }
         }
         let base = start..end;
-        let mine_lines = told(&own[..of_own], &base, at_mine + (start - done));
-        let yours_lines = told(&other[..of_other], &base, at_yours + (start - done));
+        let mine_lines = range_on_side(&own[..of_own], &base, at_mine + (start - done));
+        let yours_lines = range_on_side(&other[..of_other], &base, at_yours + (start - done));
         joined.extend(old[done..start].iter().copied());
         match (&mine[mine_lines.clone()], &yours[yours_lines.clone()]) {
             (text, _) if of_other == 0 => joined.extend(text.iter().copied()),
@@ -91,7 +91,7 @@ fn first(own: &[Hunk], other: &[Hunk]) -> Option<usize> {
 }
 
 /// What a side has of the lines `base`, of which the first stands at `at` of it.
-fn told(hunks: &[Hunk], base: &Range<usize>, at: usize) -> Range<usize> {
+fn range_on_side(hunks: &[Hunk], base: &Range<usize>, at: usize) -> Range<usize> {
     let (gone, come) = hunks
         .iter()
         .fold((0, 0), |(gone, come), hunk| (gone + hunk.old.len(), come + hunk.new.len()));

@@ -83,7 +83,7 @@ pub(crate) fn read(root: &Path) -> Result<String, WorkbenchError> {
 
 fn text(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
     String::from_utf8(bytes.unwrap_or_default()).map_err(|_| {
-        broken(
+        pack_file_error(
             ErrorCode::E_ENCODING,
             "the file of packs is not UTF-8 text",
             "save it as UTF-8, or remove it",
@@ -91,7 +91,7 @@ fn text(bytes: Option<Vec<u8>>) -> Result<String, WorkbenchError> {
     })
 }
 
-fn broken(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError {
+fn pack_file_error(code: ErrorCode, message: &str, hint: &str) -> WorkbenchError {
     WorkbenchError::Manifest(vec![Diagnostic::error(code, message).at(FILE, 0, 0).hint(hint)])
 }
 
@@ -102,7 +102,7 @@ fn unusable(error: &io::Error) -> WorkbenchError {
     }
     if error.kind() == io::ErrorKind::FileTooLarge {
         let message = format!("the file of packs cannot be used: {error}");
-        return broken(
+        return pack_file_error(
             ErrorCode::E_PATH,
             &message,
             "move it away, or put a file there that can be read and written",
@@ -117,11 +117,11 @@ fn unusable(error: &io::Error) -> WorkbenchError {
 ///
 /// # Errors
 /// When the manifest or the file of packs is wrong.
-pub fn list(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
+pub fn list_packs(workspace: &Workspace) -> Result<Vec<Pack>, WorkbenchError> {
     let manifest = workspace.manifest()?;
     let own = workspace.manifest_with("")?;
     let packs = rows(&manifest).map(|(name, row)| Pack {
-        made: !holds(&own, &name),
+        made: !is_declared(&own, &name),
         name,
         row,
     });
@@ -147,7 +147,7 @@ fn rows(manifest: &Manifest) -> impl Iterator<Item = (String, PackRow)> {
     rows.filter_map(|(name, row)| Some((name.clone(), serde_json::from_value(row.clone()).ok()?)))
 }
 
-fn holds(manifest: &Manifest, name: &str) -> bool {
+fn is_declared(manifest: &Manifest, name: &str) -> bool {
     manifest.table(TABLE).is_some_and(|rows| rows.contains_key(name))
 }
 
@@ -155,14 +155,14 @@ fn holds(manifest: &Manifest, name: &str) -> bool {
 ///
 /// # Errors
 /// When it is refused, or the file cannot be written; then everything is as it was.
-pub fn put(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
+pub fn write_pack(workspace: &mut Workspace, name: &str, row: &PackRow) -> Result<Put, PackError> {
     let manifest = workspace.manifest()?;
     let tags: Vec<&str> = manifest.table(TAGS).into_iter().flatten().map(|(tag, _)| tag.as_str()).collect();
     filter::parse(&row.filter)
         .and_then(|filter| names_exist(&filter, &tags))
         .map_err(|error| PackError::Refused(Box::new(error.diagnostic(&row.filter))))?;
     let value = Value::try_from(row).map_err(|error| {
-        refused(
+        pack_refused(
             ErrorCode::E_VALUE,
             format!("the pack cannot be kept: {error}"),
             "choose a smaller budget",
@@ -190,9 +190,13 @@ pub fn remove(workspace: &mut Workspace, name: &str) -> Result<bool, PackError> 
 
 /// Changes the packs of the file, alone, if whoever changes them says that there is something to write.
 fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -> bool) -> Result<bool, PackError> {
-    if holds(&workspace.manifest_with("")?, name) {
+    if is_declared(&workspace.manifest_with("")?, name) {
         let message = format!("the pack '{name}' stands in {MANIFEST}, where only a person changes it");
-        return Err(refused(ErrorCode::E_PACK, message, "choose another name, or edit the pack there"));
+        return Err(pack_refused(
+            ErrorCode::E_PACK,
+            message,
+            "choose another name, or edit the pack there",
+        ));
     }
     let mut now = None;
     let written = checkout::change(&workspace.root, FILE, MOST_BYTES, |bytes| {
@@ -201,13 +205,13 @@ fn change(workspace: &mut Workspace, name: &str, edit: impl FnOnce(&mut Table) -
         workspace.manifest_with(&before)?;
         let mut tables: Table = before
             .parse()
-            .map_err(|error| refused(ErrorCode::E_SYNTAX, format!("{error}"), "see https://toml.io"))?;
+            .map_err(|error| pack_refused(ErrorCode::E_SYNTAX, format!("{error}"), "see https://toml.io"))?;
         let packs = tables.entry(TABLE).or_insert_with(|| Table::new().into());
         if !packs.as_table_mut().is_some_and(edit) {
             return Ok(None);
         }
         let body = toml::to_string(&tables).map_err(|error| {
-            refused(
+            pack_refused(
                 ErrorCode::E_VALUE,
                 format!("the packs cannot be written: {error}"),
                 "choose another value",
@@ -242,7 +246,7 @@ fn of_request(why: Diagnostic, name: &str) -> Diagnostic {
     }
 }
 
-fn refused(code: ErrorCode, message: String, hint: &str) -> PackError {
+fn pack_refused(code: ErrorCode, message: String, hint: &str) -> PackError {
     PackError::Refused(Box::new(Diagnostic::error(code, message).hint(hint)))
 }
 
@@ -286,11 +290,11 @@ mod tests {
     }
 
     fn names(workspace: &Workspace) -> Vec<(String, bool)> {
-        let packs = list(workspace).expect("packs");
+        let packs = list_packs(workspace).expect("packs");
         packs.into_iter().map(|pack| (pack.name, pack.made)).collect()
     }
 
-    fn kept(root: &Path) -> String {
+    fn made_packs_text(root: &Path) -> String {
         read(root).expect("readable")
     }
 
@@ -299,22 +303,25 @@ mod tests {
         let folder = folder();
         let mut workspace = open(folder.path());
         let before = workspace.digest;
-        assert_eq!(put(&mut workspace, "mine", &row("type:B")).expect("added"), Put::Added);
+        assert_eq!(write_pack(&mut workspace, "mine", &row("type:B")).expect("added"), Put::Added);
         assert_ne!(workspace.digest, before);
         assert_eq!(names(&workspace), [("fixed".to_owned(), false), ("mine".to_owned(), true)]);
-        assert_eq!(put(&mut workspace, "mine", &row("type:B")).expect("same"), Put::AlreadyPresent);
+        assert_eq!(
+            write_pack(&mut workspace, "mine", &row("type:B")).expect("same"),
+            Put::AlreadyPresent
+        );
         let larger = PackRow {
             budget: Some(300),
             semantic: Some(false),
             ..row("type:B\n or type:\"C")
         };
-        assert!(matches!(put(&mut workspace, "mine", &larger), Err(PackError::Refused(told)) if told.code == "InvalidFilter"));
+        assert!(matches!(write_pack(&mut workspace, "mine", &larger), Err(PackError::Refused(told)) if told.code == "InvalidFilter"));
         let larger = PackRow {
             filter: "type:B\n or type:C".to_owned(),
             ..larger
         };
-        assert_eq!(put(&mut workspace, "mine", &larger).expect("replaced"), Put::Replaced);
-        assert_eq!(list(&open(folder.path())).expect("packs")[1].row, larger);
+        assert_eq!(write_pack(&mut workspace, "mine", &larger).expect("replaced"), Put::Replaced);
+        assert_eq!(list_packs(&open(folder.path())).expect("packs")[1].row, larger);
         assert_eq!(open(folder.path()).digest, workspace.digest);
         assert!(remove(&mut workspace, "mine").expect("removed"));
         assert!(!remove(&mut workspace, "mine").expect("nothing to remove"));
@@ -325,8 +332,8 @@ mod tests {
     fn what_is_refused_leaves_everything_as_it_was() {
         let folder = folder();
         let mut workspace = open(folder.path());
-        put(&mut workspace, "mine", &row("type:B")).expect("added");
-        let (before, digest) = (kept(folder.path()), workspace.digest);
+        write_pack(&mut workspace, "mine", &row("type:B")).expect("added");
+        let (before, digest) = (made_packs_text(folder.path()), workspace.digest);
         for (name, filter, code) in [
             ("fixed", "type:B", "E_PACK"),
             ("a b", "type:B", "E_NAME"),
@@ -335,7 +342,7 @@ mod tests {
             ("more", "", "InvalidFilter"),
             ("more", "type:A or tag:none", "InvalidFilter"),
         ] {
-            match put(&mut workspace, name, &row(filter)) {
+            match write_pack(&mut workspace, name, &row(filter)) {
                 Err(PackError::Refused(told)) => {
                     assert_eq!(told.code, code, "{name}: {told:?}");
                     // Nothing of it stands in a file yet.
@@ -345,11 +352,11 @@ mod tests {
             }
         }
         assert!(matches!(remove(&mut workspace, "fixed"), Err(PackError::Refused(told)) if told.code == "E_PACK"));
-        assert_eq!((kept(folder.path()), workspace.digest), (before, digest));
+        assert_eq!((made_packs_text(folder.path()), workspace.digest), (before, digest));
         std::fs::write(folder.path().join(".cortex/packs.toml"), "[pack.mine]\nfilter = 1\n").expect("file");
-        let told = put(&mut workspace, "more", &row("type:C"));
+        let told = write_pack(&mut workspace, "more", &row("type:C"));
         assert!(matches!(told, Err(PackError::Workbench(WorkbenchError::Manifest(_)))), "{told:?}");
-        assert_eq!(kept(folder.path()), "[pack.mine]\nfilter = 1\n");
+        assert_eq!(made_packs_text(folder.path()), "[pack.mine]\nfilter = 1\n");
     }
 
     #[test]
@@ -358,7 +365,7 @@ mod tests {
         std::thread::scope(|scope| {
             for number in 0..8 {
                 let root = folder.path();
-                scope.spawn(move || put(&mut open(root), &format!("p{number}"), &row("type:B")).expect("added"));
+                scope.spawn(move || write_pack(&mut open(root), &format!("p{number}"), &row("type:B")).expect("added"));
             }
         });
         assert_eq!(names(&open(folder.path())).len(), 9);

@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     /// The place of what is wrong with the filter of pack `p/q`, whose text is `filter`, in a manifest.
-    fn told(manifest: &str, made: &str, text: &str) -> Diagnostic {
+    fn filter_error(manifest: &str, made: &str, text: &str) -> Diagnostic {
         let folder = tempfile::tempdir().expect("folder");
         std::fs::write(folder.path().join(MANIFEST), manifest).expect("written");
         std::fs::create_dir(folder.path().join(".cortex")).expect("folder");
@@ -139,39 +139,42 @@ mod tests {
         placed(folder.path(), wrong.label("//packs/p/q:selection"))
     }
 
-    fn place(manifest: &str, text: &str) -> String {
-        told(manifest, "", text).place.expect("a place").to_string()
+    fn place_of_error(manifest: &str, text: &str) -> String {
+        filter_error(manifest, "", text).place.expect("a place").to_string()
     }
 
     #[test]
     fn it_is_the_place_in_the_file_that_holds_the_filter() {
-        assert_eq!(place("[pack.\"p/q\"]\nfilter = \"type:A & b\"\n", "type:A & b"), "cortex.toml:2:18");
         assert_eq!(
-            place("pack = { 'p/q' = { filter = 'type:A & b' } }\r\n", "type:A & b"),
+            place_of_error("[pack.\"p/q\"]\nfilter = \"type:A & b\"\n", "type:A & b"),
+            "cortex.toml:2:18"
+        );
+        assert_eq!(
+            place_of_error("pack = { 'p/q' = { filter = 'type:A & b' } }\r\n", "type:A & b"),
             "cortex.toml:1:37"
         );
         assert_eq!(
-            place("[pack]\n'p/q'.filter = \"\"\"\ntype:A\n or &\"\"\"", "type:A\n or &"),
+            place_of_error("[pack]\n'p/q'.filter = \"\"\"\ntype:A\n or &\"\"\"", "type:A\n or &"),
             "cortex.toml:4:5"
         );
         assert_eq!(
-            place("[pack.'p/q']\nfilter='''type:Ä\n(type:é &'''", "type:Ä\n(type:é &"),
+            place_of_error("[pack.'p/q']\nfilter='''type:Ä\n(type:é &'''", "type:Ä\n(type:é &"),
             "cortex.toml:2:16"
         );
         // Escapes are as long as they are written, and lines go on.
-        let escapes = told("[pack.'p/q']\nfilter=\"type:\\u0041 \\\"\\x26\\U0001F600 b\"", "", "type:A \"&😀 b");
+        let escapes = filter_error("[pack.'p/q']\nfilter=\"type:\\u0041 \\\"\\x26\\U0001F600 b\"", "", "type:A \"&😀 b");
         assert_eq!(escapes.place.expect("a place").to_string(), "cortex.toml:2:21");
         let excerpt = escapes.excerpt.expect("a line");
         assert_eq!((excerpt.start, excerpt.len), (20, 16));
         assert_eq!(
-            place("[pack.'p/q']\nfilter=\"\"\"type:A \\\n\n   type:B\t& b\"\"\"", "type:A type:B\t& b"),
+            place_of_error("[pack.'p/q']\nfilter=\"\"\"type:A \\\n\n   type:B\t& b\"\"\"", "type:A type:B\t& b"),
             "cortex.toml:4:11"
         );
         assert_eq!(
-            place("[pack.'p/q']\r\nfilter='''type:A\r\n & b'''", "type:A\r\n & b"),
+            place_of_error("[pack.'p/q']\r\nfilter='''type:A\r\n & b'''", "type:A\r\n & b"),
             "cortex.toml:3:2"
         );
-        let made = told("[pack.other]\nfilter = \"&\"\n", "# made\n\n[pack.\"p/q\"]\nfilter = \"&\"", "&");
+        let made = filter_error("[pack.other]\nfilter = \"&\"\n", "# made\n\n[pack.\"p/q\"]\nfilter = \"&\"", "&");
         assert_eq!(made.place.expect("a place").to_string(), ".cortex/packs.toml:4:11");
         let excerpt = made.excerpt.expect("a line");
         assert_eq!((excerpt.text.as_str(), excerpt.start, excerpt.len), ("filter = \"&\"", 10, 1));
@@ -187,10 +190,10 @@ mod tests {
             "[pack.'p/q']\nfilter = 3",
             "= =",
         ] {
-            assert_eq!(place(manifest, "&"), "filter:1:1", "{manifest}");
+            assert_eq!(place_of_error(manifest, "&"), "filter:1:1", "{manifest}");
         }
         // It was edited meanwhile: the beginning is true of whatever stands there.
-        assert_eq!(place("[pack.'p/q']\nfilter = \"x\"", "type:A & b"), "cortex.toml:2:10");
+        assert_eq!(place_of_error("[pack.'p/q']\nfilter = \"x\"", "type:A & b"), "cortex.toml:2:10");
         let other = Diagnostic::error("E_X", "another").at("filter", 1, 1).label("//types/A:outline");
         assert_eq!(placed(Path::new("/nowhere"), other.clone()), other);
     }

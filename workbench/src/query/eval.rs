@@ -43,7 +43,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
     /// The nodes as a set.
     pub(super) fn set(&mut self, expr: &Expr) -> Result<NodeSet, EngineError> {
         Ok(match expr {
-            Expr::Pattern(number) => self.ground.meant(*number).iter().copied().collect(),
+            Expr::Pattern(number) => self.ground.matched_nodes(*number).iter().copied().collect(),
             Expr::Variable(name) => (*self.names[*name]).clone(),
             Expr::Let(name, value, body) => {
                 self.names[*name] = Rc::new(self.set(value)?);
@@ -56,7 +56,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
                     match operator {
                         Operator::Union => set.add(&other),
                         Operator::Except => set.subtract(&other),
-                        Operator::Intersect => set.keep(&other),
+                        Operator::Intersect => set.intersect(&other),
                     }
                 }
                 set
@@ -81,19 +81,19 @@ impl<'a, G: Ground> Evaluation<'a, G> {
             }
             Expr::Kind(test, inner) => {
                 let set = self.set(inner)?;
-                let target = |label: &str| label.rsplit_once(':').is_some_and(|(_, target)| test.fits(target));
+                let target = |label: &str| label.rsplit_once(':').is_some_and(|(_, target)| test.passes(target));
                 set.iter()
-                    .filter(|&id| test.fits(&self.ground.kind(id)) || target(&self.ground.label(id)))
+                    .filter(|&id| test.passes(&self.ground.kind(id)) || target(&self.ground.label(id)))
                     .collect()
             }
             Expr::Attr(attribute, test, inner) => {
                 let set = self.set(inner)?;
-                let fits = |id: &NodeId| self.ground.attribute(*id, attribute).is_some_and(|value| test.fits(&value));
+                let fits = |id: &NodeId| self.ground.attribute(*id, attribute).is_some_and(|value| test.passes(&value));
                 set.iter().filter(fits).collect()
             }
             Expr::Filter(test, inner) => {
                 let set = self.set(inner)?;
-                set.iter().filter(|&id| test.fits(&self.ground.label(id))).collect()
+                set.iter().filter(|&id| test.passes(&self.ground.label(id))).collect()
             }
             Expr::Stale(inner) => {
                 let nodes: Vec<NodeId> = self.set(inner)?.iter().collect();
@@ -105,7 +105,7 @@ impl<'a, G: Ground> Evaluation<'a, G> {
     /// What reads the nodes, however far or so many steps, without leaving `within`.
     fn readers(&self, mut start: NodeSet, depth: Option<u32>, within: Option<&NodeSet>) -> NodeSet {
         if let Some(within) = within {
-            start.keep(within);
+            start.intersect(within);
         }
         walk(start, depth, |id| {
             let mut readers = self.ground.readers(id);

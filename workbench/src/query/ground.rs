@@ -106,7 +106,7 @@ struct SessionGround<'a> {
 }
 
 impl Ground for SessionGround<'_> {
-    fn meant(&self, pattern: usize) -> &[NodeId] {
+    fn matched_nodes(&self, pattern: usize) -> &[NodeId] {
         &self.survey.meant[pattern]
     }
 

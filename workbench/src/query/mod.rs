@@ -165,7 +165,7 @@ pub struct QueryError {
 /// What an evaluation asks of a graph.
 trait Ground {
     /// The nodes that a pattern means, by its number.
-    fn meant(&self, pattern: usize) -> &[NodeId];
+    fn matched_nodes(&self, pattern: usize) -> &[NodeId];
     /// What a node is made of, repeats possible.
     fn reads(&self, id: NodeId) -> Vec<NodeId>;
     /// What is made of a node, repeats possible.
@@ -182,7 +182,7 @@ trait Ground {
 
 impl Test {
     /// Whether the text passes.
-    pub fn fits(&self, text: &str) -> bool {
+    pub fn passes(&self, text: &str) -> bool {
         match self {
             Self::Name(name) => name.matches(text),
             Self::Regex(regex) => regex.is_match(text),

@@ -33,8 +33,8 @@ pub fn parse(text: &str) -> Result<Query, QueryError> {
             variables: parser.bound,
             expr,
         }),
-        Some(')') => Err(parser.wrong("this parenthesis closes nothing", "take it away, or open one before it")),
-        Some(_) => Err(parser.wrong(
+        Some(')') => Err(parser.error_here("this parenthesis closes nothing", "take it away, or open one before it")),
+        Some(_) => Err(parser.error_here(
             "an operator was expected here",
             "join two sets with +, - or ^ (union, except, intersect)",
         )),
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    fn wrong(&self, message: impl Into<String>, hint: impl Into<String>) -> QueryError {
+    fn error_here(&self, message: impl Into<String>, hint: impl Into<String>) -> QueryError {
         self.wrong_at(self.at, 1, message, hint)
     }
 
@@ -85,7 +85,7 @@ impl<'a> Parser<'a> {
 
     fn expr(&mut self, depth: usize) -> Result<Expr, QueryError> {
         if depth > MAX_NESTING {
-            return Err(self.wrong(
+            return Err(self.error_here(
                 format!("a query may nest {MAX_NESTING} deep"),
                 "take away parentheses, or ask in two steps",
             ));
@@ -110,7 +110,7 @@ impl<'a> Parser<'a> {
             self.at += 1;
             return Some(operator);
         }
-        let word = word(rest);
+        let word = first_word(rest);
         let operator = match word {
             "union" => Operator::Union,
             "except" => Operator::Except,
@@ -135,7 +135,7 @@ impl<'a> Parser<'a> {
         if self.take('$') {
             return self.variable();
         }
-        let (start, name) = (self.at, word(rest));
+        let (start, name) = (self.at, first_word(rest));
         self.at += name.len();
         if name == "let" {
             return self.binding(depth + 1);
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         }
         self.at = start;
         if rest.is_empty() {
-            return Err(self.wrong(
+            return Err(self.error_here(
                 "the query ends where a set was expected",
                 "write a pattern such as //types/...:outline",
             ));
@@ -224,12 +224,12 @@ impl<'a> Parser<'a> {
     fn binding(&mut self, depth: usize) -> Result<Expr, QueryError> {
         let name = self.name("a name was expected here", "write let types = //types/... in deps($types)")?;
         if !self.take('=') {
-            return Err(self.wrong("an equals sign was expected here", format!("write let {name} = SET in SET")));
+            return Err(self.error_here("an equals sign was expected here", format!("write let {name} = SET in SET")));
         }
         let value = self.expr(depth)?;
         self.space();
-        if word(self.rest()) != "in" {
-            return Err(self.wrong(
+        if first_word(self.rest()) != "in" {
+            return Err(self.error_here(
                 "'in' was expected here",
                 format!("write let {name} = SET in a set that uses ${name}"),
             ));
@@ -263,7 +263,7 @@ impl<'a> Parser<'a> {
         let rest = self.rest();
         let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         if end == 0 || rest.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(self.wrong(message, hint));
+            return Err(self.error_here(message, hint));
         }
         self.at += end;
         Ok(&rest[..end])
@@ -319,7 +319,7 @@ impl<'a> Parser<'a> {
         };
         let hint = "write one such as ^//types/.*Store, in quotes if it has a comma";
         if text.is_empty() {
-            return Err(self.wrong("a regular expression was expected here", hint));
+            return Err(self.error_here("a regular expression was expected here", hint));
         }
         let regex = RegexBuilder::new(text).size_limit(REGEX_SIZE).build();
         regex.map(Test::Regex).map_err(|error| {
@@ -363,20 +363,24 @@ impl<'a> Parser<'a> {
         let digits = &rest[..rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
         let number = digits
             .parse()
-            .map_err(|_| self.wrong("a depth is a whole number", "write deps(//index:json, 2), or leave the depth out"))?;
+            .map_err(|_| self.error_here("a depth is a whole number", "write deps(//index:json, 2), or leave the depth out"))?;
         self.at += digits.len();
         Ok(number)
     }
 
     fn comma(&mut self, message: &str, hint: &str) -> Result<(), QueryError> {
-        if self.take(',') { Ok(()) } else { Err(self.wrong(message, hint)) }
+        if self.take(',') {
+            Ok(())
+        } else {
+            Err(self.error_here(message, hint))
+        }
     }
 
     fn close(&mut self) -> Result<(), QueryError> {
         if self.take(')') {
             Ok(())
         } else {
-            Err(self.wrong("a closing parenthesis was expected here", "close what was opened with ')'"))
+            Err(self.error_here("a closing parenthesis was expected here", "close what was opened with ')'"))
         }
     }
 
@@ -386,7 +390,7 @@ impl<'a> Parser<'a> {
         };
         let inner = &self.rest()[1..];
         let Some(end) = inner.find(quote) else {
-            return Err(self.wrong("this quote has no partner", "close it"));
+            return Err(self.error_here("this quote has no partner", "close it"));
         };
         self.at += end + 2;
         Ok(Some(&inner[..end]))
@@ -424,7 +428,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn word(text: &str) -> &str {
+fn first_word(text: &str) -> &str {
     let end = text
         .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | ':' | '#' | '`')))
         .unwrap_or(text.len());

@@ -44,7 +44,7 @@ impl NodeSet {
     }
 
     /// Keeps what is in the other.
-    pub(super) fn keep(&mut self, other: &Self) {
+    pub(super) fn intersect(&mut self, other: &Self) {
         self.words.truncate(other.words.len());
         for (word, other) in self.words.iter_mut().zip(&other.words) {
             *word &= other;

@@ -27,7 +27,7 @@ fn label(id: u32) -> String {
 }
 
 impl Ground for Drawn {
-    fn meant(&self, pattern: usize) -> &[NodeId] {
+    fn matched_nodes(&self, pattern: usize) -> &[NodeId] {
         &self.meant[pattern]
     }
 

@@ -3,7 +3,7 @@
 
 use super::Planning;
 use super::family::Family;
-use crate::edit::lines::place;
+use crate::edit::lines::line_and_column;
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::Outputs;
 use crate::symbols::resolve::{Options, resolve};
@@ -29,8 +29,8 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
         };
         let text = text.to_owned();
         for reference in references(&text) {
-            for at in named(&text, &reference, family) {
-                let line = u32::try_from(place(&text, at).0).unwrap_or(u32::MAX);
+            for at in offsets_of_name(&text, &reference, family) {
+                let line = u32::try_from(line_and_column(&text, at).0).unwrap_or(u32::MAX);
                 let written = &text[reference.clone()];
                 match means(outputs, symbols, family, (file, line), written, at - reference.start)? {
                     Some(true) => change.add(file, at, false),
@@ -63,7 +63,7 @@ fn references(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Where in a reference the name stands: that of a member as its last word before parameters, that of a type anywhere.
-fn named(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
+fn offsets_of_name(text: &str, reference: &Range<usize>, family: &Family) -> Vec<usize> {
     let (whole, name) = (&text[reference.clone()], family.old.as_str());
     let head = match family.is_type {
         true => whole,

@@ -2,7 +2,7 @@
 
 use super::Planning;
 use super::family::Family;
-use crate::edit::lines::{fit, place};
+use crate::edit::lines::{fit, line_and_column};
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
 use crate::symbols::resolve::{Options, resolve};
@@ -47,7 +47,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
             if change.has(file, start) {
                 continue;
             }
-            let line = place(&text, start).0;
+            let line = line_and_column(&text, start).0;
             match path_in_using(&text, &tokens, at) {
                 Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
                     Some(true) => change.add(file, start, false),
@@ -120,7 +120,7 @@ fn names_family<O: Outputs>(outputs: &mut O, symbols: &Symbols, family: &Family,
         return Ok(Some(false));
     }
     let found = resolve(symbols, outputs, path, &Options::default())?;
-    Ok(match found.meant() {
+    Ok(match found.candidate() {
         Ok(one) if one.path == key => None,
         Ok(_) => Some(false),
         Err(_) if found.candidates.iter().any(|one| halves(&one.path).is_none() && one.path == key) => None,

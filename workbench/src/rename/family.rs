@@ -1,6 +1,6 @@
 //! What gets a new name together: a type, or a member with all that override or implement it.
 
-use super::{Asked, InTheWay};
+use super::{InTheWay, RenameRequest};
 use crate::symbols::calls::counterparts;
 use crate::symbols::hierarchy::implementations;
 use crate::symbols::index::{Symbols, simple_name};
@@ -32,7 +32,7 @@ pub(super) struct Family {
 }
 
 /// Refuses what cannot be a name, and what has none that could be another.
-pub(super) fn check_name(symbols: &Symbols, asked: Asked<'_>, way: &mut InTheWay) {
+pub(super) fn check_name(symbols: &Symbols, asked: RenameRequest<'_>, way: &mut InTheWay) {
     let (candidate, new) = (asked.candidate, asked.new);
     // What C# reads as the name of a field is one.
     let source = format!("class C__ {{ int {new}; }}");
@@ -254,7 +254,7 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
         let rows = TableRows::read(symbols.declarations()).map_err(|_| SymbolError::damaged())?;
         let lookups = Lookups::new(&rows);
         let world = World::new(&lookups);
-        let levels = world.levels(&Shape::plain(key));
+        let levels = world.levels(&Shape::of_key(key));
         let is_unknown = |base: &Shape| match base.key() {
             None => true,
             Some(base) => base.strip_prefix('~').is_some_and(|base| dotnet::get(base).is_none()),

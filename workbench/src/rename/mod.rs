@@ -21,7 +21,7 @@ pub use verify::verify;
 
 /// What a rename is made of.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RenameRequest<'a> {
     /// The symbol.
     pub candidate: &'a Candidate,
     /// Its new name.
@@ -65,7 +65,7 @@ pub struct Rewritten {
 struct Planning<'a, O> {
     outputs: &'a mut O,
     symbols: &'a Symbols,
-    asked: Asked<'a>,
+    asked: RenameRequest<'a>,
     family: &'a Family,
     texts: Texts<'a>,
     change: Change,
@@ -106,7 +106,7 @@ pub fn plan<O: Outputs>(
     outputs: &mut O,
     symbols: &Symbols,
     world: &dyn World,
-    asked: Asked<'_>,
+    asked: RenameRequest<'_>,
 ) -> Result<Result<Plan, InTheWay>, O::Error> {
     let mut way = InTheWay::default();
     family::check_name(symbols, asked, &mut way);

@@ -42,7 +42,7 @@ impl<'w> Texts<'w> {
     }
 
     /// The identifier at a place, and where it begins in bytes.
-    fn word(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
+    fn identifier_at(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
         let text = self.read(file)?;
         let start = start_of_line(text, *line)?;
         let rest = &text[start..];
@@ -124,7 +124,7 @@ impl Change {
             let mut after = before.to_owned();
             for (at, is_short) in places.iter().rev() {
                 let (old, written) = names(family, new, *is_short);
-                if *is_short && short(new) == new {
+                if *is_short && without_at_sign(new) == new {
                     way.add(format!(
                         "{file}: it is used as [{old}], which a name that does not end in '{ATTRIBUTE}' has not"
                     ));
@@ -144,12 +144,12 @@ impl Change {
 /// The names before and after, as they are written at a place.
 fn names<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
     match is_short {
-        true => (short(&family.old), short(new)),
+        true => (without_at_sign(&family.old), without_at_sign(new)),
         false => (&family.old, new),
     }
 }
 
-fn short(name: &str) -> &str {
+fn without_at_sign(name: &str) -> &str {
     name.strip_suffix(ATTRIBUTE).filter(|short| !short.is_empty()).unwrap_or(name)
 }
 
@@ -179,7 +179,7 @@ pub(super) fn find_declarations<O: Outputs>(planning: &mut Planning<'_, O>) -> R
     }
     for (candidate, spot) in all_declarations(outputs, &candidates.iter().collect::<Vec<_>>())? {
         let spot = (spot.file, spot.line, spot.column);
-        match texts.word(&spot) {
+        match texts.identifier_at(&spot) {
             Some((at, word)) if word == family.old => change.add(&spot.0, at, false),
             // Not every type writes its constructor.
             _ if family.is_type && halves(&candidate).is_some() => {}
@@ -225,9 +225,9 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     }
     for place in certain {
         let spot = (place.file.clone(), place.line, place.column);
-        match texts.word(&spot) {
+        match texts.identifier_at(&spot) {
             Some((at, word)) if word == family.old => change.add(&place.file, at, false),
-            Some((at, word)) if family.is_type && short(&family.old) != family.old && word == short(&family.old) => {
+            Some((at, word)) if family.is_type && without_at_sign(&family.old) != family.old && word == without_at_sign(&family.old) => {
                 change.add(&place.file, at, true);
             }
             // Types are meant where nothing is written: `new()`, `this(…)`.

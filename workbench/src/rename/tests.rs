@@ -35,11 +35,11 @@ fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<Vec<(Strin
     let mut sample = Sample::of(files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
-    let candidate = found.meant().expect("one").clone();
+    let candidate = found.candidate().expect("one").clone();
     let world = MemoryWorld::new();
-    files.iter().for_each(|(path, text)| world.put(path, text.as_bytes()));
+    files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
     let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
-    let asked = Asked {
+    let asked = RenameRequest {
         candidate: &candidate,
         new,
         leave_possible: false,

@@ -172,7 +172,7 @@ impl Report {
             .collect();
         let survey = Survey::of(&mut session)?;
         let focus = match label {
-            Some(label) => survey.place(label),
+            Some(label) => survey.index_of(label),
             None => survey.hottest(&session),
         };
         let near = match focus {
@@ -273,7 +273,7 @@ impl Survey {
         }
         let mut remarks = session.remarks()?;
         let failed = targets.iter().filter(|target| target.state == State::Pending);
-        let failures = failed.filter_map(|target| Some(remarks.remove(&*target.label)?.failure?.told()));
+        let failures = failed.filter_map(|target| Some(remarks.remove(&*target.label)?.failure?.diagnostic()));
         Ok(Self {
             failures: failures.collect(),
             places: nodes.iter().enumerate().map(|(at, (id, _))| (*id, at)).collect(),
@@ -282,7 +282,7 @@ impl Survey {
         })
     }
 
-    fn place(&self, label: &str) -> Option<usize> {
+    fn index_of(&self, label: &str) -> Option<usize> {
         self.targets.binary_search_by(|target| (*target.label).cmp(label)).ok()
     }
 
@@ -308,7 +308,7 @@ impl Survey {
         reasons: &HashMap<NodeId, Reason>,
     ) -> Result<Near, WorkbenchError> {
         let explanation = explain(workspace, &self.targets[focus].label)?;
-        let way: Vec<usize> = explanation.chain.iter().filter_map(|step| self.place(&step.label)).collect();
+        let way: Vec<usize> = explanation.chain.iter().filter_map(|step| self.index_of(&step.label)).collect();
         let mut readers: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut inputs: Vec<Vec<usize>> = Vec::with_capacity(self.ids.len());
         for (at, id) in self.ids.iter().enumerate() {

@@ -44,7 +44,7 @@ pub fn neighbourhood<W: Ord>(
     for (next, sizes) in [(inputs, &INPUTS[..]), (readers, &READERS[..])] {
         let mut edge = vec![focus];
         for &size in sizes {
-            edge = step(&edge, size, &mut nodes, &mut seen, next, weight);
+            edge = step_outwards(&edge, size, &mut nodes, &mut seen, next, weight);
         }
     }
     let place: HashMap<usize, usize> = nodes.iter().copied().zip(0..).collect();
@@ -68,7 +68,7 @@ pub fn neighbourhood<W: Ord>(
 }
 
 /// One step outwards. Each node of `edge` has its turn, so that none of them has all.
-fn step<W: Ord>(
+fn step_outwards<W: Ord>(
     edge: &[usize],
     size: usize,
     nodes: &mut Vec<usize>,

@@ -9,7 +9,7 @@ use engine::store::builds::BuildRecord;
 pub const BUILDS: usize = 60;
 
 /// Whether models were asked in a build.
-pub fn asked(build: &BuildRecord) -> bool {
+pub fn asked_models(build: &BuildRecord) -> bool {
     build.spent.as_ref().is_some_and(|spent| spent.calls > 0) || build.answers.sum() > 0
 }
 

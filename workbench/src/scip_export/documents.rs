@@ -61,7 +61,7 @@ impl Text {
     }
 
     /// The name, operator or bracket at a place.
-    fn word(&self, line: u32, column: u32) -> Option<Range> {
+    fn token_range(&self, line: u32, column: u32) -> Option<Range> {
         let start = self.byte(line, column)?;
         let rest = &self.line(line)?[start..];
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '@';
@@ -75,7 +75,7 @@ impl Text {
         Some((line, i32::try_from(start).ok()?, line, i32::try_from(start + length).ok()?))
     }
 
-    fn whole(&self, part: &Part) -> Option<Range> {
+    fn part_range(&self, part: &Part) -> Option<Range> {
         let place = |line: u32, column: u32| Some((i32::try_from(line).ok()? - 1, i32::try_from(self.byte(line, column)?).ok()?));
         let ((first, from), (last, to)) = (place(part.start, part.start_column)?, place(part.end, part.end_column)?);
         Some((first, from, last, to))
@@ -108,10 +108,12 @@ impl Documents {
         let (Some(text), Some(open)) = (self.texts.get(&part.file), self.open.get_mut(&part.file)) else {
             return;
         };
-        let Some(range) = text.word(at.line, at.column) else { return };
+        let Some(range) = text.token_range(at.line, at.column) else {
+            return;
+        };
         open.defined.insert(symbol.clone());
         open.occurrences
-            .insert((range, symbol.clone()), (roles | role::DEFINITION, text.whole(part)));
+            .insert((range, symbol.clone()), (roles | role::DEFINITION, text.part_range(part)));
     }
 
     /// A use of a symbol. What is said of a declaration stands.
@@ -119,7 +121,9 @@ impl Documents {
         let (Some(text), Some(open)) = (self.texts.get(&at.file), self.open.get_mut(&at.file)) else {
             return;
         };
-        let Some(range) = text.word(at.line, at.column) else { return };
+        let Some(range) = text.token_range(at.line, at.column) else {
+            return;
+        };
         let known = open.occurrences.entry((range, symbol.clone())).or_insert((roles, None));
         if known.0 & role::DEFINITION == 0 {
             known.0 |= roles;
@@ -138,10 +142,10 @@ impl Documents {
                 .occurrences
                 .into_iter()
                 .map(|((range, symbol), (symbol_roles, whole))| Occurrence {
-                    range: written(range),
+                    range: scip_range(range),
                     symbol: symbol.to_string(),
                     symbol_roles,
-                    enclosing_range: whole.map(written).unwrap_or_default(),
+                    enclosing_range: whole.map(scip_range).unwrap_or_default(),
                     ..Occurrence::default()
                 })
                 .collect(),
@@ -151,7 +155,7 @@ impl Documents {
 }
 
 /// A range as SCIP writes it.
-fn written((first, from, last, to): Range) -> Vec<i32> {
+fn scip_range((first, from, last, to): Range) -> Vec<i32> {
     match first == last {
         true => vec![first, from, to],
         false => vec![first, from, last, to],

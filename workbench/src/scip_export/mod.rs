@@ -153,7 +153,7 @@ fn used<'n>(named: &'n NamedType, name: &str, place: &Place) -> Vec<&'n Rc<str>>
 
 /// What is told of a type and its members, by symbol.
 fn describe(key: &str, named: &NamedType, names: &Names, world: &World<'_>) -> Vec<(Rc<str>, SymbolInformation)> {
-    let levels = world.levels(&Shape::plain(key));
+    let levels = world.levels(&Shape::of_key(key));
     let keys = levels.iter().skip(1).filter_map(|base| base.key());
     let bases: Vec<(&str, &NamedType)> = keys.filter_map(|key| Some((key, names.get(key)?))).collect();
     let implements = |symbol: &Rc<str>, is_reference: bool| Relationship {
@@ -231,7 +231,7 @@ fn type_of<'n>(key: &str, overload: &Overload, names: &'n Names, world: &World<'
         return None;
     }
     let mut lines = Vec::new();
-    world.declared(&Shape::plain(key), &overload.name, &mut lines);
+    world.declared(&Shape::of_key(key), &overload.name, &mut lines);
     Some(&names.get(lines.first()?.result().key()?)?.symbol)
 }
 

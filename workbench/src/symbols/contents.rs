@@ -36,7 +36,7 @@ pub enum Container {
 
 impl Container {
     /// The word for it.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Folder(_) => "folder",
             Self::File(_) => "file",

@@ -18,14 +18,14 @@ pub const ENDINGS: [&str; 24] = [
 
 /// A file that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct FileRequest {
     /// Its path, as it was given.
     pub path: String,
     /// First and last line as they were given; `None` for the last where the rest of the file is meant.
     pub lines: Option<(u64, Option<u64>)>,
 }
 
-impl Asked {
+impl FileRequest {
     /// Of `PATH`, `PATH:LINE`, `PATH:FROM-TO` and `PATH:FROM-`.
     pub fn of(text: &str) -> Self {
         let whole = || Self {
@@ -73,15 +73,15 @@ impl Asked {
     ///
     /// # Errors
     /// When something is there, or the path leads somewhere, that is not shown.
-    pub fn place(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
+    pub fn path_in_workspace(&self, root: &Path, store: Option<&Path>) -> Result<(String, bool), Refused> {
         // Of a folder that is not there a file may be meant.
-        let path = place::resolve(root, self.path.trim_end_matches('/'), &shown(store))?;
+        let path = place::resolve(root, self.path.trim_end_matches('/'), &readable_files(store))?;
         let is_there = place::size(root, &path).is_some();
         Ok((path, is_there))
     }
 
     /// The lines that are meant of a file of so many, and what was corrected.
-    fn within(&self, last: usize) -> ((usize, usize), Option<String>) {
+    fn clamp_lines(&self, last: usize) -> ((usize, usize), Option<String>) {
         let Some((from, to)) = self.lines else { return ((1, last), None) };
         let clip = |line: u64| usize::try_from(line).unwrap_or(usize::MAX).clamp(1, last);
         let end = to.unwrap_or(from.max(last as u64));
@@ -105,7 +105,7 @@ impl Asked {
 }
 
 /// What is not shown: what is not edited, except the manifest.
-fn shown(store: Option<&Path>) -> Guard {
+fn readable_files(store: Option<&Path>) -> Guard {
     Guard {
         store: store.map(Path::to_owned),
         manifest: true,
@@ -116,7 +116,7 @@ fn shown(store: Option<&Path>) -> Guard {
 ///
 /// # Errors
 /// When it cannot be read or is no text.
-pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: usize) -> Result<Source, Box<Diagnostic>> {
+pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &FileRequest, most: usize) -> Result<Source, Box<Diagnostic>> {
     let large = place::size(root, path).filter(|size| *size > LARGEST as u64);
     if let Some(bytes) = large {
         return Err(Box::new(no_text(path, &Unreadable::Large { bytes })));
@@ -139,7 +139,7 @@ pub fn lines(world: &dyn World, root: &Path, path: &str, asked: &Asked, most: us
         found.notes.push(format!("{path} is empty"));
         return Ok(found);
     }
-    let ((start, wanted), corrected) = asked.within(all.len());
+    let ((start, wanted), corrected) = asked.clamp_lines(all.len());
     found.notes.extend(corrected.map(|told| format!("{path}: {told}")));
     let end = wanted.min(start.saturating_add(most.max(1)) - 1);
     let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -184,21 +184,21 @@ pub fn no_text(path: &str, why: &Unreadable) -> Diagnostic {
 mod tests {
     use super::*;
 
-    fn asked(text: &str) -> (String, Option<(u64, Option<u64>)>) {
-        let Asked { path, lines } = Asked::of(text);
+    fn split_lines_suffix(text: &str) -> (String, Option<(u64, Option<u64>)>) {
+        let FileRequest { path, lines } = FileRequest::of(text);
         (path, lines)
     }
 
     #[test]
     fn lines_stand_behind_a_colon() {
-        assert_eq!(asked("src/A.cs"), ("src/A.cs".to_owned(), None));
-        assert_eq!(asked("src/A.cs:7"), ("src/A.cs".to_owned(), Some((7, Some(7)))));
-        assert_eq!(asked("src/A.cs:7-9"), ("src/A.cs".to_owned(), Some((7, Some(9)))));
-        assert_eq!(asked("src/A.cs:7-"), ("src/A.cs".to_owned(), Some((7, None))));
+        assert_eq!(split_lines_suffix("src/A.cs"), ("src/A.cs".to_owned(), None));
+        assert_eq!(split_lines_suffix("src/A.cs:7"), ("src/A.cs".to_owned(), Some((7, Some(7)))));
+        assert_eq!(split_lines_suffix("src/A.cs:7-9"), ("src/A.cs".to_owned(), Some((7, Some(9)))));
+        assert_eq!(split_lines_suffix("src/A.cs:7-"), ("src/A.cs".to_owned(), Some((7, None))));
         let long = "a:99999999999999999999";
-        assert_eq!(asked(long), ("a".to_owned(), Some((u64::MAX, Some(u64::MAX)))));
+        assert_eq!(split_lines_suffix(long), ("a".to_owned(), Some((u64::MAX, Some(u64::MAX)))));
         for plain in ["a:b", "a:7-b", "a:-7", "a:", ":7", "a:7-9-11", "a:+7", "a:7:"] {
-            assert_eq!(asked(plain), (plain.to_owned(), None));
+            assert_eq!(split_lines_suffix(plain), (plain.to_owned(), None));
         }
     }
 
@@ -208,15 +208,15 @@ mod tests {
         for name in ["a:2", "a"] {
             std::fs::write(folder.path().join(name), "x").expect("written");
         }
-        let among = |text: &str| Asked::among(text, folder.path());
+        let among = |text: &str| FileRequest::among(text, folder.path());
         assert_eq!((among("a:2").path.as_str(), among("a:2").lines), ("a:2", None));
-        assert_eq!(among("a:2-2"), Asked::of("a:2-2"));
+        assert_eq!(among("a:2-2"), FileRequest::of("a:2-2"));
         assert_eq!(among("a:2:3").lines, Some((3, Some(3))));
     }
 
     #[test]
     fn lines_that_are_not_there_are_corrected() {
-        let within = |range: &str| Asked::of(&format!("f:{range}")).within(10);
+        let within = |range: &str| FileRequest::of(&format!("f:{range}")).clamp_lines(10);
         for (range, lines) in [("1-10", (1, 10)), ("3", (3, 3)), ("3-5", (3, 5)), ("4-", (4, 10))] {
             assert_eq!(within(range), (lines, None), "{range}");
         }

@@ -27,7 +27,7 @@ pub fn fit(sources: &mut [Source], room: Room) {
         let source = &mut sources[*at];
         let part = &mut source.parts[*place];
         if whole(part) > share {
-            cut(part, &mut source.notes, share, room);
+            cut_part(part, &mut source.notes, share, room);
         }
         left = left.saturating_sub(whole(part));
     }
@@ -46,7 +46,7 @@ fn cost(text: &str, part: &Part, room: Room) -> usize {
 }
 
 /// As many lines from the first on as fit, or else the beginning of the first.
-fn cut(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) {
+fn cut_part(part: &mut Part, notes: &mut Vec<String>, share: usize, room: Room) {
     let lines: Vec<&str> = split(&part.text).collect();
     let fits = |text: &str| cost(text, part, room) <= share;
     let kept = most(lines.len(), |count| fits(&lines[..count].concat()));

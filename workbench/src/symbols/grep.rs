@@ -240,9 +240,9 @@ mod tests {
         let symbols = sample.names();
         let world = MemoryWorld::new();
         for (path, text) in files {
-            world.put(path, text.as_bytes());
+            world.write_source(path, text.as_bytes());
         }
-        world.put("c.bin", b"\0\x01needle".as_slice());
+        world.write_source("c.bin", b"\0\x01needle".as_slice());
         let files: Vec<String> = ["a.cs", "b.txt", "c.bin"].map(str::to_owned).into();
         let mut found = grep(&world, &files, &query("needle").matcher().expect("a pattern"));
         locate(&mut sample, &symbols, &mut found.hits).expect("located");

@@ -28,7 +28,7 @@ pub enum Relation {
 
 impl Relation {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Implements => "implements",
             Self::Derives => "derives",
@@ -222,7 +222,7 @@ impl Search<'_> {
     }
 
     /// The member of a type that stands for the wanted one.
-    fn own(&self, key: &str, fits: impl Fn(&Overload) -> bool) -> Option<String> {
+    fn implementing_member(&self, key: &str, fits: impl Fn(&Overload) -> bool) -> Option<String> {
         let rows: Vec<Overload> = self.known.get(key)?.iter().filter(|one| fits(one)).cloned().collect();
         counterparts(&self.wanted, &rows).first().map(|one| format!("{key}#{}", one.key))
     }
@@ -238,17 +238,19 @@ impl Search<'_> {
         let name = self.wanted.name.clone();
         let of_class = |one: &Overload| one.name == name && one.is_override;
         if !implements && !is_interface {
-            return Ok(self.own(heir, of_class).map(|path| (path, Relation::Overrides, None)));
+            return Ok(self
+                .implementing_member(heir, of_class)
+                .map(|path| (path, Relation::Overrides, None)));
         }
         let explicit = |one: &Overload| short_of(&one.name) == Some(name.as_str()) && explicit_interface(&one.name) == self.contract;
-        if let Some(path) = self.own(heir, explicit) {
+        if let Some(path) = self.implementing_member(heir, explicit) {
             return Ok(Some((path, Relation::Implements, None)));
         }
         if is_interface {
             return Ok(None);
         }
         let public = |one: &Overload| one.name == name && one.accessibility == "public";
-        if let Some(path) = self.own(heir, public) {
+        if let Some(path) = self.implementing_member(heir, public) {
             return Ok(Some((path, Relation::Implements, None)));
         }
         for base in self.symbols.bases(heir) {
@@ -260,7 +262,7 @@ impl Search<'_> {
                 .symbols
                 .find(&base)
                 .is_some_and(|at| self.symbols.glance(at).kind != "interface");
-            if let Some(path) = self.own(&base, public).filter(|_| is_class) {
+            if let Some(path) = self.implementing_member(&base, public).filter(|_| is_class) {
                 return Ok(Some((path, Relation::Implements, Some(heir.to_owned()))));
             }
         }
@@ -285,13 +287,13 @@ mod tests {
     fn rows_of(sample: &mut Sample, symbol: &str, all: bool) -> Vec<String> {
         let symbols = sample.names();
         let found = resolve(&symbols, sample, symbol, &Options::default()).expect("a resolution");
-        let of = found.meant().expect("one").clone();
+        let of = found.candidate().expect("one").clone();
         let mut found = implementations(sample, &symbols, &of, all).expect("an answer");
         locate(sample, &symbols, &mut found).expect("places");
         let line = |one: &Implementation| {
             let through = one.through.as_ref().map(|by| format!(" through {by}")).unwrap_or_default();
             let place = one.place.as_ref().map_or_else(String::new, ToString::to_string);
-            format!("{} {} {}{through} {place}", one.distance, one.relation.word(), one.path)
+            format!("{} {} {}{through} {place}", one.distance, one.relation.as_str(), one.path)
         };
         found.iter().map(line).collect()
     }

@@ -57,7 +57,7 @@ pub enum Reached {
 
 impl Reached {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Changed => "changed",
             Self::Uses => "uses",
@@ -285,7 +285,7 @@ impl Walk<'_> {
     /// What carries on a member or type that changed.
     fn heirs<O: Outputs>(&mut self, outputs: &mut O, path: &str) -> Result<(), O::Error> {
         let found = super::resolve::resolve(self.symbols, outputs, path, &super::resolve::Options::default())?;
-        let Ok(candidate) = found.meant().cloned() else { return Ok(()) };
+        let Ok(candidate) = found.candidate().cloned() else { return Ok(()) };
         let mut heirs = implementations(outputs, self.symbols, &candidate, true)?;
         super::hierarchy::locate(outputs, self.symbols, &mut heirs)?;
         for heir in heirs {
@@ -435,7 +435,7 @@ class MarketTests {
         let found = impact(&mut sample, &symbols, &changed, depth, &BTreeSet::new()).expect("an impact");
         let told = |one: &Affected| {
             let (test, maybe) = (if one.test { " test" } else { "" }, if one.why.is_some() { " maybe" } else { "" });
-            format!("{} {} {}{test}{maybe}", one.distance, one.how.word(), one.path)
+            format!("{} {} {}{test}{maybe}", one.distance, one.how.as_str(), one.path)
         };
         (found.affected.iter().map(told).collect(), found.filter())
     }

@@ -260,7 +260,7 @@ impl Symbols {
         }
         let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
         let lookups = Lookups::new(&rows);
-        !World::new(&lookups).inherits_value(&Shape::plain(found.owner), found.name)
+        !World::new(&lookups).inherits_value(&Shape::of_key(found.owner), found.name)
     }
 
     /// The constructors of the types of a simple name.
@@ -295,7 +295,7 @@ impl Symbols {
     pub fn bases(&self, key: &str) -> Vec<String> {
         let rows = TableRows::read(&self.declarations).expect("invariant: it was opened before");
         let lookups = Lookups::new(&rows);
-        let levels = World::new(&lookups).levels(&Shape::plain(key));
+        let levels = World::new(&lookups).levels(&Shape::of_key(key));
         let bases = levels.iter().skip(1);
         bases
             .filter_map(|base| base.key())

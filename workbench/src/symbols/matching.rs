@@ -14,7 +14,7 @@ pub fn rank(key: &str, access: Access) -> (usize, Access, usize, &str) {
 }
 
 /// Names as a build target is written with them, if there are no type arguments in them.
-pub(crate) fn written(names: &[Segment]) -> Option<String> {
+pub(crate) fn target_name(names: &[Segment]) -> Option<String> {
     let mut text = String::new();
     for name in names {
         if name.arguments.is_some() {
@@ -140,7 +140,7 @@ pub(super) fn ends(names: &[Segment], symbol: &str, wild: bool) -> Option<bool> 
     for (at, name) in names.iter().enumerate().rev() {
         let start = rest.rfind(['.', '+']);
         let own = start.map_or(rest, |start| &rest[start + 1..]);
-        if own.is_empty() || !fits(&name.name, own, wild) {
+        if own.is_empty() || !name_matches(&name.name, own, wild) {
             return None;
         }
         match start {
@@ -156,7 +156,7 @@ pub(super) fn ends(names: &[Segment], symbol: &str, wild: bool) -> Option<bool> 
     Some(false)
 }
 
-fn fits(wanted: &str, own: &str, wild: bool) -> bool {
+fn name_matches(wanted: &str, own: &str, wild: bool) -> bool {
     let own = match wanted.contains('`') {
         true => own,
         false => own.split('`').next().unwrap_or(own),

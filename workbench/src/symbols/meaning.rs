@@ -143,9 +143,9 @@ impl Resolution {
     /// The label of a target of what is meant: `outline`, say.
     ///
     /// # Errors
-    /// As [`Resolution::meant`].
+    /// As [`Resolution::candidate`].
     pub fn label_of(&self, target: &str) -> Result<String, SymbolError> {
-        Ok(self.meant()?.label(target))
+        Ok(self.candidate()?.label(target))
     }
 
     /// All overloads of one name in one type, when they are what is meant.
@@ -159,11 +159,11 @@ impl Resolution {
     /// The candidate that is meant, or all overloads of one name.
     ///
     /// # Errors
-    /// As [`Resolution::meant`].
+    /// As [`Resolution::candidate`].
     pub fn meant_with_overloads(&self) -> Result<&[Candidate], SymbolError> {
         match self.overloads() {
             Some(all) => Ok(all),
-            None => self.meant().map(std::slice::from_ref),
+            None => self.candidate().map(std::slice::from_ref),
         }
     }
 
@@ -171,7 +171,7 @@ impl Resolution {
     /// least surprising first. An answer that shows each under its path needs no choice between them.
     ///
     /// # Errors
-    /// As [`Resolution::meant`].
+    /// As [`Resolution::candidate`].
     pub fn namesakes(&self) -> Result<Vec<Vec<Candidate>>, SymbolError> {
         let is_known = self.how.is_some_and(|how| how != How::Fuzzy) && self.candidates.len() == self.total;
         let mut groups: Vec<Vec<Candidate>> = Vec::new();
@@ -193,7 +193,7 @@ impl Resolution {
     ///
     /// # Errors
     /// `SymbolNotFound` with suggestions, or `AmbiguousSymbol` with the first candidates and their number.
-    pub fn meant(&self) -> Result<&Candidate, SymbolError> {
+    pub fn candidate(&self) -> Result<&Candidate, SymbolError> {
         if let (Some(_), Some(one)) = (&self.resolved, self.candidates.first()) {
             if one.kind == NAMESPACE {
                 let why = Diagnostic::error(ErrorCode::SymbolNotFound, "a namespace is no type or member").found(&one.path);

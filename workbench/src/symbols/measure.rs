@@ -137,16 +137,16 @@ fn times(questions: Vec<String>, mut ask: impl FnMut(&str) -> Result<(), SymbolE
     })
 }
 
-fn word(at: usize) -> &'static str {
+fn word_at(at: usize) -> &'static str {
     WORDS[at % WORDS.len()]
 }
 
 fn key(n: usize) -> String {
-    let around = format!("Company.{}.{}{}", word(n / 7), word(n / 50), n / 1_600);
+    let around = format!("Company.{}.{}{}", word_at(n / 7), word_at(n / 50), n / 1_600);
     let name = format!(
         "{}{}{}",
-        word(n * 13 + n / 32),
-        word(n * 5 + n / 1_024 + 3),
+        word_at(n * 13 + n / 32),
+        word_at(n * 5 + n / 1_024 + 3),
         ENDS[(n / 3) % ENDS.len()]
     );
     match n % 20 {
@@ -166,8 +166,8 @@ fn members_of(key: &str) -> Vec<String> {
         format!(
             "{}{}{}",
             VERBS[n % VERBS.len()],
-            word(n / 5),
-            if n % 3 == 0 { word(n / 77) } else { "" }
+            word_at(n / 5),
+            if n % 3 == 0 { word_at(n / 77) } else { "" }
         )
     };
     (0..MEMBERS).map(name).collect()
@@ -251,11 +251,11 @@ fn queries(keys: &[String]) -> Vec<String> {
             4 => members[0].clone(),
             5 => members[1].chars().take(4).collect(),
             6 => members[2].chars().filter(|c| c.is_uppercase()).collect(),
-            7 => format!("{}.{}", word(n), &name[..3]),
+            7 => format!("{}.{}", word_at(n), &name[..3]),
             8 => format!("{}{}", &name[..2], &name[3..]),
             9 => name[name.len() / 2..].to_owned(),
-            10 => format!("*{}*", word(n)),
-            _ => word(n).chars().take(1 + n % 3).collect(),
+            10 => format!("*{}*", word_at(n)),
+            _ => word_at(n).chars().take(1 + n % 3).collect(),
         }
     };
     (0..1_200).map(of).collect()

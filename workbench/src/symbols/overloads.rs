@@ -60,7 +60,7 @@ impl Overload {
     }
 
     /// All overloads of a name, of which only the flags of the index are known.
-    pub fn named(name: &str, flags: &str) -> Self {
+    pub fn from_index(name: &str, flags: &str) -> Self {
         Self {
             key: name.to_owned(),
             name: name.to_owned(),
@@ -239,7 +239,7 @@ mod tests {
         .to_vec()
     }
 
-    fn meant(name: &str, parameters: Option<&[&str]>) -> Vec<String> {
+    fn overloads_named(name: &str, parameters: Option<&[&str]>) -> Vec<String> {
         let parameters: Option<Vec<String>> = parameters.map(|types| types.iter().map(|of| (*of).to_owned()).collect());
         fitting(&members(), name, parameters.as_deref())
             .into_iter()
@@ -249,25 +249,25 @@ mod tests {
 
     #[test]
     fn names_and_parameters() {
-        assert_eq!(meant("Get", None), ["Get(int)", "Get(string?,System.Text.Rune)"]);
-        assert_eq!(meant("get", None), ["get"]);
-        assert_eq!(meant("GET", None).len(), 3);
-        assert_eq!(meant("Get", Some(&["System.Int32"])), ["Get(int)"]);
-        assert_eq!(meant("Get", Some(&["String", "Rune"])), ["Get(string?,System.Text.Rune)"]);
-        assert_eq!(meant("Get", Some(&[])), ["get"]);
-        assert_eq!(meant("Map", Some(&["T", "IDictionary<string,T>"])), Vec::<String>::new());
+        assert_eq!(overloads_named("Get", None), ["Get(int)", "Get(string?,System.Text.Rune)"]);
+        assert_eq!(overloads_named("get", None), ["get"]);
+        assert_eq!(overloads_named("GET", None).len(), 3);
+        assert_eq!(overloads_named("Get", Some(&["System.Int32"])), ["Get(int)"]);
+        assert_eq!(overloads_named("Get", Some(&["String", "Rune"])), ["Get(string?,System.Text.Rune)"]);
+        assert_eq!(overloads_named("Get", Some(&[])), ["get"]);
+        assert_eq!(overloads_named("Map", Some(&["T", "IDictionary<string,T>"])), Vec::<String>::new());
         assert_eq!(
-            meant("Map", Some(&["T", "Dictionary<String,T>"])),
+            overloads_named("Map", Some(&["T", "Dictionary<String,T>"])),
             ["Map`1(T,Dictionary<string, T>)"]
         );
-        assert_eq!(meant("Run", None), ["IFoo.Run(ref int)"]);
-        assert_eq!(meant("ifoo.run", Some(&["ref int"])), ["IFoo.Run(ref int)"]);
-        assert_eq!(meant(".ctor", None), [".ctor()"]);
-        assert_eq!(meant("G*t", None).len(), 3);
-        assert_eq!(meant("Map`1", Some(&["T", "Dictionary<string, T>"])).len(), 1);
-        assert_eq!(meant("Map`1(T,Dictionary<string, T>)", None).len(), 1);
+        assert_eq!(overloads_named("Run", None), ["IFoo.Run(ref int)"]);
+        assert_eq!(overloads_named("ifoo.run", Some(&["ref int"])), ["IFoo.Run(ref int)"]);
+        assert_eq!(overloads_named(".ctor", None), [".ctor()"]);
+        assert_eq!(overloads_named("G*t", None).len(), 3);
+        assert_eq!(overloads_named("Map`1", Some(&["T", "Dictionary<string, T>"])).len(), 1);
+        assert_eq!(overloads_named("Map`1(T,Dictionary<string, T>)", None).len(), 1);
         assert_eq!(short_of("IFoo<A.B>.Run"), Some("Run"));
         assert_eq!((short_of(".ctor"), short_of("Get")), (None, None));
-        assert_eq!(meant("Nope", None), Vec::<String>::new());
+        assert_eq!(overloads_named("Nope", None), Vec::<String>::new());
     }
 }

@@ -60,15 +60,15 @@ impl SymbolPath {
                 "a symbol has at most {MOST_CHARS} characters, this one has {}",
                 text.chars().count()
             );
-            return Err(refused(text, 0, &why));
+            return Err(syntax_error(text, 0, &why));
         }
         let whole = text.strip_prefix("global::").unwrap_or(text);
         if whole.is_empty() {
-            return Err(refused(text, 0, "a symbol has at least one name"));
+            return Err(syntax_error(text, 0, "a symbol has at least one name"));
         }
         let (head, behind) = match halves(whole) {
             Some((head, member)) => (head, Some(member)),
-            None if whole.ends_with('#') => return Err(refused(text, text.len(), "there is no member behind '#'")),
+            None if whole.ends_with('#') => return Err(syntax_error(text, text.len(), "there is no member behind '#'")),
             None => match whole.find(".this[").filter(|at| *at > 0 && whole.ends_with(']')) {
                 Some(at) => (&whole[..at], Some(&whole[at + 1..])),
                 None => (whole, None),
@@ -77,19 +77,19 @@ impl SymbolPath {
         let offset = text.len() - whole.len();
         let (names, scope) = split_scope(head);
         let (names, listed) = match (behind, scope) {
-            (None, None) => split_parameters(names).map_err(|(at, why)| refused(text, offset + at, why))?,
+            (None, None) => split_parameters(names).map_err(|(at, why)| syntax_error(text, offset + at, why))?,
             _ => (names, None),
         };
         let at_member = offset + head.len() + 1;
         let (member, parameters) = match behind {
             Some(member) => {
                 let member = indexer(member).unwrap_or_else(|| member.to_owned());
-                let split = split_parameters(&member).map_err(|(at, why)| refused(text, at_member + at, why))?;
+                let split = split_parameters(&member).map_err(|(at, why)| syntax_error(text, at_member + at, why))?;
                 (Some(without_arguments(split.0)), split.1)
             }
             None => (None, listed),
         };
-        let segments = segments(names).map_err(|(at, why)| refused(text, offset + at, why))?;
+        let segments = segments(names).map_err(|(at, why)| syntax_error(text, offset + at, why))?;
         let plain = segments.iter().all(|segment| segment.arguments.is_none());
         let path = Self {
             plain: plain.then(|| head[..names.len() + scope.map_or(0, |scope| scope.len() + 1)].to_owned()),
@@ -105,7 +105,7 @@ impl SymbolPath {
         let wildcards = wildcards + path.member.as_deref().map_or(0, wild);
         if wildcards > MOST_WILDCARDS {
             let why = format!("a symbol has at most {MOST_WILDCARDS} wildcards, this one has {wildcards}");
-            return Err(refused(text, 0, &why));
+            return Err(syntax_error(text, 0, &why));
         }
         Ok(path)
     }
@@ -121,7 +121,7 @@ pub fn is_wild(name: &str) -> bool {
     name.contains(['*', '?'])
 }
 
-fn refused(text: &str, at: usize, why: &str) -> SymbolError {
+fn syntax_error(text: &str, at: usize, why: &str) -> SymbolError {
     let column = text.get(..at).map_or(0, |before| before.chars().count()) + 1;
     let hint = match at {
         0 => "write Namespace.Type, Type.Member, Type#Member(int) or a part of it with * and ?".to_owned(),

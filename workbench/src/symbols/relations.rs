@@ -103,7 +103,7 @@ impl Graph {
     }
 
     /// The types one step away, and whether a declaration makes the step.
-    fn step(&self, key: &str, way: Way) -> BTreeMap<&str, bool> {
+    fn neighbours(&self, key: &str, way: Way) -> BTreeMap<&str, bool> {
         match way {
             Way::Deps => {
                 let Some(deps) = self.own.get(key) else { return BTreeMap::new() };
@@ -120,7 +120,7 @@ impl Graph {
 
     /// What is reached from a type in at most `depth` steps.
     pub fn relations(&self, key: &str, way: Way, edges: Edges, depth: u32) -> Relations {
-        let direct = self.step(key, way);
+        let direct = self.neighbours(key, way);
         let structure = direct.values().filter(|structure| **structure).count();
         let mut seen = BTreeSet::from([key]);
         let mut types = Vec::new();
@@ -128,7 +128,7 @@ impl Graph {
         for distance in 1..=depth {
             let mut next: BTreeMap<&str, bool> = BTreeMap::new();
             for from in here {
-                for (to, structure) in self.step(from, way) {
+                for (to, structure) in self.neighbours(from, way) {
                     let counts = match edges {
                         Edges::All => true,
                         Edges::Structure => structure,
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn told(relations: &Relations) -> String {
+    fn relations_text(relations: &Relations) -> String {
         let words = relations.types.iter().map(|to| {
             let mark = if to.structure { "" } else { "~" };
             format!("{mark}{}:{}", to.path, to.distance)
@@ -185,14 +185,14 @@ mod tests {
         )]);
         let graph = Graph::read(&mut sample).expect("a graph");
         let deps = graph.relations("A", Way::Deps, Edges::All, 1);
-        assert_eq!((told(&deps).as_str(), deps.structure, deps.body), ("B:1 C:1 ~D:1", 2, 1));
-        assert_eq!(told(&graph.relations("A", Way::Deps, Edges::All, 9)), "B:1 C:1 ~D:1 E:2");
-        assert_eq!(told(&graph.relations("A", Way::Deps, Edges::Structure, 9)), "B:1 C:1 E:2");
-        assert_eq!(told(&graph.relations("A", Way::Deps, Edges::Body, 9)), "~D:1");
+        assert_eq!((relations_text(&deps).as_str(), deps.structure, deps.body), ("B:1 C:1 ~D:1", 2, 1));
+        assert_eq!(relations_text(&graph.relations("A", Way::Deps, Edges::All, 9)), "B:1 C:1 ~D:1 E:2");
+        assert_eq!(relations_text(&graph.relations("A", Way::Deps, Edges::Structure, 9)), "B:1 C:1 E:2");
+        assert_eq!(relations_text(&graph.relations("A", Way::Deps, Edges::Body, 9)), "~D:1");
         let rdeps = graph.relations("B", Way::Rdeps, Edges::All, 1);
-        assert_eq!((told(&rdeps).as_str(), rdeps.structure, rdeps.body), ("A:1 D:1", 2, 0));
-        assert_eq!(told(&graph.relations("B", Way::Rdeps, Edges::All, 9)), "A:1 D:1 ~E:2");
-        assert_eq!(told(&graph.relations("Nope", Way::Rdeps, Edges::All, 9)), "");
+        assert_eq!((relations_text(&rdeps).as_str(), rdeps.structure, rdeps.body), ("A:1 D:1", 2, 0));
+        assert_eq!(relations_text(&graph.relations("B", Way::Rdeps, Edges::All, 9)), "A:1 D:1 ~E:2");
+        assert_eq!(relations_text(&graph.relations("Nope", Way::Rdeps, Edges::All, 9)), "");
         let external = graph.relations("E", Way::Deps, Edges::All, 1).external;
         assert_eq!(external, ["System.Console"]);
     }

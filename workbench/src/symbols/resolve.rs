@@ -21,7 +21,7 @@
 
 use super::distance::Word;
 use super::index::{Symbols, simple_name};
-use super::matching::{ends, outer_part, rank, types, written};
+use super::matching::{ends, outer_part, rank, target_name, types};
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
@@ -57,7 +57,7 @@ impl Default for Options<'_> {
 }
 
 /// A member that may be meant, or with no overload told apart its name.
-struct Found {
+struct MemberCandidate {
     at: usize,
     member: Option<Overload>,
     inherited_by: Option<String>,
@@ -80,7 +80,7 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
         outputs,
         path: &path,
     };
-    let (how, mut found, former) = asking.found(options)?;
+    let (how, mut found, former) = asking.find_candidates(options)?;
     if !matches!(how, Some(How::Fuzzy)) {
         found.sort_by_cached_key(|found| asking.rank(found));
     }
@@ -120,7 +120,7 @@ fn answer(symbol: &str, how: Option<How>, candidates: Vec<Candidate>, total: usi
 }
 
 /// The type or member whose path is written as answers write it.
-fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result<Option<Found>, O::Error> {
+fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result<Option<MemberCandidate>, O::Error> {
     let text = text.strip_prefix("global::").unwrap_or(text);
     if let Some(at) = symbols.find(text) {
         return Ok(Some(of_type(at)));
@@ -134,8 +134,13 @@ fn exactly<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str) -> Result
 }
 
 /// With the overloads in the place of a name of which the index alone was asked. `total` counts them as they are.
-fn told_apart<O: Outputs>(symbols: &Symbols, outputs: &mut O, found: Vec<Found>, total: &mut usize) -> Result<Vec<Found>, O::Error> {
-    let is_open = |found: &Found| found.member.as_ref().is_some_and(|member| member.id.is_empty());
+fn told_apart<O: Outputs>(
+    symbols: &Symbols,
+    outputs: &mut O,
+    found: Vec<MemberCandidate>,
+    total: &mut usize,
+) -> Result<Vec<MemberCandidate>, O::Error> {
+    let is_open = |found: &MemberCandidate| found.member.as_ref().is_some_and(|member| member.id.is_empty());
     let open: BTreeSet<&str> = found
         .iter()
         .filter(|found| is_open(found))
@@ -152,7 +157,7 @@ fn told_apart<O: Outputs>(symbols: &Symbols, outputs: &mut O, found: Vec<Found>,
         let named = rows
             .iter()
             .filter(|row| one.member.as_ref().is_some_and(|member| row.name == member.name));
-        let named: Vec<Found> = named.map(|row| of_member(one.at, row.clone())).collect();
+        let named: Vec<MemberCandidate> = named.map(|row| of_member(one.at, row.clone())).collect();
         match named.is_empty() {
             true => all.push(one),
             false => {
@@ -202,15 +207,15 @@ struct Asking<'a, O> {
     path: &'a SymbolPath,
 }
 
-type Answer = (Option<How>, Vec<Found>, Option<String>);
+type Answer = (Option<How>, Vec<MemberCandidate>, Option<String>);
 
 impl<O: Outputs> Asking<'_, O> {
-    fn found(&mut self, options: &Options<'_>) -> Result<Answer, O::Error> {
+    fn find_candidates(&mut self, options: &Options<'_>) -> Result<Answer, O::Error> {
         let path = self.path;
         if let Some(answer) = self.identified(options)? {
             return Ok(answer);
         }
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<MemberCandidate> = Vec::new();
         let mut how = path.is_wild().then_some(How::Wildcard);
         if path.member.is_none() && path.parameters.is_none() {
             let (by, types) = self.types(&path.segments, path.plain.as_deref());
@@ -269,14 +274,14 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// Explicit implementations that are written with dots alone: `Type.IFace.Member`.
-    fn implemented(&mut self) -> Result<Vec<Found>, O::Error> {
+    fn implemented(&mut self) -> Result<Vec<MemberCandidate>, O::Error> {
         let path = self.path;
         if path.member.is_some() || path.scope.is_some() {
             return Ok(Vec::new());
         }
         for at in (1..path.segments.len().saturating_sub(1)).rev() {
             let (before, name) = path.segments.split_at(at);
-            let Some(name) = written(name) else { continue };
+            let Some(name) = target_name(name) else { continue };
             let (_, types) = self.owners(before);
             if types.is_empty() || types.len() > MOST_OPENED {
                 continue;
@@ -290,7 +295,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// The members of that name in types that are spelled alike, or else the types.
-    fn in_near_types(&mut self, near: Vec<Found>, name: &str) -> Result<Vec<Found>, O::Error> {
+    fn in_near_types(&mut self, near: Vec<MemberCandidate>, name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         let types: Vec<usize> = near.iter().take(MOST_OPENED).map(|found| found.at).collect();
         let found = self.members(&types, name)?;
         Ok(if found.is_empty() { near } else { found })
@@ -320,7 +325,7 @@ impl<O: Outputs> Asking<'_, O> {
         };
         let members = overloads::of(self.outputs, &[self.symbols.key(at)])?.into_iter().flatten();
         let found = members.filter(|one| one.id == member).map(|one| of_member(at, one));
-        let found: Vec<Found> = found.collect();
+        let found: Vec<MemberCandidate> = found.collect();
         Ok((!found.is_empty()).then_some((Some(how), found, former)))
     }
 
@@ -338,7 +343,7 @@ impl<O: Outputs> Asking<'_, O> {
         let whole = before.len() == self.path.segments.len();
         let plain = match whole {
             true => self.path.plain.clone(),
-            false => written(before),
+            false => target_name(before),
         };
         self.types(before, plain.as_deref())
     }
@@ -355,7 +360,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// The members of a name (or pattern) that types declare or inherit.
-    fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<Found>, O::Error> {
+    fn members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         if types.len() > MOST_OPENED {
             return Ok(self.by_name(Some(types), name));
         }
@@ -370,7 +375,7 @@ impl<O: Outputs> Asking<'_, O> {
                     .map(|member| of_member(at, member))
                     .collect()
             };
-            let mut fitting: Vec<Found> = of(name);
+            let mut fitting: Vec<MemberCandidate> = of(name);
             if let Some(name) = overloads::named_as_type(self.symbols.key(at), name).filter(|_| fitting.is_empty()) {
                 fitting = of(name);
             }
@@ -385,7 +390,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok(found)
     }
 
-    fn inherited(&mut self, heir: usize, name: &str) -> Result<Vec<Found>, O::Error> {
+    fn inherited(&mut self, heir: usize, name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         let key = self.symbols.key(heir).to_owned();
         let spelled: Vec<String> = self.symbols.spelled(name).into_iter().map(str::to_owned).collect();
         for base in self.symbols.bases(&key) {
@@ -394,10 +399,10 @@ impl<O: Outputs> Asking<'_, O> {
             }
             let Some(at) = self.symbols.find(&base) else { continue };
             let rows = overloads::of(self.outputs, &[&base])?.pop().unwrap_or_default();
-            let fitting: Vec<Found> = overloads::fitting(&rows, name, self.path.parameters.as_deref())
+            let fitting: Vec<MemberCandidate> = overloads::fitting(&rows, name, self.path.parameters.as_deref())
                 .into_iter()
                 .filter(|member| member.accessibility != "private")
-                .map(|member| Found {
+                .map(|member| MemberCandidate {
                     inherited_by: Some(key.clone()),
                     ..of_member(at, member)
                 })
@@ -410,7 +415,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// As the index alone tells: one find for all overloads of a name in a type, with their number.
-    fn by_name(&self, types: Option<&[usize]>, name: &str) -> Vec<Found> {
+    fn by_name(&self, types: Option<&[usize]>, name: &str) -> Vec<MemberCandidate> {
         let symbols = self.symbols;
         let among: Option<BTreeSet<usize>> = types.map(|types| types.iter().copied().collect());
         let glob = Glob::new(name);
@@ -421,7 +426,7 @@ impl<O: Outputs> Asking<'_, O> {
                 .collect(),
             false => symbols.spelled(name),
         };
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<MemberCandidate> = Vec::new();
         for name in names {
             let mut last = None;
             for line in symbols.declared(name) {
@@ -435,14 +440,14 @@ impl<O: Outputs> Asking<'_, O> {
                 };
                 match found.last_mut() {
                     Some(before) if is_next => before.count += 1,
-                    _ => found.push(of_member(at, Overload::named(name, line.line.flags))),
+                    _ => found.push(of_member(at, Overload::from_index(name, line.line.flags))),
                 }
             }
         }
         found
     }
 
-    fn former(&mut self, aliases: &Aliases) -> Result<Option<(Vec<Found>, String)>, O::Error> {
+    fn former(&mut self, aliases: &Aliases) -> Result<Option<(Vec<MemberCandidate>, String)>, O::Error> {
         let symbols = self.symbols;
         let meant = |name: Option<String>| -> Option<(Vec<usize>, String)> {
             let name = name?;
@@ -457,7 +462,7 @@ impl<O: Outputs> Asking<'_, O> {
             return Ok(Some((at.into_iter().map(of_type).collect(), name)));
         }
         let Some((before, name)) = self.split() else { return Ok(None) };
-        let Some((at, former)) = meant(written(before)) else {
+        let Some((at, former)) = meant(target_name(before)) else {
             return Ok(None);
         };
         let found = self.members(&at, &name)?;
@@ -465,7 +470,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// Types whose simple names are spelled alike, nearest first.
-    fn near_types(&self, names: &[Segment], recent: &[String]) -> Vec<Found> {
+    fn near_types(&self, names: &[Segment], recent: &[String]) -> Vec<MemberCandidate> {
         let symbols = self.symbols;
         let Some(last) = names.last() else { return Vec::new() };
         let word = Word::new(last.name.split('`').next().unwrap_or_default());
@@ -488,7 +493,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 
     /// Members of types and their bases whose names are spelled alike, nearest first.
-    fn near_members(&mut self, types: &[usize], name: &str) -> Result<Vec<Found>, O::Error> {
+    fn near_members(&mut self, types: &[usize], name: &str) -> Result<Vec<MemberCandidate>, O::Error> {
         let mut all: Vec<usize> = types.iter().copied().take(MOST_OPENED).collect();
         for &at in types.iter().take(MOST_OPENED) {
             let bases = self.symbols.bases(self.symbols.key(at)).into_iter();
@@ -500,7 +505,7 @@ impl<O: Outputs> Asking<'_, O> {
         let keys: Vec<&str> = all.iter().map(|&at| self.symbols.key(at)).collect();
         let rows = overloads::of(self.outputs, &keys)?;
         let word = Word::new(name);
-        let mut near: Vec<(usize, usize, Found)> = Vec::new();
+        let mut near: Vec<(usize, usize, MemberCandidate)> = Vec::new();
         let mut taken = BTreeSet::new();
         for (place, (&at, rows)) in all.iter().zip(rows).enumerate() {
             for member in rows {
@@ -518,7 +523,7 @@ impl<O: Outputs> Asking<'_, O> {
         Ok(near.into_iter().map(|(_, _, found)| found).collect())
     }
 
-    fn rank(&self, found: &Found) -> (usize, Access, usize, String) {
+    fn rank(&self, found: &MemberCandidate) -> (usize, Access, usize, String) {
         let key = self.symbols.key(found.at);
         let (levels, access, _, _) = rank(key, self.symbols.glance(found.at).access);
         let path = path_of(key, found.member.as_ref());
@@ -526,7 +531,7 @@ impl<O: Outputs> Asking<'_, O> {
     }
 }
 
-fn candidate(symbols: &Symbols, found: Found) -> Result<Candidate, SymbolError> {
+fn candidate(symbols: &Symbols, found: MemberCandidate) -> Result<Candidate, SymbolError> {
     let row = symbols.row(found.at)?;
     let path = path_of(symbols.key(found.at), found.member.as_ref());
     Ok(match found.member {
@@ -551,8 +556,8 @@ fn candidate(symbols: &Symbols, found: Found) -> Result<Candidate, SymbolError> 
     })
 }
 
-fn of_type(at: usize) -> Found {
-    Found {
+fn of_type(at: usize) -> MemberCandidate {
+    MemberCandidate {
         at,
         member: None,
         inherited_by: None,
@@ -560,8 +565,8 @@ fn of_type(at: usize) -> Found {
     }
 }
 
-fn of_member(at: usize, member: Overload) -> Found {
-    Found {
+fn of_member(at: usize, member: Overload) -> MemberCandidate {
+    MemberCandidate {
         member: Some(member),
         ..of_type(at)
     }

@@ -19,7 +19,7 @@ fn meaning(sample: &mut Sample, text: &str, options: &Options<'_>) -> Resolution
 }
 
 /// How, the candidates, and whether one is meant.
-fn told(sample: &mut Sample, text: &str) -> String {
+fn resolved_text(sample: &mut Sample, text: &str) -> String {
     let found = meaning(sample, text, &Options::default());
     let how = found.how.map_or("nothing".to_owned(), |how| format!("{how:?}").to_lowercase());
     let paths: Vec<String> = found
@@ -34,7 +34,7 @@ fn told(sample: &mut Sample, text: &str) -> String {
     assert_eq!(found.total, paths.len());
     assert_eq!(
         found.resolved.as_ref().map(|one| &one.path),
-        found.meant().ok().map(|one| &one.path)
+        found.candidate().ok().map(|one| &one.path)
     );
     format!("{how}{mark} {}", paths.join(" "))
 }
@@ -101,7 +101,7 @@ fn what_paths_mean() {
         ("BigStroe.Twice", "fuzzy Box.BigStore#Twice()"),
         ("Qqqqqqqq", "nothing "),
     ] {
-        assert_eq!(told(&mut sample, text), expected, "{text}");
+        assert_eq!(resolved_text(&mut sample, text), expected, "{text}");
     }
 }
 
@@ -110,7 +110,7 @@ fn one_that_is_meant_has_identifiers_and_labels() {
     let mut sample = Sample::default();
     let found = meaning(&mut sample, "Store.Get(string,int)", &Options::default());
     assert_eq!((found.resolved.is_some(), found.how), (true, Some(How::Suffix)));
-    let one = found.meant().expect("one").clone();
+    let one = found.candidate().expect("one").clone();
     assert_eq!(
         (one.kind.as_str(), one.accessibility.as_str(), one.files.as_slice()),
         ("method", "public", &["src/Store.cs".to_owned()][..])
@@ -162,7 +162,7 @@ fn errors_show_five_and_count_all() {
         },
     );
     assert_eq!((found.total, found.candidates.len()), (9, 6));
-    let error = found.meant().expect_err("several");
+    let error = found.candidate().expect_err("several");
     assert_eq!(
         (error.trouble, error.diagnostic.code.as_str()),
         (Trouble::Ambiguous, "AmbiguousSymbol")
@@ -178,7 +178,7 @@ fn errors_show_five_and_count_all() {
     assert_eq!(meaning(&mut sample, "Same", &options).candidates[0].path, "N0.Same");
     let near = meaning(&mut sample, "Other", &options);
     assert_eq!((near.how, near.candidates[0].path.as_str()), (Some(How::Fuzzy), "N7.Other7"));
-    let error = near.meant().expect_err("suggestions");
+    let error = near.candidate().expect_err("suggestions");
     assert_eq!(error.diagnostic.code, "SymbolNotFound");
     assert_eq!(error.diagnostic.hint.as_deref(), Some("did you mean N7.Other7?"));
 }
@@ -198,9 +198,9 @@ fn former_names_answer_and_say_so() {
     };
     let found = meaning(&mut sample, "HugeStore", &options);
     assert_eq!((found.how, found.former.as_deref()), (Some(How::Alias), Some("HugeStore")));
-    assert_eq!(found.meant().expect("one").path, "Box.BigStore");
+    assert_eq!(found.candidate().expect("one").path, "Box.BigStore");
     let member = meaning(&mut sample, "Box.HugeStore.Twice", &options);
-    assert_eq!(member.meant().expect("one").path, "Box.BigStore#Twice()");
+    assert_eq!(member.candidate().expect("one").path, "Box.BigStore#Twice()");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn projects_that_share_a_name_are_told_apart() {
         ("Q.Come", "suffix! P.Q@Two#Come()"),
         ("Q@One#Go", "suffix! P.Q@One#Go()"),
     ] {
-        assert_eq!(told(&mut sample, text), expected, "{text}");
+        assert_eq!(resolved_text(&mut sample, text), expected, "{text}");
     }
 }
 
@@ -252,7 +252,7 @@ fn namespaces_are_known_and_never_meant() {
         assert_eq!(found.how, how, "{text}");
         assert!(found.resolved.is_some() && found.candidates.iter().all(|one| one.kind == "namespace"));
         assert_eq!(found.candidates.iter().map(|one| one.path.as_str()).collect::<Vec<_>>(), paths);
-        let error = found.meant().expect_err("no type");
+        let error = found.candidate().expect_err("no type");
         assert_eq!(error.diagnostic.message, "a namespace is no type or member");
     }
 }
@@ -272,7 +272,7 @@ fn case_is_that_of_any_script() {
         ("i", "suffix! Größen.I"),
         ("ı", "suffix! Größen.ı"),
     ] {
-        assert_eq!(told(&mut sample, text), expected, "{text}");
+        assert_eq!(resolved_text(&mut sample, text), expected, "{text}");
     }
     assert_eq!(targets(&mut sample, "längenMAß"), ["Größen.Längenmaß"]);
 }
@@ -373,8 +373,8 @@ fn build_targets_mean_the_same() {
         agrees(&mut shadowed, name);
     }
     assert_eq!(targets(&mut shadowed, "PROGRAM").len(), 3);
-    assert_eq!(told(&mut shadowed, "PROGRAM"), "exact! Program");
-    assert_eq!(told(&mut shadowed, "program"), "suffix! X.y.program");
+    assert_eq!(resolved_text(&mut shadowed, "PROGRAM"), "exact! Program");
+    assert_eq!(resolved_text(&mut shadowed, "program"), "suffix! X.y.program");
 }
 
 /// The C# files and projects of the fixture.
@@ -562,7 +562,7 @@ fn paths_that_are_told_mean_themselves_whatever_the_member() {
         ("Cage#op_True", "suffix! Zoo.Deep.Cage`1#op_True(Cage<T>)"),
         ("Cage.Inner.S.Held", "suffix! Zoo.Deep.Cage`1+Inner`1+S#Held"),
     ] {
-        assert_eq!(told(&mut sample, text), expected, "{text}");
+        assert_eq!(resolved_text(&mut sample, text), expected, "{text}");
     }
 }
 
@@ -595,6 +595,6 @@ fn a_type_that_a_project_compiles_goes_before_one_that_none_does() {
         ("Tree.Node", "suffix! N.Tree+Node"),
         ("Leaf", "suffix! N.Leaf`1"),
     ] {
-        assert_eq!(told(&mut sample, text), expected, "{text}");
+        assert_eq!(resolved_text(&mut sample, text), expected, "{text}");
     }
 }

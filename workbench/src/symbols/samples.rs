@@ -98,7 +98,7 @@ impl Sample {
         let world = Arc::new(MemoryWorld::new());
         world.set_now(1_000_000_000_000_000);
         for (path, text) in files {
-            world.put(path, *text);
+            world.write_source(path, *text);
         }
         let registry = registry(Arc::new(producers::llm::Refusing), Arc::new(producers::command::Nothing));
         let source = ManifestSource {
@@ -120,7 +120,7 @@ impl Sample {
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let given = manifest.clone();
-        let look = engine.look::<EngineError>(&digest, || Ok(given)).expect("a look");
+        let look = engine.read_sources::<EngineError>(&digest, || Ok(given)).expect("a look");
         let definition = Definition {
             rows: Vec::new(),
             digest,
@@ -140,7 +140,7 @@ impl Sample {
         let engine = self.session.engine.clone();
         let manifest = self.definition.manifest.clone();
         let look = engine
-            .look::<EngineError>(&self.definition.digest, || Ok(manifest))
+            .read_sources::<EngineError>(&self.definition.digest, || Ok(manifest))
             .expect("a look");
         self.session = Session::open(engine, &self.definition, look).expect("a session");
         self

@@ -177,7 +177,7 @@ pub(super) enum Entry<'s> {
 /// # Errors
 /// When the query is over a limit or empty, its kind is unknown, or its cursor belongs to another query or state.
 pub fn search<'s>(symbols: &'s Symbols, query: &Query<'s>) -> Result<Page, SymbolError> {
-    let asked = Asked::read(query)?;
+    let asked = ParsedQuery::read(query)?;
     let start = start(symbols, query, asked.kind)?;
     let mut found = Finds::default();
     asked.types(symbols, &mut found);
@@ -265,7 +265,7 @@ struct Finds<'s> {
 
 impl<'s> Finds<'s> {
     /// Adds an entry about the type `key`, or counts it as left out.
-    fn add(&mut self, symbols: &Symbols, asked: &Asked<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
+    fn add(&mut self, symbols: &Symbols, asked: &ParsedQuery<'_>, key: &str, matched: Matched, passes: bool, entry: Entry<'s>) {
         let generated = passes && !asked.generated && symbols.is_generated(key);
         self.generated += usize::from(generated);
         match passes && !generated {
@@ -276,7 +276,7 @@ impl<'s> Finds<'s> {
 }
 
 /// A query, read.
-pub(super) struct Asked<'q> {
+pub(super) struct ParsedQuery<'q> {
     /// What the name is compared with, folded.
     name: String,
     /// What has to stand before it, folded.
@@ -289,7 +289,7 @@ pub(super) struct Asked<'q> {
     pub(super) generated: bool,
 }
 
-impl<'q> Asked<'q> {
+impl<'q> ParsedQuery<'q> {
     pub(super) fn read(query: &Query<'q>) -> Result<Self, SymbolError> {
         let text = query.text.trim();
         if text.chars().nth(MOST_CHARS).is_some() {

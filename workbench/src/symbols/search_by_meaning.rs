@@ -2,7 +2,7 @@
 
 use super::index::Symbols;
 use super::outputs::SymbolError;
-use super::search::{Asked, Entry, MOST, Matched, Page, Query, hit};
+use super::search::{Entry, MOST, Matched, Page, ParsedQuery, Query, hit};
 
 /// The types of `keys` that pass the filters of a query, in their order: the first `limit` of them.
 ///
@@ -10,7 +10,7 @@ use super::search::{Asked, Entry, MOST, Matched, Page, Query, hit};
 /// When the kind is unknown or the limit too high.
 pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, keys: &[&str]) -> Result<Page, SymbolError> {
     // The text of the query is no name here.
-    let asked = Asked::read(&Query { text: "*", ..*query })?;
+    let asked = ParsedQuery::read(&Query { text: "*", ..*query })?;
     let mut page = Page::default();
     for key in keys {
         let passes = |at: &usize| asked.wants_type(symbols.glance(*at).kind) && asked.is_within(key);

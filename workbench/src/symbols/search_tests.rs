@@ -10,7 +10,7 @@ use engine::values::table::write_table;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn told(page: &Page) -> Vec<String> {
+fn found_names(page: &Page) -> Vec<String> {
     let hits = page.hits.iter();
     hits.map(|hit| format!("{:?} {}", hit.matched, hit.path)).collect()
 }
@@ -28,7 +28,7 @@ fn generated_code_is_found_when_asked_for() {
     let symbols = sample.symbols();
     let page = search(&symbols, &Query::new("Texts")).expect("an answer");
     assert_eq!(
-        (told(&page), page.filtered, page.generated),
+        (found_names(&page), page.filtered, page.generated),
         (vec!["Prefix Box.TextsReader".to_owned()], 1, 1)
     );
     let all = Query {
@@ -37,20 +37,20 @@ fn generated_code_is_found_when_asked_for() {
     };
     let page = search(&symbols, &all).expect("an answer");
     assert_eq!(
-        (told(&page), page.generated),
+        (found_names(&page), page.generated),
         (vec!["Exact Box.Texts".to_owned(), "Prefix Box.TextsReader".to_owned()], 0)
     );
     let page = search(&symbols, &Query::new("Hello")).expect("an answer");
     assert_eq!((page.hits.len(), page.generated), (0, 1));
     let page = search(&symbols, &Query::new("Half")).expect("an answer");
-    assert_eq!((told(&page), page.generated), (vec!["Exact Box.Half".to_owned()], 0));
+    assert_eq!((found_names(&page), page.generated), (vec!["Exact Box.Half".to_owned()], 0));
     assert!(symbols.declared("Hello").next().is_some(), "it is bound like other code");
 }
 
 #[test]
 fn what_queries_find() {
     let symbols = Sample::default().symbols();
-    let found = |query: Query<'_>| told(&search(&symbols, &query).expect("an answer"));
+    let found = |query: Query<'_>| found_names(&search(&symbols, &query).expect("an answer"));
     let of = |text| found(Query::new(text));
     assert_eq!(
         of("store"),
@@ -176,13 +176,13 @@ fn pages_join_and_cursors_are_checked() {
         };
         let page = search(&symbols, &query).expect("an answer");
         assert_eq!(page.total, whole.total);
-        paged.extend(told(&page));
+        paged.extend(found_names(&page));
         cursor = page.next;
         if cursor.is_none() {
             break;
         }
     }
-    assert_eq!(paged, told(&whole));
+    assert_eq!(paged, found_names(&whole));
     let next = search(
         &symbols,
         &Query {

@@ -13,7 +13,7 @@ use producers::csharp::model::{Span, Syntax};
 use producers::csharp::syntax;
 use producers::csharp::types::symbol_of;
 use producers::csharp::usages::Place;
-use producers::text::{encoding, written};
+use producers::text::{decode_keeping_line_ends, encoding};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ pub struct Part {
 
 impl Part {
     /// `FILE:START-END`.
-    pub fn place(&self) -> String {
+    pub fn file_and_lines(&self) -> String {
         format!("{}:{}-{}", self.file, self.start, self.end)
     }
 
@@ -224,7 +224,7 @@ struct File {
 
 impl File {
     fn read(tree: Syntax, bytes: &[u8]) -> Self {
-        let (text, _) = written(bytes, "");
+        let (text, _) = decode_keeping_line_ends(bytes, "");
         let (encoding, marked) = encoding(bytes);
         let flaw = (encoding == "windows-1252").then(|| decode(bytes).err()).flatten();
         Self {
@@ -339,7 +339,7 @@ mod tests {
     use super::super::samples::Sample;
     use super::*;
 
-    fn shown(paths: &[&str], most: usize) -> Vec<Source> {
+    fn sources_of(paths: &[&str], most: usize) -> Vec<Source> {
         let mut sample = Sample::default();
         let symbols = sample.names();
         let found: Vec<Candidate> = paths
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn types_with_all_parts_and_members() {
-        let shown = shown(&["Box.Store", "Box.Store#Get(int)", "Box.Store#Count", "Box.Store#Cache"], 100);
+        let shown = sources_of(&["Box.Store", "Box.Store#Get(int)", "Box.Store#Count", "Box.Store#Cache"], 100);
         let places: Vec<Vec<(&str, u32, u32)>> = shown
             .iter()
             .map(|one| one.parts.iter().map(|part| (part.file.as_str(), part.start, part.end)).collect())
@@ -401,7 +401,7 @@ mod tests {
                 .candidates
                 .remove(0);
             let shown = sources(&mut sample, &[&found], 9).expect("sources").remove(0);
-            let places: Vec<String> = shown.parts.iter().map(Part::place).collect();
+            let places: Vec<String> = shown.parts.iter().map(Part::file_and_lines).collect();
             (found.files.join(" "), places.join(" "))
         };
         let both = |files: &str, places: &str| (files.to_owned(), places.to_owned());
@@ -481,7 +481,7 @@ mod tests {
     #[test]
     fn long_ones_say_what_is_left_out() {
         let cut = |most| {
-            let one = shown(&["Box.Store"], most).remove(0);
+            let one = sources_of(&["Box.Store"], most).remove(0);
             (one.parts.iter().map(|part| (part.start, part.end)).collect::<Vec<_>>(), one.notes)
         };
         let left_out = |file: &str, lines: &str| format!("src/{file}: lines {lines} are left out");

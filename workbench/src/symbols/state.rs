@@ -4,7 +4,7 @@
 //! empty answer says why it is empty.
 
 use crate::health::Health;
-use crate::last_good::broken;
+use crate::last_good::files_with_errors;
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::diagnostic::Place;
@@ -70,7 +70,7 @@ pub type Flaws = BTreeMap<String, Flaw>;
 /// # Errors
 /// When the store cannot be read.
 pub fn flaws(session: &Session) -> Result<Flaws, StoreError> {
-    let places = broken(session)?;
+    let places = files_with_errors(session)?;
     if places.is_empty() {
         return Ok(Flaws::new());
     }

@@ -81,7 +81,7 @@ impl Subject {
     /// What a resolution means: what it is resolved to, or the overloads of one name in one type.
     ///
     /// # Errors
-    /// As [`Resolution::meant`].
+    /// As [`Resolution::candidate`].
     pub fn of(found: &Resolution) -> Result<Self, SymbolError> {
         Ok(Self::of_group(found.meant_with_overloads()?))
     }
@@ -89,7 +89,7 @@ impl Subject {
     /// The subjects of all symbols that share a name, as far as they can be shown together ([`Resolution::namesakes`]).
     ///
     /// # Errors
-    /// As [`Resolution::meant`].
+    /// As [`Resolution::candidate`].
     pub fn all_of(found: &Resolution) -> Result<Vec<Self>, SymbolError> {
         Ok(found.namesakes()?.iter().map(|group| Self::of_group(group)).collect())
     }

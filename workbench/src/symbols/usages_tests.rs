@@ -150,7 +150,7 @@ a.Go(1); } }
     let mut sample = Sample::of(&[("a.cs", text)]);
     let told = |sample: &mut Sample, symbol: &str| {
         let (_, found) = find_usages(sample, symbol);
-        let place = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.word());
+        let place = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.as_str());
         let in_code = found.clone().in_code().certain.len();
         (found.certain.iter().map(place).collect::<Vec<_>>(), in_code)
     };
@@ -214,7 +214,7 @@ class C : I { void I.Go() { } }
         let (subject, _) = find_usages(&mut sample, symbol);
         let symbols = sample.names();
         let found = override_places(&mut sample, &symbols, &subject).expect("places");
-        let line = |place: &Place| format!("{}:{} {} {}", place.line, place.column, place.kind.word(), place.text);
+        let line = |place: &Place| format!("{}:{} {} {}", place.line, place.column, place.kind.as_str(), place.text);
         found.iter().map(line).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -434,7 +434,7 @@ foreach (var one in all) { }
         assert!(found.possible.is_empty(), "{symbol}: {:?}", found.possible);
         let certain = found.certain.iter();
         certain
-            .map(|place| format!("{}:{} {}", place.line, place.column, place.kind.word()))
+            .map(|place| format!("{}:{} {}", place.line, place.column, place.kind.as_str()))
             .collect::<Vec<_>>()
     };
     assert_eq!(places("A#this[int]"), ["9:2 write", "9:9 read"]);

@@ -121,7 +121,7 @@ pub struct Composed {
 }
 
 /// The types that a window may show: pinned, looked at, and of the active pack.
-pub fn wanted(window: &Window, pack: &[String]) -> BTreeSet<String> {
+pub fn candidate_types(window: &Window, pack: &[String]) -> BTreeSet<String> {
     let pinned = window.pinned.iter().map(|pin| &pin.path);
     let recent = window.recent.iter().map(|recent| &recent.path);
     pinned.chain(recent).chain(pack).cloned().collect()
@@ -142,7 +142,7 @@ pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String],
     composing.pinned(window);
     composing.recent(window, pack);
     composing.packed(window, pack);
-    composing.tell(max_chars);
+    composing.append_cut_note(max_chars);
     composing.made
 }
 
@@ -198,7 +198,7 @@ impl Composing<'_> {
             }
         }
         for (path, card, kept) in chosen {
-            self.put(path, &card.text(kept), card.sections.len() - kept);
+            self.append_file(path, &card.text(kept), card.sections.len() - kept);
         }
         self.made.pinned_chars = used;
     }
@@ -236,7 +236,7 @@ impl Composing<'_> {
             self.made.text.push_str(heading);
         }
         for (_, path, text, left_out) in chosen {
-            self.put(path, &text, left_out);
+            self.append_file(path, &text, left_out);
         }
     }
 
@@ -269,12 +269,12 @@ impl Composing<'_> {
             return;
         };
         match card.fitting(self.room()) {
-            Some((text, left_out)) => self.put(path, &text, left_out),
+            Some((text, left_out)) => self.append_file(path, &text, left_out),
             None => self.made.cut.push(format!("{path} does not fit: raise the budget")),
         }
     }
 
-    fn put(&mut self, path: &str, text: &str, left_out: usize) {
+    fn append_file(&mut self, path: &str, text: &str, left_out: usize) {
         self.made.text.push_str(text);
         self.made.shown.push(path.to_owned());
         if left_out > 0 {
@@ -286,7 +286,7 @@ impl Composing<'_> {
     }
 
     /// Says what was cut, at the end, where it moves nothing else.
-    fn tell(&mut self, max_chars: usize) {
+    fn append_cut_note(&mut self, max_chars: usize) {
         if self.made.cut.is_empty() {
             return;
         }

@@ -32,7 +32,7 @@ impl Run<'_> {
         let Slot::Checking { inputs, .. } = *self.slot(id) else { return };
         if self.graph.is_stale(id) {
             *self.slot(id) = Slot::Idle;
-            return self.begin(id, false);
+            return self.start_node(id, false);
         }
         if !inputs {
             let edges = self.graph.node(id).edges.clone();
@@ -54,7 +54,7 @@ impl Run<'_> {
             self.wake(id);
         } else {
             *self.slot(id) = Slot::Idle;
-            self.begin(id, false);
+            self.start_node(id, false);
         }
     }
 

@@ -60,7 +60,7 @@ impl Run<'_> {
         if unknown {
             // What a dry run says of the way to this node follows the edges of now.
             self.graph.rewire(id, (*edges).clone());
-            self.unknown(id, false);
+            self.would_run(id, false);
             return Ok(());
         }
         let inputs = self.inputs(&work);
@@ -86,7 +86,7 @@ impl Run<'_> {
             // that makes the same.
             let first = self.same_key.insert(key, SameKey::Running(Vec::new())).is_none();
             let certain = first && !work.force;
-            self.unknown(id, certain);
+            self.would_run(id, certain);
             return Ok(());
         }
         if let Some(SameKey::Running(others)) = self.same_key.get_mut(&key) {

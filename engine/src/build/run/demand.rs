@@ -44,7 +44,7 @@ impl Run<'_> {
             return;
         }
         if self.is_fresh(id) || self.is_rebuilt(id) {
-            return self.begin(id, false);
+            return self.start_node(id, false);
         }
         if self.is_out_of_reach(id) && self.sets_are_quiet() {
             return self.let_stand(id);
@@ -62,7 +62,7 @@ impl Run<'_> {
                     self.wake(id);
                 }
             }
-            _ => self.begin(id, false),
+            _ => self.start_node(id, false),
         }
     }
 
@@ -207,7 +207,7 @@ impl Run<'_> {
     }
 
     /// Starts a node that may be out of date (or, with `force`, one whose blob is nowhere).
-    pub(super) fn begin(&mut self, id: NodeId, force: bool) {
+    pub(super) fn start_node(&mut self, id: NodeId, force: bool) {
         if !matches!(self.slot(id), Slot::Idle) {
             return;
         }
@@ -227,7 +227,7 @@ impl Run<'_> {
         let rule = self.rules.rule(found.rule);
         let vars = self.rules.vars(found.rule, found.value);
         let discovery = expand::discovery(rule, &vars);
-        let own = self.rules.own(found.rule, &vars);
+        let own = self.rules.membership(found.rule, &vars);
         let member_of = own.and_then(|own| own.map(|(set, _)| expand::set_node(&set, &vars)).transpose());
         let (discovery, member_of) = match (discovery, member_of) {
             (Ok(discovery), Ok(member_of)) => (discovery, member_of.flatten()),
@@ -281,7 +281,7 @@ impl Run<'_> {
             return Ok(());
         };
         if work.member_of.is_some_and(|set| self.is_unknown(set)) {
-            self.unknown(id, false);
+            self.would_run(id, false);
             return Ok(());
         }
         let needed: Vec<NodeId> = work.discovery.iter().copied().chain(work.member_of).collect();
@@ -301,7 +301,7 @@ impl Run<'_> {
             return Ok(());
         }
         if work.discovery.iter().any(|&node| self.is_unknown(node)) {
-            self.unknown(id, false);
+            self.would_run(id, false);
             return Ok(());
         }
         if !self.is_still_member(id, &work) {
@@ -314,7 +314,7 @@ impl Run<'_> {
                 Member::Lost(node) => {
                     *self.slot(id) = Slot::Expanding { work };
                     if self.options.dry_run {
-                        self.unknown(id, false);
+                        self.would_run(id, false);
                     } else {
                         self.restore(id, &[node])?;
                     }
@@ -343,7 +343,7 @@ impl Run<'_> {
                 let node = self.graph.intern(&label);
                 *self.slot(id) = Slot::Expanding { work };
                 if self.options.dry_run {
-                    self.unknown(id, false);
+                    self.would_run(id, false);
                 } else {
                     self.restore(id, &[node])?;
                 }
@@ -419,7 +419,7 @@ impl Run<'_> {
     /// Whether the node is in its rule's set. The set node is settled.
     fn is_member(&mut self, work: &Work) -> Result<Member, RunError> {
         let rules = self.rules;
-        let Ok(Some((set, value))) = rules.own(work.rule, &work.vars) else {
+        let Ok(Some((set, value))) = rules.membership(work.rule, &work.vars) else {
             return Ok(Member::Yes);
         };
         let of = |holds| if holds { Member::Yes } else { Member::No };
@@ -428,7 +428,7 @@ impl Run<'_> {
             return Ok(of(items.is_ok_and(|items| items.iter().any(|item| **item == *value))));
         };
         let label = self.graph.node(node).label.clone();
-        if let Some(holds) = self.leaves.holds(&label, &value) {
+        if let Some(holds) = self.leaves.contains_source(&label, &value) {
             return Ok(of(holds));
         }
         if let SetSpec::Node {

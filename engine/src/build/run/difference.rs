@@ -3,7 +3,7 @@
 
 use super::tables::may_make;
 use super::{Run, RunError};
-use crate::build::state::Known;
+use crate::build::state::CurrentRequest;
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
 use crate::manifest::template::Vars;
@@ -31,7 +31,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When the store breaks.
-    pub fn known_roots(&mut self, known: &Known, patterns: &PatternSet) -> Result<Option<KnownRoots>, RunError> {
+    pub fn known_roots(&mut self, known: &CurrentRequest, patterns: &PatternSet) -> Result<Option<KnownRoots>, RunError> {
         let sets: Vec<NodeId> = known.sets.iter().map(|set| NodeId(set.node)).collect();
         let nodes: Vec<NodeId> = known.roots.iter().copied().map(NodeId).collect();
         if self.redefined || !sets.iter().chain(&nodes).all(|&id| self.graph.exists(id)) {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// How much is known of what a node is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Known {
+pub enum Certainty {
     /// These are its inputs.
     Present,
     /// These were its inputs when it was last planned; nodes that decide them have to be built first.
@@ -26,7 +26,7 @@ pub struct Planned {
     /// Its edges.
     pub edges: Arc<Edges>,
     /// Whether they are of now.
-    pub known: Known,
+    pub known: Certainty,
     work: Work,
 }
 
@@ -75,7 +75,7 @@ impl Run<'_> {
         if let Some(edges) = before.clone().filter(|_| stands) {
             return Ok(Some(Planned {
                 edges,
-                known: Known::Present,
+                known: Certainty::Present,
                 work,
             }));
         }
@@ -91,27 +91,27 @@ impl Run<'_> {
             if let Some(edges) = before.clone().filter(|edges| edges.plan == work.plan) {
                 return Ok(Some(Planned {
                     edges,
-                    known: Known::Present,
+                    known: Certainty::Present,
                     work,
                 }));
             }
             if let Some(edges) = self.expand_now(&work)? {
                 return Ok(Some(Planned {
                     edges: Arc::new(edges),
-                    known: Known::Present,
+                    known: Certainty::Present,
                     work,
                 }));
             }
         }
         let (edges, known) = match before {
-            Some(edges) => (edges, Known::Before),
+            Some(edges) => (edges, Certainty::Before),
             None => (
                 Arc::new(Edges {
                     plan: work.plan,
                     discovery: work.discovery.clone().into(),
                     inputs: Box::default(),
                 }),
-                Known::Partly,
+                Certainty::Partly,
             ),
         };
         Ok(Some(Planned { edges, known, work }))
@@ -209,7 +209,7 @@ impl Run<'_> {
                     missing: self.output(node).is_none() && source_nodes::leaf(&self.graph.node(node).label).is_some(),
                 },
                 EdgeFrom::Rows(digest) | EdgeFrom::RowsOf(_, digest) => {
-                    let digest = (planned.known == Known::Present).then_some(digest);
+                    let digest = (planned.known == Certainty::Present).then_some(digest);
                     let label = match edge.from {
                         EdgeFrom::RowsOf(table, _) => self.graph.node(table).label.clone(),
                         _ => self.table_of(&planned.work, edge.spec),
@@ -235,7 +235,7 @@ impl Run<'_> {
 
     /// The same as if its producer had these parameters.
     pub(in crate::build) fn key_with(&self, params: &Params, id: NodeId, planned: &Planned) -> Option<(ActionKey, Vec<KeyField>)> {
-        let known = planned.known == Known::Present
+        let known = planned.known == Certainty::Present
             && planned.edges.inputs.iter().all(|edge| match edge.from {
                 EdgeFrom::Node(node) => self.output(node).is_some(),
                 EdgeFrom::Rows(_) | EdgeFrom::RowsOf(..) => true,

@@ -76,7 +76,7 @@ impl Run<'_> {
     }
 
     /// Dry run: the producer would run (or, not certain, may run).
-    pub(super) fn unknown(&mut self, id: NodeId, certain: bool) {
+    pub(super) fn would_run(&mut self, id: NodeId, certain: bool) {
         *self.slot(id) = Slot::Unknown { certain };
         self.moved_on(id);
         self.wake(id);

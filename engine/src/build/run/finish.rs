@@ -3,9 +3,9 @@
 use super::{BATCH_BYTES, BATCH_RESULTS, How, Run, RunError, SameKey, Slot, Step, Work};
 use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
-use crate::build::parts::Told;
+use crate::build::parts::ReportedCost;
 use crate::build::pools::Finished;
-use crate::build::sharing::Found;
+use crate::build::sharing::RemoteResult;
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
 use crate::store::ledger::Outcome;
@@ -40,7 +40,7 @@ impl Run<'_> {
                 // What was paid for is durable now: who waited to ask for the same finds it.
                 drop(flight);
             }
-            Done::Found(record) => self.found(id, &record)?,
+            Done::Found(record) => self.settle_found(id, &record)?,
             Done::Brought(found) => self.brought(id, *found)?,
             Done::Planned(plan) => self.priced(id, *plan),
             Done::Failed { failure, filed, took } => {
@@ -56,18 +56,18 @@ impl Run<'_> {
     }
 
     /// Running → Settled: another machine made it. It is filed here as well.
-    fn brought(&mut self, id: NodeId, found: Found) -> Result<(), RunError> {
+    fn brought(&mut self, id: NodeId, found: RemoteResult) -> Result<(), RunError> {
         let (key, rule, force) = match self.slot(id) {
             Slot::Running { work } => (work.key, work.rule, work.force),
             _ => return Ok(()),
         };
-        let Found { record, blob, parts } = found;
+        let RemoteResult { record, blob, parts } = found;
         let before = self.graph.node(id).result.map(|filed| filed.output);
-        let keep = self.hold(rule, force, (record.output, &blob), &parts);
+        let keep = self.keep_if_read(rule, force, (record.output, &blob), &parts);
         if force && before.is_some_and(|before| before != record.output) {
             self.mark_readers(id);
         }
-        self.found(id, &record)?;
+        self.settle_found(id, &record)?;
         let made = SameKey::Made {
             output: record.output,
             took_us: record.took_us,
@@ -86,7 +86,7 @@ impl Run<'_> {
     }
 
     /// Keeps an output at hand as long as it may be read. Whether it is to be stored.
-    fn hold(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
+    fn keep_if_read(&self, rule: u32, force: bool, (digest, blob): (Digest, &Arc<[u8]>), parts: &[(Digest, Arc<[u8]>)]) -> bool {
         let producer = &self.rules.manifest().producers[self.rules.rule(rule).producer as usize];
         // What is too large to be held in memory would be made anew for every reader; the parts of a tree are looked for wherever it is, so
         // they stay together.
@@ -110,7 +110,7 @@ impl Run<'_> {
     }
 
     /// Running → Settled: another process asked for the same and filed the answer.
-    fn found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
+    fn settle_found(&mut self, id: NodeId, record: &ActionRecord) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
         };
@@ -136,7 +136,7 @@ impl Run<'_> {
     }
 
     /// Running → Settled: files the result under its key.
-    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, told: &Told) -> Result<(), RunError> {
+    fn produced(&mut self, id: NodeId, output: Output, digest: Digest, took: Duration, told: &ReportedCost) -> Result<(), RunError> {
         let Slot::Running { work } = std::mem::replace(self.slot(id), Slot::Idle) else {
             return Ok(());
         };
@@ -155,7 +155,7 @@ impl Run<'_> {
         }
         let before = filed.map(|filed| filed.output);
         let rule = self.rules.rule(work.rule);
-        let keep = self.hold(work.rule, work.force, (digest, &blob), &parts);
+        let keep = self.keep_if_read(work.rule, work.force, (digest, &blob), &parts);
         self.tally.ran += 1;
         if let Some(level) = output.notes.get("sandbox") {
             *self.tally.confined.entry(level.clone()).or_default() += 1;
@@ -172,11 +172,11 @@ impl Run<'_> {
         if let Some(spent) = &output.spent {
             let outcome = super::money::outcome(output.notes.get("mode").map(String::as_str));
             self.tally.spent.add(&spent.less(&told.before));
-            self.enter(&label, outcome, &spent.less(&told.before).less(&told.now), took_us);
+            self.record_expense(&label, outcome, &spent.less(&told.before).less(&told.now), took_us);
         }
         // Of an answer that is asked for anew, the one before stays known.
         if paid && let Some(old) = self.store.action(&work.key)? {
-            self.batch.extend(superseded::kept(&work.key, old, &digest));
+            self.batch.extend(superseded::result_to_keep(&work.key, old, &digest));
         }
         let record = ActionRecord {
             output: digest,
@@ -435,7 +435,7 @@ impl Run<'_> {
                 How::Cached => self.uncount_hit(id)?,
             }
         }
-        self.begin(id, true);
+        self.start_node(id, true);
         Ok(())
     }
 

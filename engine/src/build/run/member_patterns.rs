@@ -47,7 +47,7 @@ impl Run<'_> {
         for first in firsts {
             // The second value has no part in which set it is from.
             let vars = rules.vars(number, &format!("{}#_", escape(&first)));
-            if let Ok(Some((set, _))) = rules.own(number, &vars)
+            if let Ok(Some((set, _))) = rules.membership(number, &vars)
                 && let Ok(Some(label)) = expand::set_node(&set, &vars)
             {
                 sets.push((first, Cow::into_owned(set), self.graph.intern(label.as_str())));

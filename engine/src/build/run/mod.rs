@@ -31,7 +31,7 @@ use super::bringing::Predecessors;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
 use super::prune::SetChanges;
-use super::remarks::Heard;
+use super::remarks::RunRemarks;
 use super::writer::Writer;
 use crate::graph::stale::{self, StaleSet};
 use crate::graph::walk::Links;
@@ -156,7 +156,7 @@ pub struct Run<'a> {
     /// Code and hint of what stood in the way of nodes and was told.
     pub(super) in_the_way: std::collections::BTreeSet<(String, Option<String>)>,
     pub(super) diagnostics: Vec<Diagnostic>,
-    pub(super) heard: Heard,
+    pub(super) heard: RunRemarks,
     /// What paid producers would ask for, when they are only priced.
     pub(super) plans: Vec<Priced>,
     /// What was spent and saved, for the ledger.
@@ -267,7 +267,7 @@ pub struct Leftover {
     /// What producers said.
     pub diagnostics: Vec<Diagnostic>,
     /// The same and the failures, by node.
-    pub heard: Heard,
+    pub heard: RunRemarks,
     /// What was spent and saved.
     pub ledger: Vec<LedgerEntry>,
     /// What sets gained and lost.
@@ -319,7 +319,7 @@ impl<'a> Run<'a> {
             failures: Vec::new(),
             in_the_way: std::collections::BTreeSet::new(),
             diagnostics: Vec::new(),
-            heard: Heard::default(),
+            heard: RunRemarks::default(),
             plans: Vec::new(),
             ledger: Vec::new(),
             history: Vec::new(),
@@ -429,7 +429,7 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// When results could not be made durable.
-    pub fn end(mut self) -> Result<Leftover, RunError> {
+    pub fn finish_run(mut self) -> Result<Leftover, RunError> {
         if self.is_stopped() {
             // Questions that were put off and not sent are put off again by the next build.
             self.tally.deferred = 0;

@@ -148,19 +148,19 @@ impl Run<'_> {
         let priced = Priced { label, certain, plan };
         self.plans.push(priced);
         self.graph.set_stale(id, true);
-        self.unknown(id, certain);
+        self.would_run(id, certain);
     }
 
     /// What was spent on a try that failed.
     pub(super) fn spent(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.spent.add(spent);
-        self.enter(label, outcome, spent, took_us);
+        self.record_expense(label, outcome, spent, took_us);
     }
 
     /// What a result found under its key had cost.
     pub(super) fn saved(&mut self, label: &str, spent: &Spent, took_us: u64) {
         self.tally.saved.add(spent);
-        self.enter(label, Outcome::Saved, spent, took_us);
+        self.record_expense(label, Outcome::Saved, spent, took_us);
     }
 
     /// A result that was found under its key lacks its bytes, so that nothing is saved by it.
@@ -187,7 +187,7 @@ impl Run<'_> {
     }
 
     /// Writes a line of the ledger, and counts it.
-    pub(super) fn enter(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
+    pub(super) fn record_expense(&mut self, label: &str, outcome: Outcome, spent: &Spent, took_us: u64) {
         self.tally.answers.add(outcome);
         self.ledger.push(LedgerEntry {
             at: self.now,

@@ -170,7 +170,7 @@ impl Run<'_> {
             };
             meaning.is_open |= self.is_open(set);
             if let Some(package) = pattern.plain_package() {
-                self.named(number, &package, &items, &mut meaning);
+                self.add_single_node(number, &package, &items, &mut meaning);
                 continue;
             }
             let mut unnamed = Vec::new();
@@ -227,7 +227,7 @@ impl Run<'_> {
     }
 
     /// The node that a package without wildcards means under a rule.
-    fn named(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
+    fn add_single_node(&mut self, number: u32, package: &str, items: &[String], meaning: &mut Meaning) {
         let rule = self.rules.rule(number);
         let text = format!("//{package}:{}", target_name(rule));
         let Some(value) = rule.target.capture(&text).map(unescape) else {

@@ -21,7 +21,7 @@ pub trait Leaves {
     fn left_out(&self, path: &str) -> LeftOut;
 
     /// Whether a source set or glob, by its label, holds a path; `None` when the manifest has no such set.
-    fn holds(&self, label: &str, path: &str) -> Option<bool>;
+    fn contains_source(&self, label: &str, path: &str) -> Option<bool>;
 
     /// Where the blob of a node of that label is to be had.
     fn fetch(&self, label: &str) -> Fetch {

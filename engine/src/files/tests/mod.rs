@@ -70,7 +70,7 @@ impl Bench {
 
     /// A refresh when everything is settled; writes changes as `-old +new ~edited`.
     pub(super) fn changes(&mut self) -> String {
-        shown(&self.at(later()))
+        refresh_text(&self.at(later()))
     }
 
     pub(super) fn codes(&mut self) -> Vec<String> {
@@ -94,7 +94,7 @@ impl Bench {
     }
 }
 
-pub(super) fn shown(refresh: &Refresh) -> String {
+pub(super) fn refresh_text(refresh: &Refresh) -> String {
     let sign = |change: &crate::seams::world::Change| match (change.from, change.to) {
         (None, _) => '+',
         (_, None) => '-',

@@ -53,7 +53,7 @@ fn seen(world: &dyn World, sources: &dyn Sources) -> (Vec<Vec<String>>, BTreeMap
         files.insert(path.clone(), digest);
     }
     for (set, held) in sets.iter().enumerate() {
-        assert!(held.iter().all(|path| sources.holds(set, path)));
+        assert!(held.iter().all(|path| sources.contains(set, path)));
     }
     (sets, files)
 }

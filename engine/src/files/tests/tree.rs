@@ -1,6 +1,6 @@
 //! Situations of the source tree, one test each.
 
-use super::{Bench, later, now, set, set_mtime, shown};
+use super::{Bench, later, now, refresh_text, set, set_mtime};
 use crate::seams::world::WorldError;
 use crate::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ fn files_come_change_and_go() {
     bench.write("x/readme.md", "r");
     let refresh = bench.at(later());
     assert_eq!(
-        (shown(&refresh).as_str(), refresh.sets_changed, refresh.hashed),
+        (refresh_text(&refresh).as_str(), refresh.sets_changed, refresh.hashed),
         ("+a.cs +x/y/b.cs", vec![0], 2)
     );
     assert_eq!(bench.tree.digest("x/y/b.cs"), Some(Digest::of(b"b")));
@@ -41,7 +41,7 @@ fn files_come_change_and_go() {
     bench.write("x/y/b.cs", "B");
     let refresh = bench.at(later());
     assert_eq!(
-        (shown(&refresh).as_str(), refresh.sets_changed.len(), refresh.hashed),
+        (refresh_text(&refresh).as_str(), refresh.sets_changed.len(), refresh.hashed),
         ("~x/y/b.cs", 0, 1)
     );
     bench.write("x/new/deep/c.cs", "c");
@@ -86,7 +86,7 @@ fn racy_stamps_are_hashed_again_until_they_have_settled() {
     let mut bench = cs();
     bench.write("a.cs", "a");
     let at = now();
-    assert_eq!(shown(&bench.at(at)), "+a.cs");
+    assert_eq!(refresh_text(&bench.at(at)), "+a.cs");
     bench.tree.take_dirty_rows();
     let refresh = bench.at(at + 1);
     assert_eq!(
@@ -132,7 +132,7 @@ fn ignore_files_take_away_and_give_back() {
     bench.write(".gitignore", "obj/\n");
     let refresh = bench.at(later());
     assert_eq!(
-        (shown(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed),
+        (refresh_text(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed),
         ("", &[0][..], 0),
         "the other set still has them"
     );
@@ -181,7 +181,7 @@ fn other_sets_list_anew_and_hash_nothing_again() {
     bench.sets = vec![set(&["**/*.md"], &[], true), set(&["**/*.cs"], &[], true)];
     let refresh = bench.at(later());
     assert_eq!(
-        (shown(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed),
+        (refresh_text(&refresh).as_str(), &refresh.sets_changed[..], refresh.hashed),
         ("+d/b.md", &[0, 1][..], 1)
     );
     assert_eq!(

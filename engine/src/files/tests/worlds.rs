@@ -113,7 +113,7 @@ fn memory() {
     let world = MemoryWorld::new();
     world.set_now(5_000_000_001);
     let put = |path: &str, text: Option<&str>| match text {
-        Some(text) => world.put(path, text),
+        Some(text) => world.write_source(path, text),
         None => assert!(world.delete(path)),
     };
     script(&world, &put, &|path, text| {
@@ -127,7 +127,7 @@ fn memory() {
 fn memory_fails_when_told() {
     let world = MemoryWorld::new();
     let sets = [set(&["**"], &[], true)];
-    world.put("a", "a");
+    world.write_source("a", "a");
     world.fail_reads("a", true);
     let mut sources = world.sources(Vec::new());
     sources.refresh(&sets).unwrap();

@@ -4,7 +4,7 @@ use super::labels::text_of;
 use super::report::Report;
 use super::rules::Draft;
 use super::sets::{Need, Reference};
-use super::source::{Span, cut};
+use super::source::{Span, cut_value};
 use super::targets::{Form, Targets};
 use crate::manifest::model::SetSpec;
 use crate::values::codes::ErrorCode;
@@ -51,7 +51,7 @@ fn with_targets(rules: &[Draft]) -> impl Iterator<Item = (u32, &(crate::manifest
 }
 
 fn duplicate(report: &mut Report<'_>, span: Span, earlier: &Draft, message: &str) {
-    let place = earlier.target.as_ref().map(|(_, span)| report.place(*span)).unwrap_or_default();
+    let place = earlier.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("the other stands at {place}; give one of them another target, or change the producer of the other");
     report.error(span, Diagnostic::error(ErrorCode::E_DUPLICATE, message).hint(hint));
 }
@@ -76,18 +76,21 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
             continue;
         }
         let known = known.get_or_insert_with(|| with_targets(rules).map(|(_, (target, _))| text_of(target)).collect());
-        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule makes this, and it is no file").found(cut(&wanted));
+        let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "no rule makes this, and it is no file").found(cut_value(&wanted));
         let otherwise = "write a rule with this target; a file's bytes are //files/PATH:bytes";
-        report.unknown(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
+        report.report_unknown_name(reference.span, diagnostic, &wanted, known.iter().map(String::as_str), otherwise);
     }
 }
 
 /// Reports a label whose rule makes nothing.
 fn switched_off(report: &mut Report<'_>, reference: &Reference, rule: &Draft) {
-    let place = rule.target.as_ref().map(|(_, span)| report.place(*span)).unwrap_or_default();
+    let place = rule.target.as_ref().map(|(_, span)| report.place_of(*span)).unwrap_or_default();
     let hint = format!("switch this input off by the same 'if', or change the parameter that the rule at {place} looks at");
     let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_LABEL, "the rule that makes this is switched off");
-    report.error(reference.span, diagnostic.found(cut(&text_of(&reference.template))).hint(hint));
+    report.error(
+        reference.span,
+        diagnostic.found(cut_value(&text_of(&reference.template))).hint(hint),
+    );
 }
 
 /// Reports outputs that are laid out in the same file.
@@ -98,7 +101,7 @@ pub(super) fn outputs(report: &mut Report<'_>, rules: &[Draft]) {
         // File systems that ignore case would lay them on top of each other too.
         match seen.entry((text_of(&out.path).to_lowercase(), &out.vars)) {
             std::collections::hash_map::Entry::Occupied(earlier) => {
-                let hint = format!("the other stands at {}; choose another path", report.place(*earlier.get()));
+                let hint = format!("the other stands at {}; choose another path", report.place_of(*earlier.get()));
                 report.error(
                     *span,
                     Diagnostic::error(ErrorCode::E_DUPLICATE, "another rule is laid out in this file too").hint(hint),

@@ -4,7 +4,7 @@ use super::labels::text_of;
 use super::report::Report;
 use super::rules::Draft;
 use super::sets::Need;
-use super::source::{Span, cut};
+use super::source::{Span, cut_value};
 use super::targets::{Form, Targets};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
@@ -38,7 +38,7 @@ pub(super) fn check(report: &mut Report<'_>, rules: &[Draft], targets: &Targets<
         let first = group.iter().copied().min().expect("invariant: a component has a node");
         if group.len() > 1 || graph.contains_edge(first, first) {
             let cycle = shortest(&graph, first, &group);
-            tell(report, rules, &cycle);
+            report_cycle(report, rules, &cycle);
         }
     }
 }
@@ -74,7 +74,7 @@ fn shortest(graph: &DiGraph<(), Span>, first: NodeIndex, group: &[NodeIndex]) ->
     cycle
 }
 
-fn tell(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, Span)]) {
+fn report_cycle(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, Span)]) {
     let Some((_, span)) = cycle.first() else {
         return;
     };
@@ -82,7 +82,7 @@ fn tell(report: &mut Report<'_>, rules: &[Draft], cycle: &[(NodeIndex, Span)]) {
         rules[cycle[index % cycle.len()].0.index()]
             .target
             .as_ref()
-            .map(|(target, _)| cut(&text_of(target)))
+            .map(|(target, _)| cut_value(&text_of(target)))
             .unwrap_or_default()
     };
     let mut path: Vec<String> = Vec::new();

@@ -115,12 +115,12 @@ impl<'t, 'i> Fields<'t, 'i> {
     /// A string that must be there.
     pub(super) fn required(&self, report: &mut Report<'_>, key: &str, hint: &str) -> Option<Text<'t>> {
         if self.get(key).is_none() {
-            self.missing(report, key, hint);
+            self.report_missing(report, key, hint);
         }
         self.text(report, key)
     }
 
-    pub(super) fn missing(&self, report: &mut Report<'_>, key: &str, hint: &str) {
+    pub(super) fn report_missing(&self, report: &mut Report<'_>, key: &str, hint: &str) {
         if !report.has_syntax_errors() {
             report.error(
                 self.span,
@@ -158,7 +158,7 @@ impl<'t, 'i> Fields<'t, 'i> {
         } else {
             format!("its keys are {}", known.join(", "))
         };
-        report.unknown(key.span, diagnostic, key.text, known.iter().copied(), &otherwise);
+        report.report_unknown_name(key.span, diagnostic, key.text, known.iter().copied(), &otherwise);
     }
 }
 

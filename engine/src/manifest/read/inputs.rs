@@ -35,7 +35,7 @@ impl InputReader<'_> {
     pub(super) fn read(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<(InputFrom, bool)> {
         if item.value.is_str() {
             let text = item.text(report, "an input")?;
-            return self.one(report, text, references).map(|from| (from, false));
+            return self.read_single(report, text, references).map(|from| (from, false));
         }
         if !item.value.is_table() {
             item.not(report, "an input", "a label or a table");
@@ -76,7 +76,9 @@ impl InputReader<'_> {
                 ..fields
             };
             fields.only(report, &["table", "each", "row", "field", "asked", "if"]);
-            let node = fields.text(report, "table").and_then(|text| self.own(report, text, references));
+            let node = fields
+                .text(report, "table")
+                .and_then(|text| self.read_own_template(report, text, references));
             let asked = has("asked") && fields.boolean(report, "asked")?;
             let keys = match asked {
                 true => {
@@ -110,7 +112,7 @@ impl InputReader<'_> {
             "node",
             "write node = \"//types/{type}:impl\", or each and target, or table and each, or param",
         )?;
-        self.one(report, text, references)
+        self.read_single(report, text, references)
     }
 
     /// The workspace file whose path a parameter of the producer is; `null` is no file and no input.
@@ -134,14 +136,14 @@ impl InputReader<'_> {
                     .filter(|(_, value)| value.is_string() || value.is_null())
                     .map(|(name, _)| name.as_str());
                 let otherwise = "give the producer this parameter, the path of a file";
-                report.unknown(param.span, diagnostic, param.text, files, otherwise);
+                report.report_unknown_name(param.span, diagnostic, param.text, files, otherwise);
                 return None;
             }
         };
         let text = format!("//files/{}:bytes", escape(path));
         if path.is_empty() || Label::parse(&text).is_err() {
             let diagnostic =
-                Diagnostic::error(ErrorCode::E_PATH, "this parameter is no path below the workspace").found(super::source::cut(path));
+                Diagnostic::error(ErrorCode::E_PATH, "this parameter is no path below the workspace").found(super::source::cut_value(path));
             report.error(param.span, diagnostic.hint("write a relative path such as \"prompts/semantic.md\""));
             return None;
         }
@@ -164,11 +166,11 @@ impl InputReader<'_> {
         }
     }
 
-    fn one(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
-        self.own(report, text, references).map(InputFrom::One)
+    fn read_single(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<InputFrom> {
+        self.read_own_template(report, text, references).map(InputFrom::One)
     }
 
-    fn own(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<Template> {
+    fn read_own_template(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<Template> {
         let template = label(report, text, self.bound)?;
         references.push(Reference {
             template: template.clone(),
@@ -234,7 +236,7 @@ impl InputReader<'_> {
                 let params = self.params.into_iter().flatten();
                 let switches = params.filter(|(_, value)| value.is_boolean()).map(|(name, _)| name.as_str());
                 let otherwise = "give the producer this parameter, true or false";
-                report.unknown(param.span, diagnostic, param.text, switches, otherwise);
+                report.report_unknown_name(param.span, diagnostic, param.text, switches, otherwise);
                 None
             }
             Some(Value::Bool(on)) => Some(*on),

@@ -26,13 +26,13 @@ pub(super) fn template(report: &mut Report<'_>, text: Text<'_>, bound: &[&str]) 
 pub(super) fn parse(report: &mut Report<'_>, text: Text<'_>) -> Option<Template> {
     if text.text.len() > MAX_LEN {
         let diagnostic = Diagnostic::error(ErrorCode::E_TEMPLATE, format!("this has more than {MAX_LEN} bytes")).hint("shorten it");
-        report.error(report.within(text.span, text.text, 0, 1), diagnostic);
+        report.error(report.span_in_value(text.span, text.text, 0, 1), diagnostic);
         return None;
     }
     let parsed = Template::parse(text.text);
     if let Err(error) = &parsed {
         let len = text.text[error.at..].find('}').map_or(1, |end| end + 1);
-        let span = report.within(text.span, text.text, error.at, len);
+        let span = report.span_in_value(text.span, text.text, error.at, len);
         let hint = "a variable is {name} in lower-case letters, digits and '_'; a brace itself is written twice";
         report.error(span, Diagnostic::error(ErrorCode::E_TEMPLATE, error.message.clone()).hint(hint));
     }
@@ -51,13 +51,13 @@ pub(super) fn check_label(report: &mut Report<'_>, text: Text<'_>, template: &Te
         return true;
     };
     let at = unfilled(template, error.at);
-    let span = report.within(
+    let span = report.span_in_value(
         text.span,
         text.text,
         at,
         text.text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8),
     );
-    let diagnostic = Diagnostic::error(ErrorCode::E_LABEL, error.message).found(super::source::cut(text.text));
+    let diagnostic = Diagnostic::error(ErrorCode::E_LABEL, error.message).found(super::source::cut_value(text.text));
     report.error(
         span,
         Diagnostic {
@@ -75,11 +75,11 @@ pub(super) fn check_path(report: &mut Report<'_>, text: Text<'_>, template: &Tem
         Some(problem) => problem,
         None => return true,
     };
-    let span = report.within(text.span, text.text, unfilled(template, at), 1);
+    let span = report.span_in_value(text.span, text.text, unfilled(template, at), 1);
     report.error(
         span,
         Diagnostic::error(ErrorCode::E_PATH, message)
-            .found(super::source::cut(text.text))
+            .found(super::source::cut_value(text.text))
             .hint(hint),
     );
     false
@@ -118,7 +118,7 @@ fn path_problem(path: &str) -> Option<(usize, &'static str, &'static str)> {
 pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound: &[&str]) {
     let written = format!("{{{name}}}");
     let at = text.text.find(&written).unwrap_or(0);
-    let span = report.within(text.span, text.text, at, written.len());
+    let span = report.span_in_value(text.span, text.text, at, written.len());
     let otherwise = match bound {
         [] => "no variable is bound here; 'each' of the rule binds one".to_owned(),
         bound => format!(
@@ -127,7 +127,7 @@ pub(super) fn unbound(report: &mut Report<'_>, text: Text<'_>, name: &str, bound
         ),
     };
     let diagnostic = Diagnostic::error(ErrorCode::E_VARIABLE, format!("the variable {written} is not bound here")).found(written);
-    report.unknown(span, diagnostic, name, bound.iter().copied(), &otherwise);
+    report.report_unknown_name(span, diagnostic, name, bound.iter().copied(), &otherwise);
 }
 
 /// Whether a text can be the name of a variable.

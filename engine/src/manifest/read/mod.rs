@@ -183,7 +183,7 @@ fn parse_all<'a>(
             );
         } else {
             let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_RULESET, "there is no ruleset of this name");
-            report.unknown(
+            report.report_unknown_name(
                 span,
                 diagnostic,
                 &name,
@@ -211,7 +211,7 @@ fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Ve
                 "see https://toml.io for the language; texts stand in double quotes",
             )
         };
-        syntax.push((span, Diagnostic::error(code, source::cut(error.message())).hint(hint)));
+        syntax.push((span, Diagnostic::error(code, source::cut_value(error.message())).hint(hint)));
     }
     Document { file, table }
 }

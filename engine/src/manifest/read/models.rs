@@ -260,7 +260,7 @@ fn good_price(report: &mut Report<'_>, fields: Fields<'_, '_>) -> bool {
     let mut good = fields.entries().all(|(key, _)| PRICE_KEYS.contains(&key.text));
     for key in ["input", "output"] {
         if fields.get(key).is_none() {
-            fields.missing(report, key, HINT);
+            fields.report_missing(report, key, HINT);
             good = false;
         }
     }
@@ -348,7 +348,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
     };
     if !APIS.contains(&api.text) {
         let diagnostic = Diagnostic::error(ErrorCode::E_MODEL, "there is no such interface to models");
-        report.unknown(
+        report.report_unknown_name(
             api.span,
             diagnostic,
             api.text,
@@ -377,7 +377,7 @@ fn check_api(report: &mut Report<'_>, name: Text<'_>, fields: Fields<'_, '_>) {
     for (key, hint) in needed {
         if fields.get(key).is_none() {
             let whole = Fields { span: name.span, ..fields };
-            whole.missing(report, key, hint);
+            whole.report_missing(report, key, hint);
         }
     }
     if api.text == "agent" {

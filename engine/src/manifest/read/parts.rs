@@ -35,7 +35,7 @@ pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: 
                 *span,
             );
             more.push(Draft {
-                target: Some((named(target, &name), *span)),
+                target: Some((with_suffix(target, &name), *span)),
                 wrong_target: None,
                 each: draft.each.clone(),
                 inner: draft.inner.clone(),
@@ -59,7 +59,7 @@ pub(super) fn add(drafts: &mut Vec<Draft>, producers: &mut Producers, registry: 
 }
 
 /// A label with `.NAME` at its end.
-fn named(target: &Template, name: &str) -> Template {
+fn with_suffix(target: &Template, name: &str) -> Template {
     let mut pieces = target.pieces.clone();
     match pieces.last_mut() {
         Some(Piece::Text(text)) => *text = format!("{text}.{name}").into(),

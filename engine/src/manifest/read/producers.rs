@@ -200,7 +200,7 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
                     let diagnostic = Diagnostic::error(ErrorCode::E_PARAM, error.message);
                     let key = draft.keys.get(&error.param).filter(|_| error.unknown).copied();
                     report.error(
-                        key.unwrap_or_else(|| place(draft, &error.param)),
+                        key.unwrap_or_else(|| span_of_parameter(draft, &error.param)),
                         Diagnostic {
                             hint: error.hint,
                             ..diagnostic
@@ -210,7 +210,7 @@ fn check(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<String, Param
             }
             None => {
                 let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_PRODUCER, "there is no producer of this name to use");
-                report.unknown(
+                report.report_unknown_name(
                     *span,
                     diagnostic,
                     uses,
@@ -232,13 +232,13 @@ fn unknown_model(report: &mut Report<'_>, draft: &Draft, models: &BTreeMap<Strin
         let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_MODEL, "there is no model of this name");
         let known = models.keys().map(String::as_str).chain([super::models::BUILT_IN]);
         let otherwise = format!("write model = \"{}\", the built-in model", super::models::BUILT_IN);
-        report.unknown(place(draft, "model"), diagnostic, model, known, &otherwise);
+        report.report_unknown_name(span_of_parameter(draft, "model"), diagnostic, model, known, &otherwise);
     }
     unknown
 }
 
 /// The parameter's place, or that of the innermost table around it that is known.
-fn place(draft: &Draft, param: &str) -> Span {
+fn span_of_parameter(draft: &Draft, param: &str) -> Span {
     let mut path = param;
     loop {
         if let Some(span) = draft.spans.get(path) {

@@ -172,7 +172,7 @@ fn write(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Write> {
         other => {
             let known = ["never", "ci", "always"];
             let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'write' says who offers results");
-            report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of never, ci, always");
+            report.report_unknown_name(text.span, diagnostic, other, known.into_iter(), "write one of never, ci, always");
             None
         }
     }
@@ -187,7 +187,7 @@ fn prefer(report: &mut Report<'_>, fields: Fields<'_, '_>) -> Option<Prefer> {
         other => {
             let known = ["auto", "fetch", "make"];
             let diagnostic = Diagnostic::error(ErrorCode::E_REMOTE, "'prefer' says what becomes of an output that is read");
-            report.unknown(text.span, diagnostic, other, known.into_iter(), "write one of auto, fetch, make");
+            report.report_unknown_name(text.span, diagnostic, other, known.into_iter(), "write one of auto, fetch, make");
             None
         }
     }
@@ -241,7 +241,7 @@ fn tls(report: &mut Report<'_>, fields: Fields<'_, '_>, is_secure: bool) -> Tls 
     };
     if tls.cert.is_some() != tls.key.is_some() {
         let missing = if tls.cert.is_some() { "key" } else { "cert" };
-        table.missing(
+        table.report_missing(
             report,
             missing,
             "a certificate goes with its key: cert = \"me.pem\", key = \"me.key\"",

@@ -1,6 +1,6 @@
 //! The report: collects everything that is wrong with a manifest, so that all of it is told at once, in order of place.
 
-use super::source::{Source, Span, cut};
+use super::source::{Source, Span, cut_value};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::{Diagnostic, Place};
 use crate::values::suggest::nearest;
@@ -41,8 +41,8 @@ impl<'a> Report<'a> {
     }
 
     /// Where a span begins, for hints that point elsewhere.
-    pub(super) fn place(&self, span: Span) -> Place {
-        self.sources[span.file as usize].place(span)
+    pub(super) fn place_of(&self, span: Span) -> Place {
+        self.sources[span.file as usize].place_of(span)
     }
 
     /// From now on these bytes are never shown.
@@ -101,16 +101,16 @@ impl<'a> Report<'a> {
 
     fn placed(&self, span: Span, mut diagnostic: Diagnostic) -> Diagnostic {
         let source = &self.sources[span.file as usize];
-        diagnostic.place = Some(source.place(span));
+        diagnostic.place = Some(source.place_of(span));
         diagnostic.excerpt = Some(source.excerpt(span));
         if diagnostic.found.is_none() {
-            diagnostic.found = Some(source.found(span)).filter(|found| !found.is_empty());
+            diagnostic.found = Some(source.excerpt_of(span)).filter(|found| !found.is_empty());
         }
         diagnostic
     }
 
     /// An error about a name that is not known, with the nearest known ones; `otherwise` is the hint when none is near.
-    pub(super) fn unknown<'k>(
+    pub(super) fn report_unknown_name<'k>(
         &mut self,
         span: Span,
         diagnostic: Diagnostic,
@@ -130,13 +130,13 @@ impl<'a> Report<'a> {
         }
         let hint = near
             .first()
-            .map_or_else(|| otherwise.to_owned(), |best| format!("did you mean '{}'?", cut(best)));
-        let near = near.iter().map(|name| cut(name)).collect();
+            .map_or_else(|| otherwise.to_owned(), |best| format!("did you mean '{}'?", cut_value(best)));
+        let near = near.iter().map(|name| cut_value(name)).collect();
         self.error(span, diagnostic.hint(hint).candidates(near));
     }
 
     /// The part of a string value from byte `at` on, `len` bytes; the whole value when it is written with escapes.
-    pub(super) fn within(&self, span: Span, value: &str, at: usize, len: usize) -> Span {
+    pub(super) fn span_in_value(&self, span: Span, value: &str, at: usize, len: usize) -> Span {
         let written = self.sources[span.file as usize]
             .text()
             .get(span.start as usize..span.end as usize)

@@ -6,7 +6,7 @@ use super::labels::{check_label, check_path, is_variable, parse, template};
 use super::producers::Producers;
 use super::report::Report;
 use super::sets::{Need, Reference, SetReader};
-use super::source::{Span, cut};
+use super::source::{Span, cut_value};
 use crate::manifest::model::{InputFrom, InputSpec, OutSpec, SetSpec, SourceSet};
 use crate::manifest::template::{Piece, Template};
 use crate::values::codes::ErrorCode;
@@ -40,7 +40,7 @@ struct Binding {
 }
 
 impl Binding {
-    fn whole(self) -> Option<(Arc<str>, SetSpec)> {
+    fn into_set(self) -> Option<(Arc<str>, SetSpec)> {
         Some((self.variable?.into(), self.set?))
     }
 }
@@ -104,7 +104,7 @@ impl RuleReader<'_> {
             off,
             wrong_target: text.filter(|_| target.is_none()).map(|text| text.text.to_owned()),
             target,
-            inner: inner.and_then(Binding::whole),
+            inner: inner.and_then(Binding::into_set),
             each: variable.zip(set).map(|(variable, set)| (variable.into(), set)),
             producer,
             inputs,
@@ -168,12 +168,12 @@ impl RuleReader<'_> {
         if index.is_none() {
             let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_PRODUCER, "there is no producer of this name");
             let known = self.producers.list.iter().map(|producer| producer.name.as_str());
-            report.unknown(
+            report.report_unknown_name(
                 name.span,
                 diagnostic,
                 name.text,
                 known,
-                &format!("define it: [producer.{}]", cut(name.text)),
+                &format!("define it: [producer.{}]", cut_value(name.text)),
             );
         }
         index
@@ -189,12 +189,12 @@ impl RuleReader<'_> {
         };
         for (role, span) in self.producers.named_inputs(producer) {
             if !roles.contains(&role) {
-                let message = format!("the rule at {} has no input '{}'", report.place(target), cut(role));
+                let message = format!("the rule at {} has no input '{}'", report.place_of(target), cut_value(role));
                 let otherwise = match roles.as_slice() {
                     [] => "give the rule this input; it has none".to_owned(),
                     roles => format!("give the rule this input; it has {}", roles.join(", ")),
                 };
-                report.unknown(
+                report.report_unknown_name(
                     span,
                     Diagnostic::error(ErrorCode::E_PARAM, message),
                     role,
@@ -294,7 +294,7 @@ fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, secon
     }
     if let Some(second) = used.get(1) {
         let written = format!("{{{second}}}");
-        let span = report.within(text.span, text.text, text.text.rfind(&written).unwrap_or(0), written.len());
+        let span = report.span_in_value(text.span, text.text, text.text.rfind(&written).unwrap_or(0), written.len());
         let hint = "write one variable once; a set may hold whole paths such as 'a/b'";
         report.error(
             span,
@@ -308,7 +308,7 @@ fn target(report: &mut Report<'_>, text: Text<'_>, variable: Option<&str>, secon
             return None;
         }
         (Some(name), None) if !unreadable => {
-            let span = report.within(text.span, text.text, text.text.find('{').unwrap_or(0), name.len() + 2);
+            let span = report.span_in_value(text.span, text.text, text.text.find('{').unwrap_or(0), name.len() + 2);
             let hint = format!("add each = {{ {name} = \"glob:**/*.md\" }} or another set");
             report.error(
                 span,

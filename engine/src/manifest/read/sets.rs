@@ -48,7 +48,7 @@ impl SetReader<'_> {
     /// A set: a string, an array, or a table with `each`, `row` and `field`.
     pub(super) fn any(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
         if !item.value.is_table() {
-            return self.plain(report, item, references);
+            return self.read_plain_set(report, item, references);
         }
         let fields = Fields::of(report, item, "a set")?;
         fields.only(report, &["each", "row", "field"]);
@@ -62,10 +62,10 @@ impl SetReader<'_> {
             .map(|text| (text.span, template(report, text, self.bound)));
         let field = fields.text(report, "field");
         let Some(each) = fields.get("each") else {
-            fields.missing(report, "each", FORMS);
+            fields.report_missing(report, "each", FORMS);
             return None;
         };
-        let set = self.plain(report, each, references)?;
+        let set = self.read_plain_set(report, each, references)?;
         match set {
             SetSpec::Node { label, .. } => {
                 let row = match row {
@@ -91,7 +91,7 @@ impl SetReader<'_> {
         }
     }
 
-    fn plain(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
+    fn read_plain_set(&self, report: &mut Report<'_>, item: Item<'_, '_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
         match item.value {
             DeValue::Array(_) => {
                 let texts = item.texts(report, "an item of a set")?;
@@ -109,15 +109,15 @@ impl SetReader<'_> {
     fn text(&self, report: &mut Report<'_>, text: Text<'_>, references: &mut Vec<Reference>) -> Option<SetSpec> {
         if let Some(name) = text.text.strip_prefix("sources:") {
             if !self.sources.contains_key(name) {
-                let span = report.within(text.span, text.text, "sources:".len(), name.len());
+                let span = report.span_in_value(text.span, text.text, "sources:".len(), name.len());
                 let diagnostic = Diagnostic::error(ErrorCode::E_UNKNOWN_SOURCES, "there is no source set of this name");
                 let known = self.sources.keys().map(String::as_str);
-                report.unknown(
+                report.report_unknown_name(
                     span,
                     diagnostic,
                     name,
                     known,
-                    &format!("define it: [sources.{}]", super::source::cut(name)),
+                    &format!("define it: [sources.{}]", super::source::cut_value(name)),
                 );
                 return None;
             }

@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
         (line, start..end)
     }
 
-    pub(super) fn place(&self, span: Span) -> Place {
+    pub(super) fn place_of(&self, span: Span) -> Place {
         let (line, range) = self.line(span.start);
         let column = self.chars_before(range.start, span.start as usize) + 1;
         Place {
@@ -126,14 +126,14 @@ impl<'a> Source<'a> {
     }
 
     /// What a span holds on its first line: escaped, cut, secrets as stars.
-    pub(super) fn found(&self, span: Span) -> String {
+    pub(super) fn excerpt_of(&self, span: Span) -> String {
         let (_, range) = self.line(span.start);
         let shown = self.masked(range.clone());
         let start = self.chars_before(range.start, span.start as usize);
         let end = self.chars_before(range.start, (span.end as usize).min(range.end)).max(start);
         let more = span.end as usize > range.end;
         let shown: String = shown.get(start..end).unwrap_or_default().iter().collect();
-        cut(&if more { format!("{shown}…") } else { shown })
+        cut_value(&if more { format!("{shown}…") } else { shown })
     }
 
     fn masked(&self, range: Range<usize>) -> Vec<char> {
@@ -158,7 +158,7 @@ impl<'a> Source<'a> {
 }
 
 /// A value as a message may show it: escaped and at most 120 characters.
-pub(super) fn cut(value: &str) -> String {
+pub(super) fn cut_value(value: &str) -> String {
     let mut shown = String::new();
     let mut count = 0;
     for c in value.chars() {
@@ -250,7 +250,7 @@ mod tests {
         let source = source("a = 1\r\né🦀 = \"x\"\n");
         let at = source.text().find("\"x\"").expect("there");
         let span = Span::new(0, at..at + 3);
-        assert_eq!(source.place(span).to_string(), "cortex.toml:2:6");
+        assert_eq!(source.place_of(span).to_string(), "cortex.toml:2:6");
         assert_eq!(
             source.excerpt(span),
             Excerpt {
@@ -259,7 +259,7 @@ mod tests {
                 len: 3
             }
         );
-        assert_eq!(source.found(span), "\"x\"");
+        assert_eq!(source.excerpt_of(span), "\"x\"");
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
                 .collect::<String>(),
             "BAD"
         );
-        assert!(source.found(Span::new(0, 0..text.len())).chars().count() <= FOUND_CHARS);
+        assert!(source.excerpt_of(Span::new(0, 0..text.len())).chars().count() <= FOUND_CHARS);
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
             let source = source(line);
             let whole = Span::new(0, 0..line.len());
             assert!(!source.excerpt(whole).text.contains("hunter2"), "{line}");
-            assert!(!source.found(whole).contains("hunter2"), "{line}");
+            assert!(!source.excerpt_of(whole).contains("hunter2"), "{line}");
         }
         let source = source("api_key_env = \"TEAM_KEY\"");
         assert!(source.excerpt(Span::default()).text.contains("TEAM_KEY"));
@@ -307,8 +307,8 @@ mod tests {
             let span = Span::new(0, from..from + len);
             let excerpt = source.excerpt(span);
             prop_assert!(excerpt.len >= 1 && excerpt.text.chars().count() <= EXCERPT_CHARS);
-            prop_assert!(!source.found(span).chars().any(char::is_control));
-            prop_assert!(source.place(span).line >= 1);
+            prop_assert!(!source.excerpt_of(span).chars().any(char::is_control));
+            prop_assert!(source.place_of(span).line >= 1);
         }
     }
 }

@@ -91,7 +91,7 @@ pub(super) fn glob(report: &mut Report<'_>, text: Text<'_>) -> bool {
 pub(super) fn glob_part(report: &mut Report<'_>, whole: Text<'_>, from: usize) -> bool {
     let glob = &whole.text[from..];
     let mut refuse = |code: ErrorCode, message: String, hint: &str, at: usize, len: usize| {
-        let span = report.within(whole.span, whole.text, from + at, len);
+        let span = report.span_in_value(whole.span, whole.text, from + at, len);
         report.error(span, Diagnostic::error(code, message).hint(hint));
         false
     };

@@ -8,7 +8,7 @@ use super::fields::{Fields, Item, Text, check_name};
 use super::json::{Spans, json};
 use super::report::Report;
 use super::rules::Draft;
-use super::source::{Span, cut};
+use super::source::{Span, cut_value};
 use super::{Document, PERSONAL, TABLES, producers};
 use crate::manifest::template::Template;
 use crate::seams::producer::Params;
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn words(self) -> &'static str {
+    fn describe_kind(self) -> &'static str {
         match self {
             Self::String => "a string",
             Self::Strings => "an array of strings",
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    fn holds(self, value: &DeValue<'_>) -> bool {
+    fn accepts(self, value: &DeValue<'_>) -> bool {
         match (self, value) {
             (Self::String, DeValue::String(_)) | (Self::Boolean, DeValue::Boolean(_)) => true,
             (Self::Strings, DeValue::Array(items)) => items.iter().all(|item| item.get_ref().is_str()),
@@ -116,7 +116,7 @@ impl Tables {
             return false;
         }
         if let Some(earlier) = self.declared.get(name.text) {
-            let hint = format!("the other stands at {}; choose another name", report.place(earlier.span));
+            let hint = format!("the other stands at {}; choose another name", report.place_of(earlier.span));
             report.error(
                 name.span,
                 Diagnostic::error(ErrorCode::E_DUPLICATE, "this table is declared twice").hint(hint),
@@ -141,7 +141,7 @@ impl Tables {
             for (name, item) in rows.entries() {
                 let earlier = declared.rows.get(name.text).filter(|_| !over);
                 if let Some((_, earlier)) = earlier {
-                    let hint = format!("the other stands at {}; remove one of them", report.place(*earlier));
+                    let hint = format!("the other stands at {}; remove one of them", report.place_of(*earlier));
                     report.error(
                         name.span,
                         Diagnostic::error(ErrorCode::E_DUPLICATE, "there is a row of this name already").hint(hint),
@@ -156,26 +156,26 @@ impl Tables {
     }
 
     /// Adds a producer and a rule for every table.
-    pub(super) fn finish(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<Made> {
+    pub(super) fn finish(self, drafts: &mut BTreeMap<String, producers::Draft>) -> Vec<TableProducer> {
         let make = |(name, Declared { rows, span, .. }): (String, Declared)| {
             // No producer that a manifest writes can be called so.
             let producer = format!("table {name}");
             let rows: Params = rows.into_iter().map(|(row, (value, _))| (row, value)).collect();
             drafts.insert(producer.clone(), producers::Draft::of(PRODUCER, rows, span));
-            Made { producer, name, span }
+            TableProducer { producer, name, span }
         };
         self.declared.into_iter().map(make).collect()
     }
 }
 
 /// A table that has its producer.
-pub(super) struct Made {
+pub(super) struct TableProducer {
     producer: String,
     name: String,
     span: Span,
 }
 
-impl Made {
+impl TableProducer {
     /// The rule that makes its node.
     pub(super) fn rule(&self, producers: &producers::Producers) -> Draft {
         let label = format!("//manifest/{}:table", escape(&self.name));
@@ -232,8 +232,8 @@ fn kind(report: &mut Report<'_>, item: Item<'_, '_>) -> Option<(Kind, bool)> {
     if found.is_none() {
         let known = KINDS.map(|(name, _)| name);
         let otherwise = format!("write one of {}; with a '?' behind it, it may be left out", known.join(", "));
-        let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "there is no kind of value of this name").found(cut(text.text));
-        report.unknown(text.span, diagnostic, name, known.into_iter(), &otherwise);
+        let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, "there is no kind of value of this name").found(cut_value(text.text));
+        report.report_unknown_name(text.span, diagnostic, name, known.into_iter(), &otherwise);
     }
     found.map(|(_, kind)| (*kind, name.len() == text.text.len()))
 }
@@ -263,7 +263,7 @@ fn row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> Option<
                 None => whole = false,
             },
             None if key.required => {
-                fields.missing(report, &key.name, &format!("write {} = {}", key.name, key.kind.words()));
+                fields.report_missing(report, &key.name, &format!("write {} = {}", key.name, key.kind.describe_kind()));
                 whole = false;
             }
             None => {}
@@ -273,17 +273,17 @@ fn row(report: &mut Report<'_>, keys: &[Key], fields: Fields<'_, '_>) -> Option<
 }
 
 fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) -> Option<Value> {
-    if kind.holds(item.value) {
+    if kind.accepts(item.value) {
         return json(report, item, "", &mut Spans::new());
     }
     match kind {
         // Says which of the items is none.
         Kind::Strings => drop(item.texts(report, what)),
         Kind::Integer if item.value.is_integer() => {
-            let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.words()));
+            let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.describe_kind()));
             report.error(item.span, diagnostic.hint("write one such as 8000"));
         }
-        _ => item.not(report, what, kind.words()),
+        _ => item.not(report, what, kind.describe_kind()),
     }
     None
 }

@@ -41,7 +41,7 @@ impl Producer for Toy {
         };
         if self.0 == "semantic" {
             let unknown = params.keys().filter(|name| !SEMANTIC.contains(&name.as_str()));
-            let errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown(name, &SEMANTIC)).collect();
+            let errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown_parameter(name, &SEMANTIC)).collect();
             return if errors.is_empty() { Ok(()) } else { Err(errors) };
         }
         if wrong { Err(vec![error()]) } else { Ok(()) }
@@ -97,7 +97,7 @@ pub(super) fn load_text(text: &str) -> Result<Loaded, Vec<Diagnostic>> {
 }
 
 /// Messages in their shape on a terminal, without the hints.
-pub(super) fn shown(errors: &[Diagnostic]) -> String {
+pub(super) fn errors_text(errors: &[Diagnostic]) -> String {
     let line = |error: &Diagnostic| {
         let place = error.place.as_ref().map(ToString::to_string).unwrap_or_default();
         format!(

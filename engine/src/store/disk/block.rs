@@ -39,7 +39,7 @@ pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
     if small.len() == 1 {
         large.append(&mut small);
     }
-    let mut rows = pack::map_all(&large, |&(digest, raw)| alone(digest, raw));
+    let mut rows = pack::map_all(&large, |&(digest, raw)| row_of_one_blob(digest, raw));
     let mut bytes = 0;
     let frames: Vec<&[(Digest, &[u8])]> = small
         .chunk_by(|(_, before), (_, raw)| {
@@ -63,7 +63,7 @@ pub(super) fn lay_out<'a>(blobs: &[(Digest, &'a [u8])]) -> Vec<DataRow<'a>> {
     rows
 }
 
-fn alone(digest: Digest, raw: &[u8]) -> DataRow<'_> {
+fn row_of_one_blob(digest: Digest, raw: &[u8]) -> DataRow<'_> {
     let (codec, stored) = pack::pack(raw);
     let record = BlobRecord {
         raw_len: raw.len() as u64,
@@ -188,7 +188,11 @@ impl<'t> BlobTables<'t> {
     }
 
     /// Writes rows with those of their blobs that are wanted, given the record that each has now.
-    pub(super) fn put(&mut self, rows: &[DataRow<'_>], wants: impl Fn(&Digest, Option<&BlobRecord>) -> bool) -> Result<(), redb::Error> {
+    pub(super) fn write_rows(
+        &mut self,
+        rows: &[DataRow<'_>],
+        wants: impl Fn(&Digest, Option<&BlobRecord>) -> bool,
+    ) -> Result<(), redb::Error> {
         let last = self
             .data
             .last()?
@@ -313,17 +317,17 @@ impl Frames {
         part(&expanded, shared.at, record.raw_len).map(Arc::from).ok_or_else(undecodable)
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, VecDeque<(FrameName, Arc<[u8]>)>> {
+    fn lock_frames(&self) -> std::sync::MutexGuard<'_, VecDeque<(FrameName, Arc<[u8]>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, name: &FrameName) -> Option<Arc<[u8]>> {
-        let kept = self.kept();
+        let kept = self.lock_frames();
         kept.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.clone())
     }
 
     fn add(&self, name: FrameName, bytes: Arc<[u8]>) {
-        let mut kept = self.kept();
+        let mut kept = self.lock_frames();
         kept.push_front((name, bytes));
         kept.truncate(KEPT);
     }

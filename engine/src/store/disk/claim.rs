@@ -44,7 +44,7 @@ impl Claim {
         let mut taken = lock::take(&path, &terms);
         if matches!(&taken, Err(Refusal::Io(error)) if error.kind() == ErrorKind::NotFound) {
             let folder = Folder::new(dir, options.clone());
-            folder.enter()?;
+            folder.create_or_check()?;
             make(&dir.join(VIEWS)).map_err(|error| folder.unopened(error))?;
             taken = lock::take(&path, &terms);
         }

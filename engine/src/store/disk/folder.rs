@@ -76,7 +76,7 @@ const MOST_REASON: u64 = 64 << 10;
 const PAGE: u64 = 4096;
 
 /// Whether an opening may go on with the file it found.
-enum Found {
+enum Opening {
     Store(Base, String),
     Unfit(String),
 }
@@ -103,7 +103,7 @@ impl Folder {
     }
 
     /// Makes the folder if need be, and refuses one that belongs to someone else: what it says would be believed.
-    pub(super) fn enter(&self) -> Result<(), StoreError> {
+    pub(super) fn create_or_check(&self) -> Result<(), StoreError> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -193,15 +193,15 @@ impl Folder {
     }
 
     /// Opens the file that is there and looks whether it is a store of ours.
-    fn find(&self, access: Access) -> Result<Found, StoreError> {
+    fn find(&self, access: Access) -> Result<Opening, StoreError> {
         let path = self.file(DATABASE);
         plain_file::require(&path).map_err(|error| self.unopened(error))?;
         if self.file(CONDEMNED).exists() {
             let reason = plain_file::read_text(&self.file(CONDEMNED), MOST_REASON);
-            return Ok(Found::Unfit(reason.unwrap_or_else(|| "damage was met".to_owned())));
+            return Ok(Opening::Unfit(reason.unwrap_or_else(|| "damage was met".to_owned())));
         }
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
-            return Ok(Found::Unfit("it is empty".to_owned()));
+            return Ok(Opening::Unfit("it is empty".to_owned()));
         }
         // The file is opened here, so that a file that may not be opened is told from one that is damaged. Who only looks can do with one that
         // may not be written.
@@ -239,28 +239,28 @@ impl Folder {
             Ok((base, kind))
         });
         match opened {
-            Ok((base, Kind::Ours(id))) => Ok(Found::Store(base, id)),
+            Ok((base, Kind::Ours(id))) => Ok(Opening::Store(base, id)),
             Ok((_, Kind::Newer(found))) => Err(StoreError::TooNew {
                 path: self.path.clone(),
                 found,
                 known: schema::FORMAT,
             }),
-            Ok((_, Kind::Alien)) => Ok(Found::Unfit("it is not a store of cortex".to_owned())),
-            Err(Fault::Damaged(reason)) => Ok(Found::Unfit(reason)),
+            Ok((_, Kind::Alien)) => Ok(Opening::Unfit("it is not a store of cortex".to_owned())),
+            Err(Fault::Damaged(reason)) => Ok(Opening::Unfit(reason)),
             Err(fault) => Err(fault.at(&self.path, "opened")),
         }
     }
 
     /// A file that ends in the middle of a page lost its end, of which often nothing was in use: it gets zeros in its place. What it is then,
     /// if that makes it a store.
-    fn pad(&self, access: Access) -> Result<Option<Found>, StoreError> {
+    fn pad(&self, access: Access) -> Result<Option<Opening>, StoreError> {
         let length = fs::metadata(self.file(DATABASE)).map_err(|error| self.unopened(error))?.len();
         if length == 0 || length.is_multiple_of(PAGE) || self.file(CONDEMNED).exists() {
             return Ok(None);
         }
         self.resize(length.next_multiple_of(PAGE))?;
         let found = self.find(access)?;
-        if matches!(found, Found::Store(..)) {
+        if matches!(found, Opening::Store(..)) {
             return Ok(Some(found));
         }
         self.resize(length)?;
@@ -336,7 +336,7 @@ impl Folder {
 
 impl Medium for Folder {
     fn open(&self, access: Access, lock: Option<Lock>, notices: &mut Vec<Diagnostic>) -> Result<Session, StoreError> {
-        self.enter()?;
+        self.create_or_check()?;
         let lock = match lock {
             Some(lock) => Some(lock),
             None => self.lock(access)?,
@@ -350,7 +350,7 @@ impl Medium for Folder {
             let _ = remove_if_there(&self.file(NEW_DATABASE));
         }
         let mut found = self.find(access)?;
-        if matches!(found, Found::Unfit(_))
+        if matches!(found, Opening::Unfit(_))
             && self.options.sets_aside
             && let Some(padded) = self.pad(access)?
         {
@@ -359,7 +359,7 @@ impl Medium for Folder {
                 .push(Diagnostic::warning(ErrorCode::W_STORE_DAMAGED, message).hint("`cortex store verify --repair` looks what was lost"));
             found = padded;
         }
-        if let Found::Unfit(reason) = &found {
+        if let Opening::Unfit(reason) = &found {
             if !self.options.sets_aside {
                 return Err(Fault::Damaged(reason.clone()).at(&self.path, "opened"));
             }
@@ -367,7 +367,7 @@ impl Medium for Folder {
             found = self.find(access)?;
         }
         match found {
-            Found::Store(base, id) => {
+            Opening::Store(base, id) => {
                 let session = Session::new(base, lock);
                 match self.note_id(&id) {
                     Err(error) if access == Access::Write || !lock::is_unwritable(&error) => return Err(self.unopened(error)),
@@ -375,11 +375,11 @@ impl Medium for Folder {
                 }
                 self.sharing().id = Some(id);
                 if access == Access::Write {
-                    reserve::keep(&self.path, self.file_bytes());
+                    reserve::create_reserve(&self.path, self.file_bytes());
                 }
                 Ok(session)
             }
-            Found::Unfit(reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
+            Opening::Unfit(reason) => Err(Fault::Io(format!("a store just made is unfit: {reason}")).at(&self.path, "opened")),
         }
     }
 

@@ -244,7 +244,7 @@ impl Store for DiskStore {
         if self.notes().bad_blobs.contains(digest) {
             return Ok(false);
         }
-        let missing = self.read(|database| read::missing(database, &[*digest]))?;
+        let missing = self.read(|database| read::blobs_missing(database, &[*digest]))?;
         Ok(missing == [false])
     }
 
@@ -270,12 +270,12 @@ impl Store for DiskStore {
 
     fn commit(&self, view: ViewId, commit: Commit) -> Result<(), StoreError> {
         // What is found to be there must still be there when the rest is written.
-        let _whole = self.handle.whole();
+        let _whole = self.handle.lock_shared();
         let mut outputs = write::outputs(&commit);
         let bad_blobs = self.notes().bad_blobs.clone();
         if !outputs.is_empty() {
             let digests: Vec<Digest> = outputs.iter().map(|(digest, ..)| *digest).collect();
-            let missing = self.read(|database| read::missing(database, &digests))?;
+            let missing = self.read(|database| read::blobs_missing(database, &digests))?;
             let mut missing = missing.into_iter();
             outputs.retain(|(digest, ..)| missing.next().unwrap_or(true) || bad_blobs.contains(digest));
         }

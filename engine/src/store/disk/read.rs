@@ -77,13 +77,13 @@ pub(super) fn blob(database: &dyn ReadableDatabase, digest: &Digest, frames: &Fr
 }
 
 /// Where the bytes of a blob are.
-pub(super) fn place(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobRecord>, redb::Error> {
+pub(super) fn blob_record(blobs: &ReadTable, digest: &Digest) -> Result<Value<BlobRecord>, redb::Error> {
     value(blobs, BLOBS, &digest.0, |body| codec::decode_blob(body).ok())
 }
 
 /// The blob of a digest in open tables, hashed.
 pub(super) fn blob_of(blobs: &ReadTable, data: &ReadTable, digest: &Digest, frames: &Frames) -> Result<Value<Arc<[u8]>>, redb::Error> {
-    let record = match place(blobs, digest)? {
+    let record = match blob_record(blobs, digest)? {
         Value::Sound(record) => record,
         Value::Absent => return Ok(Value::Absent),
         Value::Damaged(sentence) => return Ok(Value::Damaged(sentence)),
@@ -152,12 +152,12 @@ fn bytes(data: &ReadTable, record: &BlobRecord, frames: &Frames) -> Result<Value
 }
 
 /// Which of the blobs are not recorded, or recorded unreadably.
-pub(super) fn missing(database: &dyn ReadableDatabase, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
+pub(super) fn blobs_missing(database: &dyn ReadableDatabase, digests: &[Digest]) -> Result<Vec<bool>, redb::Error> {
     let txn = database.begin_read()?;
     let Some(blobs) = schema::table(&txn, BLOBS)? else {
         return Ok(vec![true; digests.len()]);
     };
-    let missing = |digest: &Digest| Ok(!matches!(place(&blobs, digest)?, Value::Sound(_)));
+    let missing = |digest: &Digest| Ok(!matches!(blob_record(&blobs, digest)?, Value::Sound(_)));
     digests.iter().map(missing).collect()
 }
 

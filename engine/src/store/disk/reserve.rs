@@ -19,7 +19,7 @@ pub(super) const BYTES: u64 = 4 << 20;
 const LEFT: u64 = 4 * BYTES;
 
 /// Makes the reserve of a store of which the database has so many bytes, if it is large enough to need one, has none, and there is plenty of room.
-pub(super) fn keep(folder: &Path, database: u64) {
+pub(super) fn create_reserve(folder: &Path, database: u64) {
     let path = folder.join(RESERVE);
     if database <= BYTES || fs::symlink_metadata(&path).is_ok_and(|file| file.len() == BYTES) {
         return;
@@ -61,18 +61,18 @@ mod tests {
     fn it_takes_room_and_is_made_again() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(RESERVE);
-        keep(folder.path(), BYTES);
+        create_reserve(folder.path(), BYTES);
         assert!(!file.exists() && !give_up(folder.path()), "a small store has none");
-        keep(folder.path(), BYTES + 1);
+        create_reserve(folder.path(), BYTES + 1);
         let made = fs::metadata(&file).unwrap();
         assert_eq!((made.len(), made.mode() & 0o777), (BYTES, 0o600));
         fs::File::open(&file).unwrap().sync_all().unwrap();
         assert!(fs::metadata(&file).unwrap().blocks() * 512 >= BYTES, "it has holes");
         // What a kill left of it is made whole.
         fs::write(&file, "short").unwrap();
-        keep(folder.path(), BYTES + 1);
+        create_reserve(folder.path(), BYTES + 1);
         assert_eq!(fs::metadata(&file).unwrap().len(), BYTES);
         assert!(give_up(folder.path()) && !file.exists());
-        keep(&folder.path().join("nowhere"), BYTES + 1);
+        create_reserve(&folder.path().join("nowhere"), BYTES + 1);
     }
 }

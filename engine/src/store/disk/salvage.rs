@@ -50,7 +50,7 @@ pub(super) fn take_over(from: &Path, into: &Path, cache_bytes: usize) -> Result<
         };
         walk.sound_rows(|rows| {
             count += rows.len() as u64;
-            guarded(|| put(&target, table, rows))
+            guarded(|| insert_rows(&target, table, rows))
         })?;
     }
     Ok(count)
@@ -107,7 +107,7 @@ const ROOM: u64 = 16 << 20;
 /// What a copy to read from is called, with something random behind it.
 const COPY: &str = "store.redb.copy-";
 
-fn put(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb::Error> {
+fn insert_rows(target: &Database, table: Table, rows: &[Row]) -> Result<(), redb::Error> {
     let mut txn = target.begin_write()?;
     txn.set_quick_repair(true);
     {
@@ -145,7 +145,7 @@ impl Walk<'_> {
                 }
             };
             let met = last.map_or(low, |last| Point::of(&last).max(low));
-            match met.moved(0, true) {
+            match met.shifted(0, true) {
                 Some(beyond) if end == End::Damage && beyond <= high => at = beyond,
                 _ => break,
             }
@@ -158,12 +158,12 @@ impl Walk<'_> {
         if self.is_reached(from) {
             return Some(from);
         }
-        let wide = (0..BITS).find_map(|bit| from.moved(bit, up).filter(|&to| self.is_reached(to)).map(|_| bit))?;
+        let wide = (0..BITS).find_map(|bit| from.shifted(bit, up).filter(|&to| self.is_reached(to)).map(|_| bit))?;
         let mut damaged = from;
         for bit in (0..wide).rev() {
-            damaged = damaged.moved(bit, up).filter(|&to| !self.is_reached(to)).unwrap_or(damaged);
+            damaged = damaged.shifted(bit, up).filter(|&to| !self.is_reached(to)).unwrap_or(damaged);
         }
-        damaged.moved(0, up)
+        damaged.shifted(0, up)
     }
 
     fn is_reached(&self, at: Point) -> bool {
@@ -262,7 +262,7 @@ impl Point {
     }
 
     /// So many keys further up or down: two to the power of `bit`. `None` beyond the ends.
-    fn moved(mut self, bit: usize, up: bool) -> Option<Self> {
+    fn shifted(mut self, bit: usize, up: bool) -> Option<Self> {
         let mut step = 1_u8 << (bit % 8);
         for byte in self.0[..LENGTH - bit / 8].iter_mut().rev() {
             let (sum, carries) = if up {

@@ -218,7 +218,7 @@ impl Fault {
 }
 
 /// The words of a panic, on one line and of sensible length.
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
@@ -258,7 +258,7 @@ pub(super) fn expecting_panics<T>(run: impl FnOnce() -> T) -> T {
 pub(super) fn guarded<T>(run: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, Fault> {
     match catch_unwind(AssertUnwindSafe(|| expecting_panics(run))) {
         Ok(result) => result.map_err(Fault::from),
-        Err(panic) => Err(Fault::Damaged(words(&*panic))),
+        Err(panic) => Err(Fault::Damaged(panic_message(&*panic))),
     }
 }
 
@@ -309,7 +309,7 @@ impl Handle {
     }
 
     /// While this is held, the lock is not given back.
-    pub(super) fn whole(&self) -> RwLockReadGuard<'_, ()> {
+    pub(super) fn lock_shared(&self) -> RwLockReadGuard<'_, ()> {
         self.whole.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -124,21 +124,21 @@ pub struct Marks {
     pub(super) planned: BTreeSet<ViewId>,
 }
 
-fn short(digest: &Digest) -> u128 {
+fn short_id(digest: &Digest) -> u128 {
     let (half, _) = digest.0.split_first_chunk().expect("invariant: a digest has 32 bytes");
     u128::from_be_bytes(*half)
 }
 
 impl Marks {
     /// Holds a result with its output.
-    pub fn hold(&mut self, key: &ActionKey, output: &Digest) {
-        self.actions.insert(short(&key.0));
-        self.blobs.insert(short(output));
+    pub fn mark_result(&mut self, key: &ActionKey, output: &Digest) {
+        self.actions.insert(short_id(&key.0));
+        self.blobs.insert(short_id(output));
     }
 
     /// Holds a result, whatever it came to.
     pub fn hold_result(&mut self, key: &ActionKey) {
-        self.actions.insert(short(&key.0));
+        self.actions.insert(short_id(&key.0));
     }
 
     /// A node that is in the graph of a view.
@@ -207,7 +207,7 @@ impl DiskStore {
         let mut loose = Vec::new();
         self.walk(BLOBS, |_, key, _, body| {
             if let (Ok(digest), Ok(record)) = (key.try_into(), codec::decode_blob(body))
-                && !marks.blobs.contains(&short(&Digest(digest)))
+                && !marks.blobs.contains(&short_id(&Digest(digest)))
             {
                 loose.push(Loose {
                     digest: Digest(digest),
@@ -330,7 +330,7 @@ impl DiskStore {
             };
             let paid = record.class == Class::Paid;
             let micros = record.spent.as_ref().and_then(|spent| spent.micros).unwrap_or(0);
-            let at = short(&key.0);
+            let at = short_id(&key.0);
             let version = versions.contains(&at);
             let used = if marks.actions.contains(&at) || is_corrected(&record) {
                 None
@@ -346,7 +346,7 @@ impl DiskStore {
             }
             let used = used.filter(|_| !young && (!version || policy.free.is_some() && !paid));
             if used.is_none() || paid && !policy.paid {
-                marks.blobs.extend(record.holds().map(|digest| short(&digest)));
+                marks.blobs.extend(record.blobs_to_keep().map(|digest| short_id(&digest)));
             }
             let Some(used) = used else { return Ok(()) };
             let rank = match (paid, version) {
@@ -355,11 +355,11 @@ impl DiskStore {
                 (false, false) => Rank::Cheap,
             };
             if !record.parts.is_empty() {
-                candidates.parts.insert(key, record.parts.iter().map(short).collect());
+                candidates.parts.insert(key, record.parts.iter().map(short_id).collect());
             }
             candidates.list.push(Candidate {
                 key,
-                output: short(&record.output),
+                output: short_id(&record.output),
                 rank,
                 used,
                 bytes: len,
@@ -423,13 +423,13 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
         *owners.entry(at).or_default() += 1;
     }
     let sizes: FxHashMap<u128, u64> = match policy.free {
-        Some(_) => loose.iter().map(|blob| (short(&blob.digest), blob.bytes + WITH_BLOB)).collect(),
+        Some(_) => loose.iter().map(|blob| (short_id(&blob.digest), blob.bytes + WITH_BLOB)).collect(),
         None => FxHashMap::default(),
     };
     let is_orphan = |at: &u128| !owners.contains_key(at) && !versions.contains(at);
     let mut freed: u64 = sizes.iter().filter(|(at, _)| is_orphan(at)).map(|(_, bytes)| bytes).sum();
     freed += plan.taken.row_bytes();
-    plan.orphans = loose.iter().filter(|blob| is_orphan(&short(&blob.digest))).count() as u64;
+    plan.orphans = loose.iter().filter(|blob| is_orphan(&short_id(&blob.digest))).count() as u64;
     candidates
         .list
         .sort_unstable_by_key(|candidate| (candidate.rank, candidate.used, candidate.key));
@@ -464,7 +464,7 @@ fn choose(plan: &mut Plan, mut candidates: Candidates, loose: Vec<Loose>, versio
         plan.actions.push(candidate.key);
     }
     for blob in loose {
-        let at = short(&blob.digest);
+        let at = short_id(&blob.digest);
         let owned = owners.get(&at).is_some_and(|left| *left > 0);
         if !owned && (!versions.contains(&at) || released.contains(&at)) {
             plan.taken.blobs += 1;

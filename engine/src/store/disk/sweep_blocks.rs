@@ -47,7 +47,7 @@ impl DiskStore {
                 txn.set_quick_repair(true);
                 // What was taken away meanwhile stays away.
                 let stands = |_: &Digest, record: Option<&codec::BlobRecord>| record.is_some_and(|record| thin.contains(&record.seq));
-                BlobTables::open(&txn)?.put(&rows, stands)?;
+                BlobTables::open(&txn)?.write_rows(&rows, stands)?;
                 txn.commit()?;
                 Ok(())
             })?;
@@ -57,10 +57,10 @@ impl DiskStore {
 }
 
 /// A blob with its digest.
-type Found = (Digest, Arc<[u8]>);
+type LiveBlob = (Digest, Arc<[u8]>);
 
 /// The blobs of these digests that are sound.
-fn read_blobs<'d>(database: &dyn ReadableDatabase, digests: impl Iterator<Item = &'d Digest>) -> Result<Vec<Found>, redb::Error> {
+fn read_blobs<'d>(database: &dyn ReadableDatabase, digests: impl Iterator<Item = &'d Digest>) -> Result<Vec<LiveBlob>, redb::Error> {
     let txn = database.begin_read()?;
     let (Some(blobs), Some(data)) = (schema::table(&txn, BLOBS)?, schema::table(&txn, BLOB_DATA)?) else {
         return Ok(Vec::new());

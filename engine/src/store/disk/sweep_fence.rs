@@ -74,7 +74,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
     let mut touched: Vec<Digest> = Vec::new();
     for result in &commit.results {
         touched.push(result.key.0);
-        touched.extend(result.record.holds());
+        touched.extend(result.record.blobs_to_keep());
     }
     touched.extend(commit.blobs.iter().map(|(digest, _)| *digest));
     for (_, version) in &commit.history {
@@ -95,7 +95,7 @@ pub(super) fn touch(txn: &WriteTransaction, commit: &Commit) -> Result<(), redb:
                 codec::decode_action(&pack::open_body(body)?).ok()
             });
             let Some(record) = record else { continue };
-            touched.extend(record.holds());
+            touched.extend(record.blobs_to_keep());
         }
     }
     touched.sort_unstable();

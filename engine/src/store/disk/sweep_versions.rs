@@ -26,10 +26,11 @@ pub(super) struct Versions {
 type Node = Vec<(Key, HistoryRecord)>;
 
 impl Versions {
-    fn keep(&mut self, node: &Node, policy: &Policy) {
+    fn retain_versions(&mut self, node: &Node, policy: &Policy) {
         for (_, version) in node.iter().rev().take(policy.keep_versions) {
-            self.kept.hold(&version.key, &version.output);
-            self.kept.hold(&superseded::key_of(&version.key, &version.output), &version.output);
+            self.kept.mark_result(&version.key, &version.output);
+            self.kept
+                .mark_result(&superseded::key_of(&version.key, &version.output), &version.output);
         }
     }
 }
@@ -42,7 +43,7 @@ impl DiskStore {
         let mut node: Node = Vec::new();
         let mut end = |node: Node, versions: &mut Versions| match is_old(&node, marks, policy) {
             true => old.push(node),
-            false => versions.keep(&node, policy),
+            false => versions.retain_versions(&node, policy),
         };
         self.walk(HISTORY, |_, key, _, body| {
             let (Some(version), Ok(key)) = (schema::version_of(key), Key::try_from(key)) else {
@@ -71,7 +72,7 @@ impl DiskStore {
             let used = self.last_use(&newest.key)?.unwrap_or(0).max(newest.at).min(policy.now);
             let lately = policy.now - used < policy.older_than || used >= since;
             if lately || node.iter().any(|(key, _)| pinned.contains(&key[..])) {
-                versions.keep(&node, policy);
+                versions.retain_versions(&node, policy);
             } else {
                 versions.gone.extend(node.iter().map(|(key, _)| *key));
             }

@@ -155,7 +155,7 @@ fn find_range(rows: &ReadTable, first: u8) -> Result<Part, redb::Error> {
             continue;
         };
         // As readers search it: damage may leave a row where no search comes by.
-        match read::place(rows, &digest)? {
+        match read::blob_record(rows, &digest)? {
             read::Value::Sound(record) => part.places.push(Place { digest, record }),
             read::Value::Damaged(sentence) => part.damaged(digest, sentence),
             read::Value::Absent => part.harm.extend(verify::unless_found(BLOBS, rows, &digest.0)?),

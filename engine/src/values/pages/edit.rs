@@ -179,7 +179,7 @@ impl Editor<'_> {
                 }
                 place.next(fetch)?;
             }
-            run.end(self, &mut new);
+            run.close_run(self, &mut new);
             self.up.extend(gone.into_iter().map(|key| (key, None)));
             self.up.extend(new);
         }
@@ -215,11 +215,11 @@ impl Run {
         self.rows += rows;
         self.bytes += bytes;
         if ends_page(editor.level, key, size) {
-            self.end(editor, new);
+            self.close_run(editor, new);
         }
     }
 
-    fn end(&mut self, editor: &mut Editor<'_>, new: &mut Vec<(String, Option<Vec<u8>>)>) {
+    fn close_run(&mut self, editor: &mut Editor<'_>, new: &mut Vec<(String, Option<Vec<u8>>)>) {
         let run = std::mem::take(self);
         if run.is_empty() {
             return;

@@ -70,7 +70,7 @@ fn changes(before: &Rows, after: &Rows) -> Vec<(String, Change)> {
         .collect()
 }
 
-fn told(before: &Stored, after: &Stored) -> Vec<(String, Change)> {
+fn changes_between(before: &Stored, after: &Stored) -> Vec<(String, Change)> {
     let mut told = Vec::new();
     let mut fetch = |digest: &Digest| {
         after.fetched.set(after.fetched.get() + 1);
@@ -96,7 +96,7 @@ proptest! {
             let value = reader.get::<PageError>(key, stored.fetch()).expect("whole");
             prop_assert_eq!(value.as_deref(), rows.get(key).map(Vec::as_slice));
         }
-        prop_assert_eq!(told(&stored, &Stored::of(&others)), changes(&rows, &others));
+        prop_assert_eq!(changes_between(&stored, &Stored::of(&others)), changes(&rows, &others));
     }
 
     #[test]
@@ -146,7 +146,7 @@ fn one_edited_row_moves_the_pages_above_it_and_is_told_by_reading_these() {
     let after = Stored::of(&rows);
     let new = after.parts.keys().filter(|digest| !before.parts.contains_key(*digest)).count();
     assert!(new <= 8, "{new} of {pages} pages are new");
-    let changes = told(&before, &after);
+    let changes = changes_between(&before, &after);
     assert_eq!(changes.len(), 3);
     assert!(after.fetched.get() <= 40, "{} pages were read", after.fetched.get());
 }

@@ -96,7 +96,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// The token after the group or token at `index`.
-    pub(super) fn after(&self, index: usize) -> usize {
+    pub(super) fn next_after_group(&self, index: usize) -> usize {
         match self.text_at(index) {
             "(" | "[" | "{" => self.mate(index).map_or(index, |mate| mate.max(index)) + 1,
             _ => index + 1,
@@ -104,12 +104,12 @@ impl<'t> Cursor<'t> {
     }
 
     /// Passes the group or token.
-    pub(super) fn step(&mut self) {
-        self.at = self.after(self.at).min(self.end.max(self.at + 1));
+    pub(super) fn skip_group(&mut self) {
+        self.at = self.next_after_group(self.at).min(self.end.max(self.at + 1));
     }
 
     /// The place of a token for readers.
-    pub(super) fn place(&self, index: usize) -> u32 {
+    pub(super) fn byte_of_token(&self, index: usize) -> u32 {
         match (self.base, self.tokens.get(index)) {
             (Some(base), Some(token)) => base + token.start,
             _ => 0,
@@ -120,7 +120,7 @@ impl<'t> Cursor<'t> {
     pub(super) fn sign(&mut self, length: usize) -> Word {
         let sign = Word {
             text: (self.at..self.at + length).map(|at| self.text_at(at)).collect(),
-            place: self.place(self.at),
+            place: self.byte_of_token(self.at),
         };
         self.at += length;
         sign
@@ -137,11 +137,11 @@ impl<'t> Cursor<'t> {
     }
 
     /// The present token as a word, passed.
-    pub(super) fn word(&mut self) -> Word {
+    pub(super) fn take_word(&mut self) -> Word {
         let text = self.peek();
         let word = Word {
             text: text.strip_prefix('@').unwrap_or(text).to_owned(),
-            place: self.place(self.at),
+            place: self.byte_of_token(self.at),
         };
         self.at += 1;
         word
@@ -149,7 +149,7 @@ impl<'t> Cursor<'t> {
 
     pub(super) fn name(&mut self) -> Name {
         Name {
-            word: self.word(),
+            word: self.take_word(),
             args: Vec::new(),
         }
     }
@@ -170,7 +170,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads parts between top-level commas until the end with `read`, which must not go past one.
-    pub(super) fn list<R>(&mut self, mut read: impl FnMut(&mut Self) -> R) -> Vec<R> {
+    pub(super) fn read_list<R>(&mut self, mut read: impl FnMut(&mut Self) -> R) -> Vec<R> {
         let mut parts = Vec::new();
         while !self.done() {
             let before = self.at;
@@ -178,7 +178,7 @@ impl<'t> Cursor<'t> {
             self.skip_to(",");
             self.take(",");
             if self.at == before {
-                self.step();
+                self.skip_group();
             }
         }
         parts
@@ -187,7 +187,7 @@ impl<'t> Cursor<'t> {
     /// Goes to the next `text` outside brackets, or to the end.
     pub(super) fn skip_to(&mut self, text: &str) {
         while !self.done() && !self.is(text) {
-            self.step();
+            self.skip_group();
         }
         self.at = self.at.min(self.end);
     }
@@ -195,7 +195,7 @@ impl<'t> Cursor<'t> {
     /// Runs `read` one level deeper, or passes a token group when it is too deep.
     pub(super) fn deeper<R>(&mut self, otherwise: R, read: impl FnOnce(&mut Self) -> R) -> R {
         if self.depth >= DEEPEST {
-            self.step();
+            self.skip_group();
             return otherwise;
         }
         self.depth += 1;

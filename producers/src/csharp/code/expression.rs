@@ -228,7 +228,7 @@ impl Cursor<'_> {
             return None;
         };
         let value = self.deeper(Expression::Unknown, Self::unary);
-        Some(Expression::Cast(kind, Box::new(value), self.place(start)))
+        Some(Expression::Cast(kind, Box::new(value), self.byte_of_token(start)))
     }
 
     // ── what follows a value ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -248,13 +248,13 @@ impl Cursor<'_> {
                     links.push(Link::Call(args));
                 }
                 "[" => {
-                    let place = self.place(self.at);
+                    let place = self.byte_of_token(self.at);
                     let args = self.arguments();
                     links.push(Link::Index(args, place));
                 }
                 "?" if self.ahead(1) == "[" && self.conditional_index() => {
                     self.at += 1;
-                    let place = self.place(self.at);
+                    let place = self.byte_of_token(self.at);
                     let args = self.arguments();
                     links.push(Link::Index(args, place));
                 }
@@ -279,13 +279,13 @@ impl Cursor<'_> {
 
     /// Whether `?[` is an access, not a conditional with a collection: no `:` answers it in this list.
     fn conditional_index(&self) -> bool {
-        let mut at = self.after(self.at + 1);
+        let mut at = self.next_after_group(self.at + 1);
         while at < self.end {
             match self.text_at(at) {
                 ":" => return false,
                 ";" | "," | "" => return true,
                 "?" => return true,
-                _ => at = self.after(at),
+                _ => at = self.next_after_group(at),
             }
         }
         true
@@ -304,13 +304,13 @@ impl Cursor<'_> {
     }
 
     pub(super) fn arguments(&mut self) -> Vec<Argument> {
-        self.inside(|cursor| cursor.list(Self::argument)).unwrap_or_default()
+        self.inside(|cursor| cursor.read_list(Self::argument)).unwrap_or_default()
     }
 
     fn argument(&mut self) -> Argument {
         let named = self.is_identifier() && self.ahead(1) == ":";
         let name = named.then(|| {
-            let word = self.word().text;
+            let word = self.take_word().text;
             self.at += 1;
             word
         });
@@ -356,10 +356,10 @@ impl Cursor<'_> {
     pub(super) fn designation(&mut self) -> Designation {
         if self.is("(") {
             return self.deeper(Designation::Discard, |cursor| {
-                Designation::Tuple(cursor.inside(|cursor| cursor.list(Self::designation)).unwrap_or_default())
+                Designation::Tuple(cursor.inside(|cursor| cursor.read_list(Self::designation)).unwrap_or_default())
             });
         }
-        match self.word().text {
+        match self.take_word().text {
             text if text == "_" => Designation::Discard,
             text => Designation::Name(text),
         }
@@ -369,20 +369,23 @@ impl Cursor<'_> {
 
     fn lambda(&mut self) -> Option<Expression> {
         let start = self.at;
-        while self.is("[") && self.mate(self.at).is_some() && matches!(self.text_at(self.after(self.at)), "(" | "async" | "static") {
-            self.step();
+        while self.is("[")
+            && self.mate(self.at).is_some()
+            && matches!(self.text_at(self.next_after_group(self.at)), "(" | "async" | "static")
+        {
+            self.skip_group();
         }
         while matches!(self.peek(), "async" | "static") && !matches!(self.ahead(1), "=>" | "." | "," | ")" | "=") {
             self.at += 1;
         }
         let parameters = match self.peek() {
             "(" if self.mate(self.at).is_some_and(|close| self.text_at(close + 1) == "=>") => {
-                self.inside(|cursor| cursor.list(Self::lambda_parameter))
+                self.inside(|cursor| cursor.read_list(Self::lambda_parameter))
             }
             "delegate" if self.ahead(1) != "*" => {
                 self.at += 1;
                 let parameters = if self.is("(") {
-                    self.inside(|cursor| cursor.list(Self::lambda_parameter))
+                    self.inside(|cursor| cursor.read_list(Self::lambda_parameter))
                 } else {
                     Some(Vec::new())
                 };
@@ -393,7 +396,7 @@ impl Cursor<'_> {
                 return Some(Expression::Lambda(parameters.unwrap_or_default(), self.block()));
             }
             _ if self.is_identifier() && self.ahead(1) == "=>" => {
-                let name = self.word().text;
+                let name = self.take_word().text;
                 Some(vec![plain_parameter(name, None)])
             }
             _ => None,
@@ -419,7 +422,7 @@ impl Cursor<'_> {
     pub(super) fn parameter(&mut self, lambda: bool) -> Parameter {
         let (mut out, mut many, mut receiver) = (false, false, false);
         while self.is("[") {
-            self.step();
+            self.skip_group();
         }
         while matches!(self.peek(), "out" | "ref" | "in" | "params" | "this" | "readonly" | "scoped") && self.is_word_at(self.at + 1)
             || self.is("params") && !lambda
@@ -432,7 +435,7 @@ impl Cursor<'_> {
         let bare = lambda && self.is_identifier() && matches!(self.ahead(1), "" | "," | "=");
         let kind = if bare { None } else { self.type_ref(Around::Type) };
         let name = if self.is_word_at(self.at) {
-            self.word().text
+            self.take_word().text
         } else {
             String::new()
         };

@@ -64,7 +64,7 @@ impl Producer for FactsOf {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let facts = facts(&complete::read(inputs.one("complete")?)?, false);
+        let facts = facts(&complete::read(inputs.single("complete")?)?, false);
         Ok(Output::new(
             minicbor::to_vec(&facts).expect("invariant: writing to memory cannot fail"),
         ))

@@ -48,7 +48,7 @@ pub fn type_ref(text: &str) -> Option<TypeRef> {
 }
 
 /// The words of a text that may be names, each once, sorted.
-pub fn words<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
+pub fn distinct_names<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut found = std::collections::BTreeSet::new();
     for text in texts {
         words_of(text, &mut found, 0);

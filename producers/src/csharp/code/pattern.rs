@@ -54,7 +54,7 @@ impl Cursor<'_> {
             }
             "{" => return self.recursive(None),
             "[" => {
-                let parts = self.inside(|cursor| cursor.list(Self::pattern)).unwrap_or_default();
+                let parts = self.inside(|cursor| cursor.read_list(Self::pattern)).unwrap_or_default();
                 let name = self.pattern_name();
                 return Pattern::List(parts, name);
             }
@@ -69,7 +69,7 @@ impl Cursor<'_> {
             return Pattern::Value(self.shift_level());
         }
         if !(self.is_identifier() || is_predefined(self.peek())) {
-            self.step();
+            self.skip_group();
             return Pattern::Any;
         }
         let start = self.at;
@@ -133,8 +133,8 @@ impl Cursor<'_> {
 
     /// `(p)` or `(p, q) { … } x`.
     fn positional(&mut self) -> Pattern {
-        let place = self.place(self.at);
-        let parts = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
+        let place = self.byte_of_token(self.at);
+        let parts = self.inside(|cursor| cursor.read_list(Self::subpattern)).unwrap_or_default();
         let alone = parts.len() == 1 && !self.is("{");
         let name = if self.is("{") { None } else { self.pattern_name() };
         let mut parts = parts;
@@ -152,15 +152,15 @@ impl Cursor<'_> {
     }
 
     fn recursive(&mut self, kind: Option<TypeRef>) -> Pattern {
-        let place = self.place(self.at);
+        let place = self.byte_of_token(self.at);
         let mut positional = Vec::new();
         let mut properties = Vec::new();
         if self.is("(") {
-            let parts = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
+            let parts = self.inside(|cursor| cursor.read_list(Self::subpattern)).unwrap_or_default();
             positional = parts.into_iter().map(|(_, pattern)| pattern).collect();
         }
         if self.is("{") {
-            properties = self.inside(|cursor| cursor.list(Self::subpattern)).unwrap_or_default();
+            properties = self.inside(|cursor| cursor.read_list(Self::subpattern)).unwrap_or_default();
         }
         let name = self.pattern_name();
         Pattern::Recursive(kind, positional, properties, name, place)
@@ -171,7 +171,7 @@ impl Cursor<'_> {
         let start = self.at;
         let mut path = Vec::new();
         while self.is_identifier() {
-            path.push(self.word());
+            path.push(self.take_word());
             if !self.take(".") {
                 break;
             }

@@ -26,18 +26,18 @@ impl Cursor<'_> {
             "(" => self.bracketed(),
             "[" => {
                 let parts = self.inside(|cursor| {
-                    cursor.list(|cursor| {
+                    cursor.read_list(|cursor| {
                         cursor.take("..");
                         cursor.expression()
                     })
                 });
                 Expression::Collection(parts.unwrap_or_default())
             }
-            "this" => self.one(Expression::This(self.place(self.at))),
-            "base" => self.one(Expression::Base(self.place(self.at))),
-            "true" | "false" => self.one(Expression::Literal(Literal::Truth)),
-            "null" => self.one(Expression::Literal(Literal::Null)),
-            "default" if self.ahead(1) != "(" => self.one(Expression::Literal(Literal::Null)),
+            "this" => self.parse_postfix(Expression::This(self.byte_of_token(self.at))),
+            "base" => self.parse_postfix(Expression::Base(self.byte_of_token(self.at))),
+            "true" | "false" => self.parse_postfix(Expression::Literal(Literal::Truth)),
+            "null" => self.parse_postfix(Expression::Literal(Literal::Null)),
+            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Null)),
             "typeof" | "default" => self.of_type(),
             "sizeof" => {
                 self.of_type();
@@ -62,14 +62,14 @@ impl Cursor<'_> {
         }
     }
 
-    fn one(&mut self, value: Expression) -> Expression {
+    fn parse_postfix(&mut self, value: Expression) -> Expression {
         self.at += 1;
         value
     }
 
     /// `int.Parse`, `string[]` does not occur here.
     fn typed_root(&mut self) -> Expression {
-        let word = self.word().text;
+        let word = self.take_word().text;
         Expression::Type(TypeRef::Predefined(word))
     }
 
@@ -116,7 +116,7 @@ impl Cursor<'_> {
     // ── new ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn creation(&mut self) -> Expression {
-        let place = self.place(self.at);
+        let place = self.byte_of_token(self.at);
         self.at += 1;
         match self.peek() {
             "(" if !self.is_array_of_tuples() => {
@@ -126,7 +126,7 @@ impl Cursor<'_> {
             }
             "[" => {
                 // `new[] { … }`, `new[,] { … }`.
-                self.step();
+                self.skip_group();
                 Expression::NewArray(None, self.elements(), Vec::new())
             }
             "{" => self.anonymous(),
@@ -150,7 +150,7 @@ impl Cursor<'_> {
 
     /// Whether the brackets here hold a tuple type with those of an array behind it: `new (A, B)[] { … }`.
     fn is_array_of_tuples(&self) -> bool {
-        let after = self.after(self.at);
+        let after = self.next_after_group(self.at);
         self.text_at(after + usize::from(self.text_at(after) == "?")) == "["
     }
 
@@ -163,7 +163,7 @@ impl Cursor<'_> {
         let sizes = self.arguments().into_iter().map(|argument| argument.value).collect();
         let mut kind = element;
         while self.is("[") {
-            self.step();
+            self.skip_group();
             kind = TypeRef::Array(Box::new(kind));
         }
         let elements = self.elements();
@@ -176,7 +176,7 @@ impl Cursor<'_> {
             return Vec::new();
         }
         self.inside(|cursor| {
-            cursor.list(|cursor| {
+            cursor.read_list(|cursor| {
                 if cursor.is("{") {
                     cursor.deeper(Expression::Unknown, |cursor| Expression::Collection(cursor.elements()))
                 } else {
@@ -189,9 +189,9 @@ impl Cursor<'_> {
 
     fn anonymous(&mut self) -> Expression {
         let members = self.inside(|cursor| {
-            cursor.list(|cursor| {
+            cursor.read_list(|cursor| {
                 if cursor.is_identifier() && cursor.ahead(1) == "=" {
-                    let name = cursor.word().text;
+                    let name = cursor.take_word().text;
                     cursor.at += 1;
                     return (name, cursor.expression());
                 }
@@ -208,26 +208,26 @@ impl Cursor<'_> {
             return Vec::new();
         }
         self.deeper(Vec::new(), |cursor| {
-            cursor.inside(|cursor| cursor.list(Self::initializer)).unwrap_or_default()
+            cursor.inside(|cursor| cursor.read_list(Self::initializer)).unwrap_or_default()
         })
     }
 
     fn initializer(&mut self) -> Initializer {
         if self.is_identifier() && self.ahead(1) == "=" {
-            let word = self.word();
+            let word = self.take_word();
             self.at += 1;
             if self.is("{") {
                 return Initializer::Nested(word, self.initializers());
             }
             return Initializer::Member(word, self.expression());
         }
-        if self.is("[") && self.text_at(self.after(self.at)) == "=" {
-            let place = self.place(self.at);
+        if self.is("[") && self.text_at(self.next_after_group(self.at)) == "=" {
+            let place = self.byte_of_token(self.at);
             let index = self.arguments().into_iter().map(|argument| argument.value).collect();
             self.at += 1;
             return Initializer::Index(index, self.expression(), place);
         }
-        let place = self.place(self.at);
+        let place = self.byte_of_token(self.at);
         if self.is("{") {
             return Initializer::Element(self.elements(), place);
         }
@@ -240,7 +240,7 @@ impl Cursor<'_> {
         self.at += 1;
         let arms = self.deeper(None, |cursor| {
             cursor.inside(|cursor| {
-                cursor.list(|cursor| {
+                cursor.read_list(|cursor| {
                     let pattern = cursor.pattern();
                     let when = cursor.take("when").then(|| cursor.expression());
                     cursor.take("=>");
@@ -295,14 +295,14 @@ impl Cursor<'_> {
                 "from" | "join" => {
                     let keyword = self.sign(1);
                     let kind = if self.ahead(1) == "in" { None } else { self.type_ref(Around::Type) };
-                    let name = self.word().text;
+                    let name = self.take_word().text;
                     self.take("in");
                     let source = self.expression();
                     clauses.push(Clause::From(kind, name, source, keyword));
                 }
                 "let" => {
                     let keyword = self.sign(1);
-                    let name = self.word().text;
+                    let name = self.take_word().text;
                     self.take("=");
                     let value = self.expression();
                     clauses.push(Clause::Let(name, value, keyword));
@@ -314,7 +314,7 @@ impl Cursor<'_> {
                 }
                 "into" => {
                     self.at += 1;
-                    let name = self.word().text;
+                    let name = self.take_word().text;
                     clauses.push(Clause::Into(name));
                 }
                 "where" | "orderby" | "on" | "equals" | "by" | "ascending" | "descending" | "," => {

@@ -46,7 +46,7 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
         if cursor.is("<") {
             cursor.type_arguments();
         }
-        let receivers = cursor.inside(|cursor| cursor.list(|cursor| cursor.parameter(false)));
+        let receivers = cursor.inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)));
         if let Some(mut first) = receivers.and_then(|list| list.into_iter().next()) {
             first.receiver = true;
             found.parameters.push(first);
@@ -63,7 +63,7 @@ pub fn signature(kind: MemberKind, text: &str) -> Signature {
         }
         if cursor.is(opener) {
             let list = cursor
-                .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+                .inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)))
                 .unwrap_or_default();
             found.parameters.extend(list);
         }
@@ -111,7 +111,7 @@ pub fn header_parameters(header: &str, delegate: bool) -> Signature {
     }
     if cursor.is("(") {
         found.parameters = cursor
-            .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+            .inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)))
             .unwrap_or_default();
     }
     found.constraints = cursor.constraints();
@@ -154,11 +154,11 @@ impl Cursor<'_> {
         let mut found = Vec::new();
         while !self.done() {
             if !(self.is("where") && self.ahead(2) == ":") {
-                self.step();
+                self.skip_group();
                 continue;
             }
             self.at += 1;
-            let name = self.word().text;
+            let name = self.take_word().text;
             self.at += 1;
             loop {
                 match self.type_ref(Around::Type) {
@@ -166,7 +166,7 @@ impl Cursor<'_> {
                     Some(_) => {}
                     None => {
                         while !self.done() && !matches!(self.peek(), "," | "where") {
-                            self.step();
+                            self.skip_group();
                         }
                     }
                 }
@@ -248,7 +248,7 @@ impl Cursor<'_> {
                 }
             }
             if self.at == before {
-                self.step();
+                self.skip_group();
             }
         }
         list
@@ -276,7 +276,7 @@ impl Cursor<'_> {
                 "," => commas = true,
                 _ => {}
             }
-            at = self.after(at);
+            at = self.next_after_group(at);
         }
         commas || self.text_at(close - 1) != "}" || self.ahead(1) == "new"
     }

@@ -18,7 +18,7 @@ impl Cursor<'_> {
             let before = self.at;
             self.statement(&mut list);
             if self.at == before {
-                self.step();
+                self.skip_group();
             }
         }
         list
@@ -123,7 +123,7 @@ impl Cursor<'_> {
             if self.is("{") {
                 return;
             }
-            self.step();
+            self.skip_group();
         }
         self.at = (self.at + 1).min(self.end);
     }
@@ -140,7 +140,7 @@ impl Cursor<'_> {
         let start = self.at;
         while self.is("[") && self.mate(self.at).is_some() {
             // Attributes of a local function.
-            self.step();
+            self.skip_group();
         }
         while matches!(
             self.peek(),
@@ -159,7 +159,7 @@ impl Cursor<'_> {
         let kind = if possible { self.type_ref(Around::Type) } else { None };
         if let Some(kind @ TypeRef::Var(_)) = &kind
             && self.is("(")
-            && self.text_at(self.after(self.at)) == "="
+            && self.text_at(self.next_after_group(self.at)) == "="
         {
             let names = self.designation();
             let sign = self.sign(1);
@@ -178,7 +178,7 @@ impl Cursor<'_> {
                     list.push(Statement::Local(kind, locals));
                     return true;
                 }
-                "[" if self.text_at(self.after(self.at + 1)) == ";" => {}
+                "[" if self.text_at(self.next_after_group(self.at + 1)) == ";" => {}
                 "(" | "<" => {
                     if let Some(function) = self.local_function(kind) {
                         list.push(Statement::Function(function));
@@ -198,7 +198,7 @@ impl Cursor<'_> {
     fn declarators(&mut self) -> Vec<(String, Option<Expression>)> {
         let mut locals = Vec::new();
         while self.is_word_at(self.at) {
-            let name = self.word().text;
+            let name = self.take_word().text;
             let value = self.take("=").then(|| {
                 self.take("ref");
                 if self.is("{") {
@@ -217,7 +217,7 @@ impl Cursor<'_> {
 
     fn local_function(&mut self, result: TypeRef) -> Option<LocalFunction> {
         let start = self.at;
-        let name = self.word().text;
+        let name = self.take_word().text;
         let mut type_parameters = Vec::new();
         if self.is("<") {
             if !self.is_angle(self.at) {
@@ -229,7 +229,7 @@ impl Cursor<'_> {
                 if self.is_identifier() {
                     type_parameters.push(self.peek().to_owned());
                 }
-                self.step();
+                self.skip_group();
             }
             self.at += 1;
         }
@@ -240,10 +240,10 @@ impl Cursor<'_> {
             return None;
         }
         let parameters = self
-            .inside(|cursor| cursor.list(|cursor| cursor.parameter(false)))
+            .inside(|cursor| cursor.read_list(|cursor| cursor.parameter(false)))
             .unwrap_or_default();
         while !self.done() && !matches!(self.peek(), "{" | "=>" | ";") {
-            self.step();
+            self.skip_group();
         }
         let body = if self.is("{") {
             self.block()
@@ -274,11 +274,11 @@ impl Cursor<'_> {
                         cursor.simple(&mut inner);
                     }
                     while !cursor.done() && !matches!(cursor.peek(), ";" | ",") {
-                        cursor.step();
+                        cursor.skip_group();
                     }
                     cursor.at += 1;
                     if cursor.at == before {
-                        cursor.step();
+                        cursor.skip_group();
                     }
                 }
                 inner
@@ -311,7 +311,7 @@ impl Cursor<'_> {
     /// `(var a, B b)` in the head of a loop.
     fn deconstruction(&mut self) -> Designation {
         let parts = self.inside(|cursor| {
-            cursor.list(|cursor| {
+            cursor.read_list(|cursor| {
                 if cursor.is("(") {
                     return cursor.deeper(Designation::Discard, Self::deconstruction);
                 }
@@ -331,7 +331,7 @@ impl Cursor<'_> {
             let head = self.inside(|cursor| {
                 let kind = cursor.type_ref(Around::Type)?;
                 let name = if cursor.is_identifier() {
-                    cursor.word().text
+                    cursor.take_word().text
                 } else {
                     String::new()
                 };
@@ -387,12 +387,12 @@ impl Cursor<'_> {
                 let inner = self.at;
                 self.statement(&mut body);
                 if self.at == inner {
-                    self.step();
+                    self.skip_group();
                 }
             }
             sections.push((labels, body));
             if self.at == before {
-                self.step();
+                self.skip_group();
             }
         }
         sections

@@ -47,7 +47,7 @@ impl Cursor<'_> {
         }
         if word == "var" && !matches!(self.ahead(1), "." | "::" | "<") {
             self.at += 1;
-            return Some(TypeRef::Var(self.place(self.at - 1)));
+            return Some(TypeRef::Var(self.byte_of_token(self.at - 1)));
         }
         let mut segments = Vec::new();
         loop {
@@ -79,7 +79,7 @@ impl Cursor<'_> {
         self.at += 1;
         loop {
             if self.is("[") {
-                self.step();
+                self.skip_group();
             }
             while matches!(self.peek(), "in" | "out") {
                 self.at += 1;
@@ -110,7 +110,7 @@ impl Cursor<'_> {
             let mut parts = Vec::new();
             while !cursor.done() {
                 let kind = cursor.type_ref(Around::Type)?;
-                let name = cursor.is_identifier().then(|| cursor.word().text);
+                let name = cursor.is_identifier().then(|| cursor.take_word().text);
                 parts.push((name, kind));
                 if !cursor.take(",") && !cursor.done() {
                     return None;
@@ -125,7 +125,7 @@ impl Cursor<'_> {
     fn function_pointer(&mut self) -> Option<TypeRef> {
         self.at += 2;
         while matches!(self.peek(), "managed" | "unmanaged" | "[") {
-            self.step();
+            self.skip_group();
         }
         if !self.is("<") {
             return None;
@@ -141,7 +141,7 @@ impl Cursor<'_> {
                     kind = TypeRef::Nullable(Box::new(kind));
                 }
                 "[" if self.empty_brackets() => {
-                    self.step();
+                    self.skip_group();
                     kind = TypeRef::Array(Box::new(kind));
                 }
                 "*" if around == Around::Type && matches!(self.ahead(1), "*" | ")" | ">" | "," | "[") => {

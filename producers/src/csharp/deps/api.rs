@@ -3,7 +3,7 @@
 
 use super::shape::Shape;
 use super::world::{Lookups, TableRows, World};
-use super::{Dependencies, OWN, Subject, aliases, named};
+use super::{Dependencies, OWN, Subject, aliases, dependencies_of_mentions};
 use crate::csharp::structure::check_flags;
 use crate::csharp::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, RowSource, Sees};
@@ -34,13 +34,13 @@ impl Producer for ApiDeps {
         let found = Dependencies {
             aliases: aliases(&mentions, &index),
             doc_bases,
-            ..named(own, &mentions, &index)
+            ..dependencies_of_mentions(own, &mentions, &index)
         };
         Ok(Some(Output::new(json(&found.sorted()))))
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let rows = TableRows::read(&inputs.one("declarations")?.bytes)?;
+        let rows = TableRows::read(&inputs.single("declarations")?.bytes)?;
         self.ask(inputs, "declarations", &rows).map(Option::unwrap_or_default)
     }
 }
@@ -49,7 +49,7 @@ impl Producer for ApiDeps {
 fn bases(own: &str, rows: &dyn RowSource) -> Vec<String> {
     let lookups = Lookups::new(rows);
     let world = World::new(&lookups);
-    let levels = world.levels(&Shape::plain(own));
+    let levels = world.levels(&Shape::of_key(own));
     let keys = levels.iter().skip(1).filter_map(Shape::key);
     let mut found: Vec<String> = Vec::new();
     for key in keys.filter(|key| *key != own && world.type_line(key).is_some()) {

@@ -121,7 +121,7 @@ impl<'i> Binder<'i> {
             return Reading { types: own, used: 1 };
         }
         let simple = dotted(symbol.rsplit(['+', '.']).next().unwrap_or(symbol));
-        let entries = || self.named(around, &simple).filter(|entry| entry.symbol() == symbol);
+        let entries = || self.visible_types_named(around, &simple).filter(|entry| entry.symbol() == symbol);
         let mine = entries().find(|entry| entry.is_of(around.project)).or_else(|| entries().next());
         for ancestor in mine.into_iter().flat_map(|entry| &entry.ancestors) {
             let types = self.nested_in(around, crate::csharp::types::symbol_of(ancestor), path.segments[0]);
@@ -140,17 +140,17 @@ impl<'i> Binder<'i> {
     where
         'i: 'a,
     {
-        self.named(around, name)
+        self.visible_types_named(around, name)
             .filter(|entry| entry.encloser.as_deref() == Some(encloser))
             .collect()
     }
 
     /// Types of a simple name that code there can see at all.
-    fn named<'a, 's>(&self, around: &'s Surroundings<'_>, name: &str) -> impl Iterator<Item = &'a Entry> + use<'a, 's, 'i>
+    fn visible_types_named<'a, 's>(&self, around: &'s Surroundings<'_>, name: &str) -> impl Iterator<Item = &'a Entry> + use<'a, 's, 'i>
     where
         'i: 'a,
     {
-        self.index.named(name).iter().filter(|entry| reached(around, entry))
+        self.index.types_named(name).iter().filter(|entry| reached(around, entry))
     }
 
     /// `level.A`, `level.A.B` …: the shortest beginning of the path that is a type below the namespace.
@@ -161,7 +161,7 @@ impl<'i> Binder<'i> {
         let mut namespace = level.to_owned();
         for (at, segment) in path.segments.iter().enumerate() {
             let types: Vec<&Entry> = self
-                .named(around, segment)
+                .visible_types_named(around, segment)
                 .filter(|entry| entry.encloser.is_none() && entry.namespace == namespace)
                 .collect();
             if !types.is_empty() {
@@ -224,7 +224,7 @@ impl<'i> Binder<'i> {
                 // The rest of the target behind the type found is nested types; then comes the rest of the path itself.
                 return if reading.used <= own {
                     let whole_path = path.segments.len() == 1;
-                    let mut types = self.step(around, reading.types, &whole.segments[reading.used..own], whole.arity, whole_path);
+                    let mut types = self.walk_nested(around, reading.types, &whole.segments[reading.used..own], whole.arity, whole_path);
                     if whole_path {
                         types.retain(|entry| entry.arity == arity);
                     }
@@ -281,7 +281,7 @@ impl<'i> Binder<'i> {
         'i: 'a,
     {
         let first = path.segments[0];
-        let candidates: Vec<&Entry> = self.named(around, first).collect();
+        let candidates: Vec<&Entry> = self.visible_types_named(around, first).collect();
         if candidates.is_empty() {
             return Reading {
                 types: Vec::new(),
@@ -303,7 +303,7 @@ impl<'i> Binder<'i> {
                     certain: true,
                 };
                 let reading = self.target(around, level, &whole);
-                let owners = self.step(
+                let owners = self.walk_nested(
                     around,
                     reading.types,
                     &whole.segments[reading.used.min(whole.segments.len())..],
@@ -348,7 +348,7 @@ impl<'i> Binder<'i> {
     }
 
     /// Walks nested types below `types` along `segments`.
-    fn step<'a>(
+    fn walk_nested<'a>(
         &self,
         around: &Surroundings<'_>,
         mut types: Vec<&'a Entry>,
@@ -362,7 +362,7 @@ impl<'i> Binder<'i> {
         for (at, segment) in segments.iter().enumerate() {
             let last = to_the_end && at + 1 == segments.len();
             let nested: Vec<&Entry> = self
-                .named(around, segment)
+                .visible_types_named(around, segment)
                 .filter(|entry| {
                     entry
                         .encloser
@@ -389,7 +389,7 @@ impl<'i> Binder<'i> {
         while used < path.segments.len() {
             let last = used + 1 == path.segments.len();
             let deeper: Vec<&Entry> = self
-                .named(around, path.segments[used])
+                .visible_types_named(around, path.segments[used])
                 .filter(|entry| {
                     entry
                         .encloser

@@ -85,7 +85,7 @@ pub struct GlobalUsing {
 /// What the binder may ask.
 pub trait Index {
     /// Types of a simple name, sorted by key.
-    fn named(&self, name: &str) -> &[Entry];
+    fn types_named(&self, name: &str) -> &[Entry];
     /// Whether the workspace has that namespace.
     fn has_namespace(&self, namespace: &str) -> bool;
 }
@@ -102,7 +102,7 @@ pub struct NameIndex {
 }
 
 impl Index for NameIndex {
-    fn named(&self, name: &str) -> &[Entry] {
+    fn types_named(&self, name: &str) -> &[Entry] {
         self.names.get(name).map_or(&[], Vec::as_slice)
     }
 
@@ -150,15 +150,15 @@ impl NameIndex {
     pub fn by_key(&self, key: &str) -> Option<&Entry> {
         let symbol = crate::csharp::types::symbol_of(key);
         let last = symbol.rsplit(['.', '+']).next().unwrap_or(symbol);
-        self.named(last.split('`').next().unwrap_or(last))
+        self.types_named(last.split('`').next().unwrap_or(last))
             .iter()
             .find(|entry| entry.key == key)
     }
 
     /// The entry of a symbol as seen from a project and a file.
-    pub fn own(&self, name: &str, symbol: &str, project: Option<&str>, file: &str) -> Option<&Entry> {
+    pub fn entry_seen_from(&self, name: &str, symbol: &str, project: Option<&str>, file: &str) -> Option<&Entry> {
         let seen = |entry: &&Entry| entry.symbol() == symbol && entry.file.as_deref().is_none_or(|only| only == file);
-        let all = || self.named(name).iter().filter(seen);
+        let all = || self.types_named(name).iter().filter(seen);
         all()
             .find(|entry| entry.file.is_some())
             .or_else(|| all().find(|entry| entry.is_of(project)))
@@ -170,7 +170,7 @@ impl NameIndex {
         let (path, arity) = crate::csharp::symbols::written_name(target);
         let path = path.strip_prefix("global::").unwrap_or(&path);
         let last = path.rsplit('.').next().unwrap_or(path);
-        self.named(last)
+        self.types_named(last)
             .iter()
             .filter(|entry| entry.arity == arity && dotted(entry.symbol()) == path)
             .cloned()

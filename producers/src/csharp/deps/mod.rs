@@ -29,7 +29,7 @@ use super::structure::check_flags;
 use super::types::json;
 use binder::{Binder, Bound, Surroundings};
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
-use flow::{Flow, Found};
+use flow::{Flow, UsesFound};
 use index::{Globals, NameIndex};
 pub use reach::Reach;
 use reach::Reached;
@@ -95,9 +95,9 @@ impl<'i> Subject<'i> {
         let own = inputs
             .var("type")
             .ok_or_else(|| Failure::permanent("the rule binds no variable 'type'"))?;
-        let mentions = serde_json::from_slice(&inputs.one("mentions")?.bytes)
+        let mentions = serde_json::from_slice(&inputs.single("mentions")?.bytes)
             .map_err(|error| Failure::permanent(format!("the mentions of {own} cannot be read: {error}")))?;
-        let index = NameIndex::read(&inputs.one("symbols")?.bytes)?;
+        let index = NameIndex::read(&inputs.single("symbols")?.bytes)?;
         Ok(Self { own, mentions, index })
     }
 }
@@ -121,7 +121,7 @@ impl Producer for Deps {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let reached = reach::read(inputs.one("reach")?)?;
+        let reached = reach::read(inputs.single("reach")?)?;
         Ok(Output::new(json(&dependencies(own, &mentions, &index, &reached))))
     }
 }
@@ -135,10 +135,10 @@ pub fn read(input: &Input) -> Result<Dependencies, Failure> {
 }
 
 /// What the code of a type uses, with each use: what these look up is looked up, too.
-pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIndex, world: &World<'_>) -> Found {
-    let mut found = Found {
+pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIndex, world: &World<'_>) -> UsesFound {
+    let mut found = UsesFound {
         uses: Some(Vec::new()),
-        ..Found::default()
+        ..UsesFound::default()
     };
     for (at, part) in mentions.parts.iter().enumerate() {
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
@@ -165,7 +165,7 @@ pub(crate) fn used(own: &str, mentions: &Mentions, facts: &Facts, index: &NameIn
 }
 
 fn dependencies(own: &str, mentions: &Mentions, index: &NameIndex, reached: &Reached) -> Dependencies {
-    let mut found = named(own, mentions, index);
+    let mut found = dependencies_of_mentions(own, mentions, index);
     for (keys, place) in [
         (&reached.attributed, Place::Attribute),
         (&reached.named, Place::Body),
@@ -198,7 +198,7 @@ impl Dependencies {
 }
 
 /// What the names that are mentioned come to; not yet sorted into lists.
-fn named(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
+fn dependencies_of_mentions(own: &str, mentions: &Mentions, index: &NameIndex) -> Dependencies {
     let mut found = Dependencies {
         own: own.to_owned(),
         ..Dependencies::default()

@@ -3,7 +3,7 @@
 //! Binding goes from the types that the code names to their members, from these to their types, and on. What it looks up on that way is all
 //! that it, and [`Usages`](crate::csharp::usages::Usages) after it, need of the workspace's declarations, however many there are.
 
-use super::flow::Found;
+use super::flow::UsesFound;
 use super::world::{Lookups, TableRows, World};
 use super::{OWN, Subject, used};
 use crate::csharp::code::facts;
@@ -53,10 +53,10 @@ impl Producer for Reach {
 
     fn ask(&self, inputs: &Inputs<'_>, _: &str, rows: &dyn RowSource) -> Result<Option<Output>, Failure> {
         let Subject { own, mentions, index } = Subject::read(inputs)?;
-        let facts = facts::read(inputs.one("facts")?)?;
+        let facts = facts::read(inputs.single("facts")?)?;
         let lookups = Lookups::new(rows);
         let world = World::new(&lookups);
-        let Found {
+        let UsesFound {
             named,
             inferred,
             attributed,
@@ -80,7 +80,7 @@ impl Producer for Reach {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let rows = TableRows::read(&inputs.one("declarations")?.bytes)?;
+        let rows = TableRows::read(&inputs.single("declarations")?.bytes)?;
         self.ask(inputs, "declarations", &rows).map(Option::unwrap_or_default)
     }
 }

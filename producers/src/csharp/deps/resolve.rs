@@ -22,7 +22,7 @@ pub const IMPLICIT: [&str; 6] = [
 ];
 
 /// A remembered meaning: name, arity, whether in a base list.
-type Asked = (Box<str>, u32, bool);
+type ResolvedName = (Box<str>, u32, bool);
 
 /// Resolves types for one part.
 pub struct Resolver<'a> {
@@ -32,7 +32,7 @@ pub struct Resolver<'a> {
     pub index: &'a NameIndex,
     /// Type parameters in scope of the type, outermost first.
     pub own: Vec<(Rc<str>, Shape)>,
-    known: RefCell<FxHashMap<Asked, Meaning>>,
+    known: RefCell<FxHashMap<ResolvedName, Meaning>>,
 }
 
 /// What a path means.
@@ -78,7 +78,7 @@ impl<'a> Resolver<'a> {
     pub fn shape_in(&self, written: &TypeRef, methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         match written {
             TypeRef::Var(_) => Shape::Unknown,
-            TypeRef::Named(segments) => self.named(segments, methods, place, see),
+            TypeRef::Named(segments) => self.resolve_name(segments, methods, place, see),
             TypeRef::Predefined(word) => predefined(word),
             TypeRef::Array(element) | TypeRef::Pointer(element) => {
                 Shape::Array(Rc::new(self.shape_in(element, methods, place, see))).bounded()
@@ -107,7 +107,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn named(&self, segments: &[Name], methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
+    fn resolve_name(&self, segments: &[Name], methods: &[(Rc<str>, Shape)], place: Place, see: &mut dyn FnMut(&Shape, &Name)) -> Shape {
         let Some(last) = segments.last() else { return Shape::Unknown };
         let args: Vec<Shape> = segments
             .iter()
@@ -329,5 +329,5 @@ pub fn predefined(word: &str) -> Shape {
         "void" => "Void",
         _ => return Shape::Unknown,
     };
-    Shape::plain(&format!("~System.{name}"))
+    Shape::of_key(&format!("~System.{name}"))
 }

@@ -39,7 +39,7 @@ pub enum Shape {
 
 impl Shape {
     /// A named type without arguments.
-    pub fn plain(key: &str) -> Self {
+    pub fn of_key(key: &str) -> Self {
         Self::Named(key.into(), Rc::from([]))
     }
 
@@ -205,7 +205,7 @@ impl Reader<'_> {
                 if method { Shape::Method(index) } else { Shape::Own(index) }
             }
             b'(' => self.tuple(depth),
-            _ => self.named(depth),
+            _ => self.read_named_type(depth),
         };
         loop {
             match self.peek() {
@@ -248,7 +248,7 @@ impl Reader<'_> {
         Shape::Tuple(parts.into())
     }
 
-    fn named(&mut self, depth: u32) -> Shape {
+    fn read_named_type(&mut self, depth: u32) -> Shape {
         let start = self.at;
         while self.at < self.bytes.len() && !b"{}(),;[]*? \t\n:".contains(&self.peek()) {
             self.at += 1;
@@ -284,7 +284,7 @@ mod tests {
             Just(Shape::Unknown),
             (0_u32..30).prop_map(Shape::Own),
             (0_u32..30).prop_map(Shape::Method),
-            prop::sample::select(vec!["A", "~System.String", "^Foo", "N.O`1+I"]).prop_map(Shape::plain),
+            prop::sample::select(vec!["A", "~System.String", "^Foo", "N.O`1+I"]).prop_map(Shape::of_key),
         ];
         leaf.prop_recursive(3, 12, 3, |inner| {
             prop_oneof![

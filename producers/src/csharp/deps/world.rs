@@ -302,8 +302,8 @@ impl<'a> World<'a> {
                     ]
                     .map(|name| Shape::Named(format!("~System.Collections.Generic.{name}").into(), args.clone())),
                 );
-                levels.push(Shape::plain("~System.Array"));
-                levels.push(Shape::plain("~System.Collections.IEnumerable"));
+                levels.push(Shape::of_key("~System.Array"));
+                levels.push(Shape::of_key("~System.Collections.IEnumerable"));
                 levels
             }
             _ => vec![shape.clone()],
@@ -390,9 +390,9 @@ impl<'a> World<'a> {
         }
         if found.is_empty() && shape.is_known() {
             if self.kind(shape.key().unwrap_or("")) == 'e' {
-                self.declared(&Shape::plain("~System.Enum"), name, &mut found);
+                self.declared(&Shape::of_key("~System.Enum"), name, &mut found);
             }
-            self.declared(&Shape::plain("~System.Object"), name, &mut found);
+            self.declared(&Shape::of_key("~System.Object"), name, &mut found);
         }
         found
     }
@@ -403,7 +403,7 @@ impl<'a> World<'a> {
         let mut found: Vec<Candidate<'_>> = extensions
             .filter_map(|line| {
                 let (key, line) = line.split_once('\t')?;
-                Some(Candidate::new(Shape::plain(key), MemberLine::read(line)?, false))
+                Some(Candidate::new(Shape::of_key(key), MemberLine::read(line)?, false))
             })
             .collect();
         found.sort_by(|a, b| (a.owner.key(), a.line.parameters).cmp(&(b.owner.key(), b.line.parameters)));
@@ -450,7 +450,7 @@ impl<'a> World<'a> {
         match shape {
             Shape::Array(element) => return (**element).clone(),
             Shape::Named(key, args) => match &**key {
-                "~System.String" => return Shape::plain("~System.Char"),
+                "~System.String" => return Shape::of_key("~System.Char"),
                 "~System.Span`1" | "~System.ReadOnlySpan`1" => return args.first().cloned().unwrap_or_default(),
                 _ => {}
             },

@@ -20,7 +20,7 @@ pub struct Cut {
 
 /// What is to be given up of `count` types to stay within a budget of tokens. `size` tells the bytes of the text without that; `asked` is
 /// whether it has summaries. Where even the head of the text is too long, all types go.
-pub fn cut(count: usize, asked: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
+pub fn what_to_give_up(count: usize, asked: bool, budget: Option<u64>, size: impl Fn(Cut) -> usize) -> Cut {
     let fits = |cut: &Cut| budget.is_none_or(|budget| tokens(size(*cut)) <= budget);
     let bare = |types| Cut {
         types,
@@ -52,13 +52,13 @@ mod tests {
     fn summaries_go_before_types() {
         let sizes = [(33, 33), (33, 33), (33, 66)];
         let told = |budget| {
-            let Cut { types, summaries } = cut(3, true, budget, size(0, &sizes));
+            let Cut { types, summaries } = what_to_give_up(3, true, budget, size(0, &sizes));
             (types, summaries)
         };
         assert_eq!((told(None), told(Some(70)), told(Some(69))), ((0, 0), (0, 0), (0, 1)));
         assert_eq!((told(Some(50)), told(Some(49)), told(Some(30))), ((0, 2), (0, 3), (0, 3)));
         assert_eq!((told(Some(29)), told(Some(10)), told(Some(0))), ((1, 3), (2, 3), (3, 3)));
-        let without = |budget| cut(3, false, budget, size(0, &[(33, 0); 3]));
+        let without = |budget| what_to_give_up(3, false, budget, size(0, &[(33, 0); 3]));
         assert_eq!(without(Some(29)), Cut { types: 1, summaries: 1 });
     }
 
@@ -69,8 +69,8 @@ mod tests {
         ) {
             let bare: Vec<(usize, usize)> = sizes.iter().map(|(outline, _)| (*outline, 0)).collect();
             let (count, size) = (sizes.len(), size(head, &sizes));
-            let chosen = cut(count, true, Some(budget), &size);
-            prop_assert_eq!(chosen.types, cut(count, true, Some(budget), self::size(head, &bare)).types);
+            let chosen = what_to_give_up(count, true, Some(budget), &size);
+            prop_assert_eq!(chosen.types, what_to_give_up(count, true, Some(budget), self::size(head, &bare)).types);
             prop_assert!(tokens(size(chosen)) <= budget || chosen.types == count);
             let one_less = match chosen {
                 Cut { types: 0, summaries: 0 } => None,

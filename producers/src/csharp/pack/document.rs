@@ -3,7 +3,7 @@
 //! The text holds no hash, no line number and no time: edits of bodies, comments and layout leave it as it is. What does not fit the budget,
 //! which bounds the whole text, is named at its head, with the reason; so is what the filter keeps out.
 
-use super::budget::{Cut, cut, tokens};
+use super::budget::{Cut, tokens, what_to_give_up};
 use super::select::{Selection, Why, read_selection};
 use crate::csharp::outline::{api, or_none};
 use crate::csharp::outline_info::{self, Info};
@@ -47,7 +47,7 @@ impl<'i> Document<'i> {
     /// # Errors
     /// When one is missing or not of our making.
     pub fn read(inputs: &'i Inputs<'_>) -> Result<Self, Failure> {
-        let selection = read_selection(&inputs.one("selection")?.bytes)?;
+        let selection = read_selection(&inputs.single("selection")?.bytes)?;
         let mut texts = BTreeMap::new();
         for input in inputs.all("outlines") {
             let info = outline_info::read(input)?;
@@ -74,7 +74,7 @@ impl<'i> Document<'i> {
         let Selection {
             budget, least, semantic, ..
         } = &document.selection;
-        document.cut = cut(least.len(), !semantic.is_empty(), *budget, |cut| document.size(cut));
+        document.cut = what_to_give_up(least.len(), !semantic.is_empty(), *budget, |cut| document.size(cut));
         Ok(document)
     }
 
@@ -110,7 +110,7 @@ impl<'i> Document<'i> {
     }
 
     /// The types that stay, in the order of the pack.
-    pub(super) fn kept(&self) -> impl Iterator<Item = &String> {
+    pub(super) fn remaining_types(&self) -> impl Iterator<Item = &String> {
         let gone: BTreeSet<&String> = self.types_cut().iter().collect();
         self.selection.types.iter().filter(move |key| !gone.contains(key))
     }
@@ -139,7 +139,7 @@ impl<'i> Document<'i> {
     pub(super) fn markdown(&self) -> String {
         let without: BTreeSet<&String> = self.summaries_cut().iter().collect();
         let mut body = String::new();
-        for key in self.kept() {
+        for key in self.remaining_types() {
             let texts = &self.texts[key];
             body.push_str(&texts.outline);
             if !without.contains(key) {
@@ -193,7 +193,7 @@ impl<'i> Document<'i> {
                 let count = names.len();
                 text.push_str(&format!(
                     "Left out for the budget, {count} {what}: {}\n",
-                    listed(names.iter(), MOST_NAMES)
+                    first_names(names.iter(), MOST_NAMES)
                 ));
             }
         }
@@ -205,7 +205,7 @@ impl<'i> Document<'i> {
             let names = excluded.iter().map(|(key, by)| format!("{key} ({by})"));
             text.push_str(&format!(
                 "Left out by the filter, {count} dependencies: {}\n",
-                listed(names, MOST_NAMES)
+                first_names(names, MOST_NAMES)
             ));
         }
         text
@@ -227,7 +227,7 @@ fn remains(selection: &Selection, texts: &BTreeMap<String, Texts>) -> Vec<Remain
 }
 
 /// The first names of a list, and how many more there are.
-fn listed(names: impl ExactSizeIterator<Item = impl AsRef<str>>, most: usize) -> String {
+fn first_names(names: impl ExactSizeIterator<Item = impl AsRef<str>>, most: usize) -> String {
     let more = names.len().saturating_sub(most);
     let shown: Vec<_> = names.take(most).collect();
     let shown = shown.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(", ");
@@ -249,7 +249,7 @@ fn outline(info: &Info, why: &Why, docs: bool) -> String {
     if let Why::DependencyOf(readers) = why {
         text.push_str(&format!(
             "In the pack as a dependency of {}\n",
-            listed(readers.iter(), MOST_READERS)
+            first_names(readers.iter(), MOST_READERS)
         ));
     }
     if docs && !info.summary.is_empty() {

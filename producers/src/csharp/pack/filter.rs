@@ -178,7 +178,7 @@ pub fn parse(text: &str) -> Result<Filter, InvalidFilter> {
             root,
             primaries: parser.primaries,
         }),
-        Token::Close => Err(parser.wrong("this parenthesis closes none", "remove it, or write a '(' before")),
+        Token::Close => Err(parser.error_here("this parenthesis closes none", "remove it, or write a '(' before")),
         _ => Err(parser.odd()),
     }
 }
@@ -224,7 +224,7 @@ impl<'a> Parser<'a> {
             Some('!') => Token::Not,
             _ if rest.starts_with("&&") => Token::And,
             _ if rest.starts_with("||") => Token::Or,
-            Some(c) if in_token(c) => match self.word() {
+            Some(c) if in_token(c) => match self.next_word() {
                 word if word.eq_ignore_ascii_case("and") => Token::And,
                 word if word.eq_ignore_ascii_case("or") => Token::Or,
                 _ => Token::Word,
@@ -234,7 +234,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The word that stands here, a colon and what follows it included.
-    fn word(&self) -> &'a str {
+    fn next_word(&self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| !in_token(c) && c != ':').unwrap_or(rest.len());
         &rest[..end]
@@ -244,12 +244,12 @@ impl<'a> Parser<'a> {
         let len = match self.rest().as_bytes() {
             [b'&', b'&', ..] | [b'|', b'|', ..] => 2,
             [b'(' | b')' | b'!', ..] => 1,
-            _ => self.word().len(),
+            _ => self.next_word().len(),
         };
         self.at += len;
     }
 
-    fn wrong(&self, message: &str, hint: &str) -> InvalidFilter {
+    fn error_here(&self, message: &str, hint: &str) -> InvalidFilter {
         let rest = self.rest();
         let len = rest.find(char::is_whitespace).unwrap_or(rest.len());
         InvalidFilter::new(self.at, len, message, hint)
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
     /// What stands here can stand nowhere in a filter: whatever else could follow has been taken.
     fn odd(&self) -> InvalidFilter {
         let hint = "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + -, write ? or * for any other character";
-        self.wrong("this is no part of a filter", hint)
+        self.error_here("this is no part of a filter", hint)
     }
 
     fn expr(&mut self) -> Result<Expr, InvalidFilter> {
@@ -267,7 +267,7 @@ impl<'a> Parser<'a> {
             self.skip();
             terms.push(self.term()?);
         }
-        Ok(alone(terms, Expr::Any))
+        Ok(unwrap_single(terms, Expr::Any))
     }
 
     fn term(&mut self) -> Result<Expr, InvalidFilter> {
@@ -276,7 +276,7 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Token::And => self.skip(),
                 Token::Open | Token::Not | Token::Word => {}
-                _ => return Ok(alone(factors, Expr::All)),
+                _ => return Ok(unwrap_single(factors, Expr::All)),
             }
             factors.push(self.factor()?);
         }
@@ -295,17 +295,17 @@ impl<'a> Parser<'a> {
                 match self.peek() {
                     Token::Word => self.primary(not),
                     Token::Open if !not => self.group(),
-                    Token::Open => Err(self.wrong(
+                    Token::Open => Err(self.error_here(
                         "a '!' stands before one primary, not before a parenthesis",
                         "negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b",
                     )),
-                    _ => Err(self.wrong("nothing stands behind this '!'", PRIMARY_HINT)),
+                    _ => Err(self.error_here("nothing stands behind this '!'", PRIMARY_HINT)),
                 }
             }
             Token::Word => self.primary(false),
-            Token::And | Token::Or => Err(self.wrong("nothing stands before this word", "write what it joins on both sides")),
-            Token::Close => Err(self.wrong("nothing stands before this parenthesis", PRIMARY_HINT)),
-            Token::End => Err(self.wrong("the filter ends where something is to be named", PRIMARY_HINT)),
+            Token::And | Token::Or => Err(self.error_here("nothing stands before this word", "write what it joins on both sides")),
+            Token::Close => Err(self.error_here("nothing stands before this parenthesis", PRIMARY_HINT)),
+            Token::End => Err(self.error_here("the filter ends where something is to be named", PRIMARY_HINT)),
             Token::Odd => Err(self.odd()),
         }
     }
@@ -314,7 +314,7 @@ impl<'a> Parser<'a> {
         let open = self.at;
         if self.depth == DEEPEST {
             let message = format!("parentheses stand inside each other more than {DEEPEST} deep");
-            return Err(self.wrong(&message, "remove those that are not needed"));
+            return Err(self.error_here(&message, "remove those that are not needed"));
         }
         self.skip();
         self.depth += 1;
@@ -329,7 +329,7 @@ impl<'a> Parser<'a> {
     }
 
     fn primary(&mut self, not: bool) -> Result<Expr, InvalidFilter> {
-        let word = self.word();
+        let word = self.next_word();
         let Some((name, token)) = word.split_once(':') else {
             let hint = format!("write type:{}, or namespace:, access:, tag: or depends: before it", shortened(word));
             return Err(InvalidFilter::new(self.at, word.len(), "a name says what it is the name of", hint));
@@ -386,7 +386,7 @@ fn shortened(word: &str) -> String {
 }
 
 /// The only one of a list, or the list.
-fn alone(mut list: Vec<Expr>, many: fn(Vec<Expr>) -> Expr) -> Expr {
+fn unwrap_single(mut list: Vec<Expr>, many: fn(Vec<Expr>) -> Expr) -> Expr {
     if list.len() == 1 { list.remove(0) } else { many(list) }
 }
 
@@ -396,7 +396,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// An expression as it is understood, with every parenthesis.
-    fn shown(filter: &str) -> String {
+    fn parsed_text(filter: &str) -> String {
         fn of(expr: &Expr, primaries: &[Primary]) -> String {
             let list = |parts: &[Expr], word: &str| {
                 let parts: Vec<String> = parts.iter().map(|part| of(part, primaries)).collect();
@@ -435,7 +435,7 @@ mod tests {
             ("TYPE:or Or\ntype:and", "(Type=or | Type=and)"),
             ("((((type:A))))", "Type=A"),
         ] {
-            assert_eq!(shown(filter), meaning, "{filter}");
+            assert_eq!(parsed_text(filter), meaning, "{filter}");
         }
     }
 
@@ -469,7 +469,7 @@ mod tests {
             "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + -, and the wildcards * and ?";
         let odd_hint =
             "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + -, write ? or * for any other character";
-        let told = cases.map(|case| format!("{case:?} → {}", shown(case)));
+        let told = cases.map(|case| format!("{case:?} → {}", parsed_text(case)));
         let told = told
             .join("\n")
             .replace(PRIMARY_HINT, "PRIM")

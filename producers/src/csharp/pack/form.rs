@@ -134,7 +134,7 @@ fn contents(document: &Document<'_>) -> Contents {
         left_out: types.chain(excluded).chain(summaries).collect(),
         needed: document.needed(),
         token_estimate: document.tokens(),
-        types: document.kept().cloned().collect(),
+        types: document.remaining_types().cloned().collect(),
     }
 }
 
@@ -142,6 +142,6 @@ fn facts(document: &Document<'_>) -> PackFacts {
     PackFacts {
         name: document.name.to_owned(),
         token_estimate: document.tokens(),
-        type_ids: document.kept().map(|key| document.id(key).to_owned()).collect(),
+        type_ids: document.remaining_types().map(|key| document.id(key).to_owned()).collect(),
     }
 }

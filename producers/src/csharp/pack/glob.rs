@@ -28,7 +28,7 @@ impl Glob {
     }
 
     /// Whether the whole of a name is meant.
-    pub fn is(&self, name: &str) -> bool {
+    pub fn matches(&self, name: &str) -> bool {
         self.folded.matches(&folded(name))
     }
 
@@ -103,6 +103,6 @@ mod tests {
 
     #[test]
     fn case_is_that_of_names() {
-        assert!(Glob::new("É*").is("état") && Glob::new("straße").is("STRAßE") && !Glob::new("strasse").is("straße"));
+        assert!(Glob::new("É*").matches("état") && Glob::new("straße").matches("STRAßE") && !Glob::new("strasse").matches("straße"));
     }
 }

@@ -136,7 +136,7 @@ impl Producer for Select {
 }
 
 fn table<'i>(inputs: &'i Inputs<'_>, role: &'static str) -> Result<Table<'i>, Failure> {
-    Table::open(&inputs.one(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
+    Table::open(&inputs.single(role)?.bytes).ok_or_else(|| Failure::permanent(format!("input '{role}' is not a table")))
 }
 
 fn read<T: DeserializeOwned>(table: Table<'_>, key: &str) -> Result<Option<T>, Failure> {
@@ -192,17 +192,17 @@ impl<'i> World<'i> {
         Ok(match field {
             Field::Namespace => {
                 let spaces: BTreeSet<&str> = self.types.iter().map(|(_, row, _)| row.namespace.as_str()).collect();
-                let meant: BTreeSet<&str> = spaces.into_iter().filter(|space| glob.is(space)).collect();
+                let meant: BTreeSet<&str> = spaces.into_iter().filter(|space| glob.matches(space)).collect();
                 of_rows(&|row| meant.contains(row.namespace.as_str()))
             }
-            Field::Type => self.named(std::slice::from_ref(glob)),
+            Field::Type => self.types_matching(std::slice::from_ref(glob)),
             Field::Access => {
                 name_exists(primary, &[])?;
-                of_rows(&|row| glob.is(&row.accessibility.replace(' ', "-")))
+                of_rows(&|row| glob.matches(&row.accessibility.replace(' ', "-")))
             }
-            Field::Tag => self.named(&self.patterns(primary)?),
+            Field::Tag => self.types_matching(&self.patterns(primary)?),
             Field::Depends => {
-                let meant = self.named(std::slice::from_ref(glob));
+                let meant = self.types_matching(std::slice::from_ref(glob));
                 let names_one = |row: &DependencyRow| {
                     let mut named = row.structure.iter().chain(&row.body);
                     named.any(|key| self.number.get(key.as_str()).is_some_and(|&number| meant[number]))
@@ -212,7 +212,7 @@ impl<'i> World<'i> {
         })
     }
 
-    fn named(&self, globs: &[Glob]) -> Vec<bool> {
+    fn types_matching(&self, globs: &[Glob]) -> Vec<bool> {
         self.types
             .iter()
             .map(|(_, _, name)| globs.iter().any(|glob| glob.means(name)))
@@ -222,7 +222,7 @@ impl<'i> World<'i> {
     /// The patterns of the tags that a primary names.
     fn patterns(&self, primary: &Primary) -> Result<Vec<Glob>, InvalidFilter> {
         name_exists(primary, &self.tags.keys().copied().collect::<Vec<_>>())?;
-        let tags = self.tags.iter().filter(|(tag, _)| primary.glob.is(tag));
+        let tags = self.tags.iter().filter(|(tag, _)| primary.glob.matches(tag));
         let patterns: Vec<&String> = tags.flat_map(|(_, patterns)| patterns).collect();
         let len = primary.token.len();
         if patterns.len() > MOST_PATTERNS {
@@ -328,7 +328,7 @@ impl<'i> World<'i> {
 
     /// The patterns that mean no type, of the tags that a filter names.
     fn empty_patterns(&self, filter: &Filter) -> Vec<(&'i str, &str)> {
-        let asked = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.is(tag));
+        let asked = |tag: &str| filter.primaries.iter().any(|one| one.field == Field::Tag && one.glob.matches(tag));
         let tags = self.tags.iter().filter(|(tag, _)| asked(tag));
         let patterns = tags.flat_map(|(tag, patterns)| patterns.iter().map(move |pattern| (*tag, pattern.as_str())));
         let means = |glob: &Glob| self.types.iter().any(|(_, _, name)| glob.means(name));
@@ -361,7 +361,7 @@ fn name_exists(primary: &Primary, tags: &[&str]) -> Result<(), InvalidFilter> {
         Field::Tag => ("tag", tags),
         Field::Namespace | Field::Type | Field::Depends => return Ok(()),
     };
-    if names.iter().any(|name| primary.glob.is(name)) {
+    if names.iter().any(|name| primary.glob.matches(name)) {
         return Ok(());
     }
     let near = nearest(&primary.token, names.iter().copied(), 3);

@@ -81,7 +81,7 @@ impl Bench {
     }
 
     /// The types that a filter alone means, without their namespaces.
-    fn meant(&self, filter: &str) -> Vec<String> {
+    fn selected_types(&self, filter: &str) -> Vec<String> {
         let selection = self.selected(&serde_json::json!({"filter": filter, "dependencies": false}));
         let mut names: Vec<String> = selection.types.iter().map(|key| short(key)).collect();
         names.sort();
@@ -107,7 +107,7 @@ impl Bench {
     }
 
     /// What is said of a pack when it is written.
-    fn told(&self, row: &serde_json::Value) -> Vec<Diagnostic> {
+    fn diagnostics_of(&self, row: &serde_json::Value) -> Vec<Diagnostic> {
         self.output(&PACK, row).diagnostics
     }
 
@@ -153,7 +153,7 @@ fn what_primaries_mean() {
         ("depends:Key", vec!["Cache", "IStore", "NodeStore"]),
         ("depends:Limits", vec!["NodeStore"]),
     ] {
-        assert_eq!(bench.meant(filter), expected, "{filter}");
+        assert_eq!(bench.selected_types(filter), expected, "{filter}");
     }
 }
 
@@ -277,7 +277,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
         before = now;
     }
     assert_eq!((before.types.len(), before.left_out.len()), (0, 4));
-    let least = bench.told(&row(Some(1)));
+    let least = bench.diagnostics_of(&row(Some(1)));
     assert_eq!(least[0].code, "CS-PACK-BUDGET");
     let head = format!(
         "the budget of 1 tokens is too small for any type of the pack, and its head alone takes {}",
@@ -297,7 +297,7 @@ fn a_pack_is_a_text_that_says_what_it_left_out() {
     assert_eq!((short.types.len(), short.needed), (0, Some(fewest)));
     // The head fits, no type does.
     assert_eq!(
-        bench.told(&row(Some(fewest - 1)))[0].message,
+        bench.diagnostics_of(&row(Some(fewest - 1)))[0].message,
         format!("the budget of {} tokens is too small for any type of the pack", fewest - 1)
     );
 }
@@ -366,10 +366,10 @@ fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
             let is = |glob: &Glob, key: &str| glob.means(&Name::new(symbol_of(key), &bench.world.row(key).namespace));
             let row = bench.world.row(key);
             *not != match primary.field {
-                Field::Namespace => primary.glob.is(&row.namespace),
+                Field::Namespace => primary.glob.matches(&row.namespace),
                 Field::Type => is(&primary.glob, key),
-                Field::Access => primary.glob.is(&row.accessibility.replace(' ', "-")),
-                Field::Tag => TAGS.iter().filter(|(tag, _)| primary.glob.is(tag)).any(|(_, patterns)| {
+                Field::Access => primary.glob.matches(&row.accessibility.replace(' ', "-")),
+                Field::Tag => TAGS.iter().filter(|(tag, _)| primary.glob.matches(tag)).any(|(_, patterns)| {
                     let patterns: Vec<String> = serde_json::from_str(patterns).expect("patterns");
                     patterns.iter().any(|pattern| is(&Glob::new(pattern), key))
                 }),
@@ -424,7 +424,7 @@ proptest! {
             let parsed = parse(&filter).expect("a filter");
             let mut expected: Vec<String> = bench.world.keys().into_iter().filter(|key| means(bench, &parsed, &parsed.root, key)).map(|key| short(&key)).collect();
             expected.sort();
-            prop_assert_eq!(bench.meant(&filter), expected, "{}", filter);
+            prop_assert_eq!(bench.selected_types(&filter), expected, "{}", filter);
             Ok(())
         })?;
     }

@@ -60,7 +60,7 @@ fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
     let close = list.end - 1;
     while at < close {
         while tokens.is(at, "[") || matches!(tokens.text(at), "private" | "protected" | "internal" | "public" | "readonly") {
-            at = tokens.step(at);
+            at = tokens.next_after_group(at);
         }
         if !matches!(tokens.text(at), "get" | "set" | "init" | "add" | "remove") {
             return true;
@@ -68,7 +68,7 @@ fn in_accessors(tokens: &Tokens<'_>, list: &Range<usize>) -> bool {
         at = match tokens.text(at + 1) {
             ";" => at + 2,
             "{" => {
-                let end = tokens.step(at + 1);
+                let end = tokens.next_after_group(at + 1);
                 if in_code(tokens, &(at + 1..end), true) {
                     return true;
                 }

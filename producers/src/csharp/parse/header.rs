@@ -128,7 +128,7 @@ fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> 
     list.signature.extend_from_slice(&tokens.all[start..end]);
     list.attributed.extend_from_slice(&tokens.all[part.start..end]);
     let named = end > start + 1 && tokens.is_word(end - 1);
-    let name = if named { plain(tokens.text(end - 1)) } else { "" };
+    let name = if named { without_at_sign(tokens.text(end - 1)) } else { "" };
     let mut first = start;
     while first + 1 < end && matches!(tokens.text(first), "this" | "params" | "scoped") {
         first += 1;
@@ -149,7 +149,7 @@ fn parameter(tokens: &Tokens<'_>, part: Range<usize>, list: &mut Parameters) -> 
 }
 
 /// A name without its `@`.
-pub(crate) fn plain(word: &str) -> &str {
+pub(crate) fn without_at_sign(word: &str) -> &str {
     word.strip_prefix('@').unwrap_or(word)
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (
         has_attributes |= start > part.start;
         list.signature.extend_from_slice(&tokens.all[start..part.end]);
         list.attributed.extend_from_slice(&tokens.all[part.clone()]);
-        list.names.push(plain(tokens.text(part.end - 1)).to_owned());
+        list.names.push(without_at_sign(tokens.text(part.end - 1)).to_owned());
     }
     list.signature.push(tokens.all[close]);
     list.attributed.push(tokens.all[close]);
@@ -196,7 +196,7 @@ pub(crate) fn type_parameters(tokens: &Tokens<'_>, at: usize, limit: usize) -> (
 }
 
 /// The list with attributes if there are any, else the plain one.
-pub(crate) fn shown<'a>(attributed: &'a [Token], plain: &'a [Token]) -> &'a [Token] {
+pub(crate) fn attributed_or_plain<'a>(attributed: &'a [Token], plain: &'a [Token]) -> &'a [Token] {
     if attributed.is_empty() { plain } else { attributed }
 }
 

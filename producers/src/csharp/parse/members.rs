@@ -2,7 +2,9 @@
 //!
 //! The grammar tells only that a member of this form stands here and which token is its name; texts come from tokens.
 
-use super::header::{Opening, body, body_text, header_end, opening, parameters, plain, shown, signature, type_parameters};
+use super::header::{
+    Opening, attributed_or_plain, body, body_text, header_end, opening, parameters, signature, type_parameters, without_at_sign,
+};
 use super::tokens::Tokens;
 use crate::csharp::keywords::is_reserved;
 use crate::csharp::lexer::Token;
@@ -146,7 +148,7 @@ fn declarators(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, opening: O
                 after: 0,
             },
         );
-        member.name = plain(tokens.text(name)).to_owned();
+        member.name = without_at_sign(tokens.text(name)).to_owned();
         member.signature = signature(tokens, &[&shared, &tokens.all[name..value]]);
         member.body = if value < part.end {
             tokens.canonical(value + 1..part.end)
@@ -188,7 +190,7 @@ fn declarator_name(tokens: &Tokens<'_>, part: &Range<usize>) -> Option<usize> {
 
 fn enum_member(tokens: &Tokens<'_>, range: &Range<usize>, name: usize, opening: Opening) -> Member {
     let mut member = blank(tokens, MemberKind::EnumMember, range, opening);
-    member.name = plain(tokens.text(name)).to_owned();
+    member.name = without_at_sign(tokens.text(name)).to_owned();
     member.signature = tokens.canonical(name..name + 1);
     if tokens.is(name + 1, "=") {
         member.body = tokens.canonical(name + 2..range.end);
@@ -241,7 +243,7 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
         Form::Finalizer => "Finalize".to_owned(),
         Form::Operator => format!("{prefix}{}", operator_name(tokens, at + 1, open, list.types.len())),
         Form::Conversion => format!("{prefix}{}", conversion_name(tokens, at)),
-        _ => format!("{prefix}{}", plain(tokens.text(at))),
+        _ => format!("{prefix}{}", without_at_sign(tokens.text(at))),
     };
     member.arity = generics.names.len() as u32;
     let head = if generics.signature.is_empty() {
@@ -252,8 +254,11 @@ fn callable(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     let tail = &tokens.all[close + 1..readable];
     member.signature = signature(tokens, &[head, &generics.signature, &list.signature, tail]);
     if !(generics.attributed.is_empty() && list.attributed.is_empty()) {
-        let generics = shown(&generics.attributed, &generics.signature);
-        member.attributed = signature(tokens, &[head, generics, shown(&list.attributed, &list.signature), tail]);
+        let generics = attributed_or_plain(&generics.attributed, &generics.signature);
+        member.attributed = signature(
+            tokens,
+            &[head, generics, attributed_or_plain(&list.attributed, &list.signature), tail],
+        );
     }
     member.type_parameters = generics.names;
     member.parameters = list.types;
@@ -269,7 +274,7 @@ fn conversion_parameters(tokens: &Tokens<'_>, operator: usize, limit: usize) -> 
     let mut at = operator + 1;
     while let Some(open) = tokens.find(at..end, |at| tokens.is(at, "(")) {
         found = Some(open);
-        at = tokens.step(open);
+        at = tokens.next_after_group(open);
     }
     found
 }
@@ -377,7 +382,14 @@ fn property(tokens: &Tokens<'_>, form: Form, range: &Range<usize>, name: Option<
     };
     let mut member = blank(tokens, kind, range, opening);
     let prefix = explicit_prefix(tokens, start, at);
-    member.name = format!("{prefix}{}", if form == Form::Indexer { "this[]" } else { plain(tokens.text(at)) });
+    member.name = format!(
+        "{prefix}{}",
+        if form == Form::Indexer {
+            "this[]"
+        } else {
+            without_at_sign(tokens.text(at))
+        }
+    );
     let mut defaults = Vec::new();
     let header = if form == Form::Indexer {
         let open = at + 1;
@@ -457,7 +469,7 @@ fn accessors(tokens: &Tokens<'_>, range: Range<usize>) -> Accessors {
             attributed.push(format!("{};", tokens.canonical(at..end)));
         }
         let after = match tokens.text(end) {
-            "{" => tokens.step(end),
+            "{" => tokens.next_after_group(end),
             "=>" => tokens
                 .find(end..close, |at| tokens.is(at, ";"))
                 .map_or(close, |semicolon| semicolon + 1),

@@ -1,6 +1,6 @@
 //! Names mentioned by a declaration: gathered during the walk, then cleaned of parameters and type parameters, sorted, made unique.
 
-use super::header::plain;
+use super::header::without_at_sign;
 use super::tokens::Tokens;
 use crate::csharp::keywords::{is_infix, is_reserved};
 use crate::csharp::lexer::Kind;
@@ -38,7 +38,7 @@ impl<'t> Mentions<'t> {
 
     /// Notes a parameter: an uncertain name that begins with it is no type.
     pub(crate) fn parameter(&mut self, name: &'t str) {
-        self.parameters.push(plain(name));
+        self.parameters.push(without_at_sign(name));
     }
 
     /// Sorted and unique. `in_scope` are the type parameters of the declaration and of the types around it.

@@ -33,7 +33,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 pub use grammar::parse_only;
 use reading::{Extension, Reading};
-use shown::{Edit, Shown};
+use shown::{Edit, GrammarText};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use tokens::Tokens;
@@ -57,7 +57,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     let active = preprocess::active(text, defines);
     let mut lexed = lexer::lex(&active.text);
     let plain = escapes::plain_names(&active.text, &mut lexed.tokens);
-    let broken = broken(&lexed);
+    let broken = unclosed_literal(&lexed);
     let open_comment = lexed.open_comment;
     let tokens = Tokens::of(plain.as_deref().unwrap_or(&active.text), &active.text, lexed);
     let mut diagnostics: Vec<Diagnostic> = active
@@ -65,7 +65,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         .iter()
         .take(MOST_FAULTS)
         .map(|fault| {
-            let (line, column) = tokens.place(fault.byte);
+            let (line, column) = tokens.line_and_column(fault.byte);
             Diagnostic::warning(ErrorCode::CS_PREPROCESSOR, fault.message).at(file, line, column)
         })
         .collect();
@@ -98,7 +98,7 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
         (_, None) => "the file could not be parsed; nothing was read from it",
         (_, Some(_)) => MISSING,
     };
-    let mut place = error.map(|byte| tokens.place(byte));
+    let mut place = error.map(|byte| tokens.line_and_column(byte));
     let (mut syntax, odd) = tree.map_or_else(
         || (nothing(tier), None),
         |(tree, shown)| {
@@ -124,12 +124,12 @@ pub fn read(text: &str, defines: &BTreeSet<String>, file: &str) -> (Syntax, Vec<
     {
         syntax.tier = Tier::Partial;
         message = MISSING;
-        place = Some(tokens.place(byte));
+        place = Some(tokens.line_and_column(byte));
     }
     if let Some((byte, what)) = broken {
         syntax.tier = Tier::Partial;
         message = what;
-        place = Some(tokens.place(byte));
+        place = Some(tokens.line_and_column(byte));
     }
     if !message.is_empty() {
         let mut diagnostic = partial(file, place, message);
@@ -151,7 +151,7 @@ const MOST_FAULTS: usize = 10;
 const MOST_ERRORS: usize = 1000;
 
 /// The first literal or comment that nothing closes: what stands behind it may have been swallowed.
-fn broken(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
+fn unclosed_literal(lexed: &lexer::Lexed) -> Option<(usize, &'static str)> {
     let literal = lexed
         .tokens
         .iter()
@@ -179,7 +179,7 @@ struct Way<'t, 'a> {
 
 /// A tree of declarations and how it was had.
 struct Parsed {
-    tree: Option<(Tree, Shown)>,
+    tree: Option<(Tree, GrammarText)>,
     tier: Tier,
     /// How many bodies have errors; 0 when that is not known.
     bodies: usize,
@@ -237,8 +237,8 @@ impl Way<'_, '_> {
     }
 
     /// The tree of the text with these parts hidden, and its errors; one error of everything for no tree.
-    fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<(Tree, Shown)>, Vec<Range<usize>>) {
-        let mut shown = Shown::new(self.tokens, hidden.iter().chain(&self.edits));
+    fn grammar(&self, hidden: &[Edit], missing: usize) -> (Option<(Tree, GrammarText)>, Vec<Range<usize>>) {
+        let mut shown = GrammarText::new(self.tokens, hidden.iter().chain(&self.edits));
         shown.text.extend(std::iter::repeat_n('}', missing));
         let Some(tree) = grammar::parse(&shown.text) else {
             return (None, std::iter::once(0..self.tokens.source.len()).collect());

@@ -1,7 +1,7 @@
 //! What a tree is read against: the tokens it was made of, what was hidden from the grammar, and which `#if` holds where.
 
 use super::members::Receiver;
-use super::shown::Shown;
+use super::shown::GrammarText;
 use super::tokens::Tokens;
 use crate::csharp::preprocess::Active;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(crate) struct Extension {
 pub(crate) struct Reading<'t, 'a> {
     pub(crate) tokens: &'a Tokens<'t>,
     /// What the tree was made of.
-    pub(crate) shown: &'a Shown,
+    pub(crate) shown: &'a GrammarText,
     /// In the order of the text, not nested.
     pub(crate) extensions: &'a [Extension],
     /// Which text was compiled under which condition.

@@ -149,7 +149,7 @@ fn is_assigned(tokens: &Tokens<'_>, at: usize) -> bool {
         match tokens.text(at) {
             "." | "?." | "!" => at += 1,
             "?" if tokens.is(at + 1, "[") => at += 1,
-            "[" | "(" => at = tokens.step(at),
+            "[" | "(" => at = tokens.next_after_group(at),
             _ if tokens.is_word(at) => at += 1,
             _ => return is_assignment(tokens, at),
         }

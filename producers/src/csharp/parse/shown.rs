@@ -12,13 +12,13 @@ pub(crate) struct Edit {
 }
 
 /// A text for the grammar.
-pub(crate) struct Shown {
+pub(crate) struct GrammarText {
     pub(crate) text: String,
     /// Bytes of the text whose place in the original does not follow from the byte before, and that place.
     jumps: Vec<(usize, usize)>,
 }
 
-impl Shown {
+impl GrammarText {
     /// The tokens after the edits; of edits that overlap the first wins.
     pub(crate) fn new<'e>(tokens: &Tokens<'_>, edits: impl IntoIterator<Item = &'e Edit>) -> Self {
         let mut order: Vec<&Edit> = edits.into_iter().collect();
@@ -56,7 +56,7 @@ impl Shown {
 
     /// Goes on with what stands at `place` of the original, behind a space if it is not joined to what is there.
     fn push(&mut self, place: usize, part: &str) {
-        let next = self.place(self.text.len());
+        let next = self.original_byte(self.text.len());
         if place != next && !part.is_empty() {
             if !self.text.is_empty() {
                 self.text.push(' ');
@@ -67,7 +67,7 @@ impl Shown {
     }
 
     /// Where a byte of the text stands in the original.
-    fn place(&self, byte: usize) -> usize {
+    fn original_byte(&self, byte: usize) -> usize {
         let next = self.jumps.partition_point(|(at, _)| *at <= byte);
         match next.checked_sub(1).and_then(|last| self.jumps.get(last)) {
             Some((at, place)) => place + (byte - at),
@@ -77,9 +77,9 @@ impl Shown {
 
     /// The bytes of the original that a node of the tree stands for.
     pub(crate) fn original(&self, bytes: Range<usize>) -> Range<usize> {
-        let start = self.place(bytes.start);
+        let start = self.original_byte(bytes.start);
         let end = match bytes.end.checked_sub(1).filter(|last| *last >= bytes.start) {
-            Some(last) => self.place(last) + 1,
+            Some(last) => self.original_byte(last) + 1,
             None => start,
         };
         start..end
@@ -101,7 +101,7 @@ mod tests {
             bytes: value + 1..value + 4,
             with: "0",
         }];
-        let shown = Shown::new(&tokens, &edits);
+        let shown = GrammarText::new(&tokens, &edits);
         assert_eq!(shown.text, "class A{ int x =0 ; }");
         assert_eq!(&text[shown.original(6..7)], "A");
         assert_eq!(&text[shown.original(9..12)], "int");
@@ -119,7 +119,7 @@ mod tests {
                     edits.push(Edit { bytes, with: "" });
                 }
             }
-            let shown = Shown::new(&tokens, &edits);
+            let shown = GrammarText::new(&tokens, &edits);
             let hidden = |at: usize| edits.iter().any(|edit| edit.bytes.contains(&at));
             for (at, letter) in shown.text.char_indices().filter(|(_, letter)| *letter != ' ') {
                 let bytes = shown.original(at..at + letter.len_utf8());

@@ -178,7 +178,7 @@ pub(crate) fn skeleton(tokens: &Tokens<'_>, extensions: &[Extension]) -> Skeleto
                 at += 1;
                 header = at;
             }
-            "(" | "[" => at = tokens.step(at),
+            "(" | "[" => at = tokens.next_after_group(at),
             "}" => {
                 if containers.pop().is_none() {
                     fault = fault.or(Some(at));
@@ -281,7 +281,7 @@ fn has_attributes(tokens: &Tokens<'_>, list: Range<usize>) -> bool {
         if tokens.is(at, "[") && matches!(tokens.text(at - 1), "{" | "}" | ";") {
             return true;
         }
-        at = tokens.step(at);
+        at = tokens.next_after_group(at);
     }
     false
 }
@@ -311,7 +311,7 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
             "operator" => return Block::Code,
             "(" => {
                 // A tuple type is followed by a name; a parameter list or condition is what comes last.
-                let after = tokens.step(at);
+                let after = tokens.next_after_group(at);
                 if after >= header.end || tokens.is(after, ":") || super::header::is_where(tokens, after) {
                     return Block::Code;
                 }
@@ -321,7 +321,7 @@ fn block(tokens: &Tokens<'_>, header: Range<usize>) -> Block {
             "=" | "=>" | ":" => break,
             "where" if super::header::is_where(tokens, at) => break,
             "[" if tokens.mate(at).is_some() => {
-                at = tokens.step(at);
+                at = tokens.next_after_group(at);
                 continue;
             }
             _ => {}
@@ -397,7 +397,7 @@ fn value_end(tokens: &Tokens<'_>, start: usize, list: bool) -> usize {
             _ if tokens.is_angle(at) => angles += if tokens.is(at, "<") { 1 } else { -1 },
             _ => {}
         }
-        at = tokens.step(at);
+        at = tokens.next_after_group(at);
     }
     end
 }

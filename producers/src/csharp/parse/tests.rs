@@ -1,7 +1,7 @@
 //! Snippets to compact dumps, the feature files, layout, hostile input, and the golden output that is tied to the version.
 
 use super::repair::repairs;
-use super::shown::Shown;
+use super::shown::GrammarText;
 use super::tokens::Tokens;
 use super::{grammar, read};
 use crate::csharp::lexer::lex;
@@ -248,7 +248,7 @@ fn the_same_declarations_with_and_without_a_broken_body() {
 }
 
 /// Tier, code and line of the first diagnostic, and the names of all members.
-fn broken(text: &str) -> (Tier, String, String) {
+fn first_problem(text: &str) -> (Tier, String, String) {
     let (syntax, diagnostics) = read(text, &BTreeSet::new(), "f.cs");
     let told = diagnostics.first().map_or_else(String::new, |first| {
         let line = first.place.as_ref().map_or(0, |place| place.line);
@@ -273,7 +273,7 @@ fn a_broken_literal_is_named_and_its_neighbours_kept() {
         "string s => \"broken;",
         "void s(string t = \"broken) { }",
     ] {
-        let (tier, told, members) = broken(&format!(
+        let (tier, told, members) = first_problem(&format!(
             "class A {{\nint before;\n{line}\nvoid After() {{ }}\nint Last {{ get; }}\n}}\nclass B {{ int x; }}"
         ));
         assert_eq!((tier, told.as_str()), (Tier::Partial, literal), "{line}");
@@ -282,7 +282,7 @@ fn a_broken_literal_is_named_and_its_neighbours_kept() {
             "{line}: {members}"
         );
     }
-    let comment = broken("class A {\nint before;\n/* never closed\nvoid After() { }\n}");
+    let comment = first_problem("class A {\nint before;\n/* never closed\nvoid After() { }\n}");
     assert_eq!(comment.0, Tier::Partial);
     assert_eq!(
         (comment.1.as_str(), comment.2.as_str()),
@@ -296,7 +296,7 @@ fn a_broken_literal_is_named_and_its_neighbours_kept() {
 #[test]
 fn bodies_with_errors_are_told_and_keep_their_declarations() {
     let text = "class A { void M(B b) { new C(); ][ } void N() { if (x is D d) { } } }\nclass B { }";
-    let (tier, told, members) = broken(text);
+    let (tier, told, members) = first_problem(text);
     assert_eq!(
         (tier, told.as_str(), members.as_str()),
         (
@@ -314,7 +314,7 @@ fn brackets_that_do_not_match_are_never_whole() {
         "class A { void M() { }\nclass B { int x; }",
         "class A { int M( { } int y; }",
     ] {
-        let (tier, told, members) = broken(text);
+        let (tier, told, members) = first_problem(text);
         assert_eq!(tier, Tier::Partial, "{text}");
         assert!(told.contains("declarations may be missing"), "{text}: {told}");
         assert!(members.contains("A."), "{text}: {members}");
@@ -338,7 +338,7 @@ fn the_grammar_takes_repaired_bodies() {
         let tokens = Tokens::new(&text, lex(&text));
         let mut edits = Vec::new();
         repairs(&tokens, &mut edits);
-        let tree = grammar::parse(&Shown::new(&tokens, &edits).text).expect("a tree");
+        let tree = grammar::parse(&GrammarText::new(&tokens, &edits).text).expect("a tree");
         assert!(!tree.root_node().has_error(), "{body}");
     }
 }
@@ -350,7 +350,7 @@ fn directives_without_partner_are_told() {
         ("class A {\n#endif\nint a;\n}", "CS-PREPROCESSOR:2 this '#endif' has no '#if'"),
         ("class A {\nstring s = \"\"\"\n#endif\n\"\"\";\nint a; }", ""),
     ] {
-        assert_eq!(broken(text).1, expected, "{text}");
+        assert_eq!(first_problem(text).1, expected, "{text}");
     }
 }
 

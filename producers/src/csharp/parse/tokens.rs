@@ -114,7 +114,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Line and column (in characters) of a byte, from 1.
-    pub(crate) fn place(&self, byte: usize) -> (u32, u32) {
+    pub(crate) fn line_and_column(&self, byte: usize) -> (u32, u32) {
         let line = self.line(byte as u32);
         let start = self.lines[line as usize - 1] as usize;
         let column = self.source.get(start..byte).map_or(1, |before| before.chars().count() + 1);
@@ -151,7 +151,7 @@ impl<'t> Tokens<'t> {
     }
 
     /// Token after the group or token at `index`: brackets and type arguments are stepped over whole.
-    pub(crate) fn step(&self, index: usize) -> usize {
+    pub(crate) fn next_after_group(&self, index: usize) -> usize {
         if matches!(self.text(index), "(" | "[" | "{")
             && let Some(mate) = self.mate(index)
         {
@@ -184,7 +184,7 @@ impl<'t> Tokens<'t> {
                 depth += if self.is(at, "<") { 1 } else { -1 };
                 at += 1;
             } else {
-                at = self.step(at);
+                at = self.next_after_group(at);
             }
         }
         None

@@ -1,6 +1,8 @@
 //! One type declaration's header, read from its tokens: type parameters, primary constructor, bases, constraints.
 
-use super::header::{Opening, body, constraints, is_where, opening, parameters, plain, shown, signature, type_parameters};
+use super::header::{
+    Opening, attributed_or_plain, body, constraints, is_where, opening, parameters, signature, type_parameters, without_at_sign,
+};
 use super::tokens::Tokens;
 use crate::csharp::model::{Member, MemberKind, TypeDecl, TypeKind};
 use std::ops::Range;
@@ -50,8 +52,8 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
     let attributed = if attributed.is_empty() && generics.attributed.is_empty() {
         String::new()
     } else {
-        let generics = shown(&generics.attributed, &generics.signature);
-        self::signature(tokens, &[head, generics, shown(&attributed, &parameter_text)])
+        let generics = attributed_or_plain(&generics.attributed, &generics.signature);
+        self::signature(tokens, &[head, generics, attributed_or_plain(&attributed, &parameter_text)])
     };
     let signature = signature(tokens, &[head, &generics.signature, &parameter_text]);
     let is_readonly = modifiers.iter().any(|modifier| modifier == "readonly");
@@ -75,7 +77,7 @@ pub(crate) fn read(tokens: &Tokens<'_>, kind: TypeKind, range: &Range<usize>, na
         of: None,
         namespace: String::new(),
         path: String::new(),
-        name: plain(tokens.text(name)).to_owned(),
+        name: without_at_sign(tokens.text(name)).to_owned(),
         kind,
         type_parameters: generics.names,
         modifiers,

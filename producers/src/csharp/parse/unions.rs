@@ -55,7 +55,7 @@ pub(crate) fn cases(tokens: &Tokens<'_>, name: usize) -> Option<Range<usize>> {
 pub(crate) fn may_be_statement(tokens: &Tokens<'_>, range: &Range<usize>) -> bool {
     let mut first = range.start;
     while tokens.is(first, "[") {
-        first = tokens.step(first);
+        first = tokens.next_after_group(first);
     }
     let modifier = matches!(
         tokens.text(first),

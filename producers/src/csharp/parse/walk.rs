@@ -3,7 +3,7 @@
 //! The tree says where declarations stand, which token names them, and where type names are; texts come from tokens.
 
 use super::grammar::{Grammar, Node};
-use super::header::plain;
+use super::header::without_at_sign;
 use super::members::{self, Form};
 use super::mentions::Mentions;
 use super::reading::{Extension, Reading};
@@ -82,7 +82,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Synta
         let node = cursor.node();
         let field = cursor.field_id().map_or(0, std::num::NonZeroU16::get);
         let what = walk.grammar.node(node.kind_id());
-        if walk.enter(node, what, field) && cursor.goto_first_child() {
+        if walk.enter_node(node, what, field) && cursor.goto_first_child() {
             walk.around.push(what);
             continue;
         }
@@ -103,7 +103,7 @@ pub(crate) fn walk(tree: &Tree, reading: &Reading<'_, '_>, tier: Tier) -> (Synta
 
 impl<'t, 'a> Walk<'t, 'a> {
     /// Takes note of a node; whether to look at its children.
-    fn enter(&mut self, node: tree_sitter::Node<'_>, what: Node, field: u16) -> bool {
+    fn enter_node(&mut self, node: tree_sitter::Node<'_>, what: Node, field: u16) -> bool {
         let parent = self.around.last().copied().unwrap_or(Node::Inner);
         let is_default = parent == Node::Parameter && field == 0 && what != Node::AttributeList && node.child_count() > 0;
         if is_default || field == self.grammar.value && matches!(parent, Node::Member(_)) {
@@ -194,7 +194,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             is_static |= tokens.is(at, "static");
             at += 1;
         }
-        let alias = (tokens.is_word(at) && tokens.is(at + 1, "=")).then(|| plain(tokens.text(at)).to_owned());
+        let alias = (tokens.is_word(at) && tokens.is(at + 1, "=")).then(|| without_at_sign(tokens.text(at)).to_owned());
         if alias.is_some() {
             at += 2;
         }

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 const DEEPEST: u32 = 64;
 
 /// Whether a condition holds; one that is empty does.
-pub fn holds(scope: &Scope<'_>, condition: &str) -> bool {
+pub fn is_true(scope: &Scope<'_>, condition: &str) -> bool {
     if condition.trim().is_empty() {
         return true;
     }
@@ -71,7 +71,7 @@ impl<'t> Reader<'_, 't> {
     fn either(&mut self) -> Result<bool, String> {
         let outer = self.skip;
         let mut all = self.both()?;
-        while self.word("or") {
+        while self.take_keyword("or") {
             self.skip = outer || all;
             let right = self.both()?;
             self.skip = outer;
@@ -82,17 +82,17 @@ impl<'t> Reader<'_, 't> {
 
     fn both(&mut self) -> Result<bool, String> {
         let outer = self.skip;
-        let mut all = self.one()?;
-        while self.word("and") {
+        let mut all = self.parse_comparison()?;
+        while self.take_keyword("and") {
             self.skip = outer || !all;
-            let right = self.one()?;
+            let right = self.parse_comparison()?;
             self.skip = outer;
             all = all && right;
         }
         Ok(all)
     }
 
-    fn one(&mut self) -> Result<bool, String> {
+    fn parse_comparison(&mut self) -> Result<bool, String> {
         if self.depth > DEEPEST {
             return Err("it is nested too deeply".to_owned());
         }
@@ -106,7 +106,7 @@ impl<'t> Reader<'_, 't> {
         self.rest = self.rest.trim_start();
         if let Some(rest) = self.rest.strip_prefix('!').filter(|rest| !rest.starts_with('=')) {
             self.rest = rest;
-            return self.one().map(|truth| !truth);
+            return self.parse_comparison().map(|truth| !truth);
         }
         if let Some(rest) = self.rest.strip_prefix('(') {
             self.rest = rest;
@@ -144,7 +144,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     /// A word between operands.
-    fn word(&mut self, word: &str) -> bool {
+    fn take_keyword(&mut self, word: &str) -> bool {
         let rest = self.rest.trim_start();
         let found = rest
             .get(..word.len())

@@ -115,7 +115,7 @@ impl<'a> Pass<'a, '_> {
             self.found.read.push(self.project.to_owned());
             self.sdks.push("Microsoft.NET.Sdk".to_owned());
             self.before();
-            self.after();
+            self.evaluate_behind();
             self.found.sdk = self.sdks.join(";");
             return;
         };
@@ -124,7 +124,7 @@ impl<'a> Pass<'a, '_> {
         let named = root
             .children
             .iter()
-            .filter(|child| child.is("Sdk"))
+            .filter(|child| child.is_named("Sdk"))
             .filter_map(|child| child.attribute("Name"));
         let sdks: Vec<String> = root
             .attribute("Sdk")
@@ -152,7 +152,7 @@ impl<'a> Pass<'a, '_> {
         self.elements(root, path);
         self.open.pop();
         if implied {
-            self.after();
+            self.evaluate_behind();
         } else if self.sdks.is_empty() {
             self.old_style();
         }
@@ -198,7 +198,7 @@ impl<'a> Pass<'a, '_> {
     }
 
     /// What stands behind it.
-    fn after(&mut self) {
+    fn evaluate_behind(&mut self) {
         let web = self.sdks.iter().any(|sdk| sdk.eq_ignore_ascii_case("Microsoft.NET.Sdk.Web"));
         sdk::properties_after(&mut self.found.properties, web);
         self.common_targets();
@@ -289,11 +289,11 @@ impl<'a> Pass<'a, '_> {
         }
     }
 
-    fn holds(&self, element: &Element, file: &str) -> bool {
+    fn condition_is_true(&self, element: &Element, file: &str) -> bool {
         let spot = Spot { file, line: element.line };
         element
             .attribute("Condition")
-            .is_none_or(|condition| condition::holds(&self.scope(spot), condition))
+            .is_none_or(|condition| condition::is_true(&self.scope(spot), condition))
     }
 
     /// The condition of an import looks from the folder of its file.
@@ -305,21 +305,21 @@ impl<'a> Pass<'a, '_> {
         };
         element
             .attribute("Condition")
-            .is_none_or(|condition| condition::holds(&scope, condition))
+            .is_none_or(|condition| condition::is_true(&scope, condition))
     }
 
     fn elements(&mut self, parent: &'a Element, file: &'a str) {
         for child in &parent.children {
             let spot = Spot { file, line: child.line };
             match child.name.to_ascii_lowercase().as_str() {
-                "propertygroup" if self.holds(child, file) => self.property_group(child, file),
+                "propertygroup" if self.condition_is_true(child, file) => self.property_group(child, file),
                 "importgroup" if self.imports(child, file) => self.elements(child, file),
                 "import" if self.imports(child, file) => self.written_import(child, spot),
                 "itemgroup" => self.found.groups.push(Group::Written(child, file)),
                 "choose" => {
-                    let branches = child.children.iter().filter(|branch| branch.is("When"));
-                    let taken = branches.into_iter().find(|branch| self.holds(branch, file));
-                    if let Some(branch) = taken.or_else(|| child.children.iter().find(|branch| branch.is("Otherwise"))) {
+                    let branches = child.children.iter().filter(|branch| branch.is_named("When"));
+                    let taken = branches.into_iter().find(|branch| self.condition_is_true(branch, file));
+                    if let Some(branch) = taken.or_else(|| child.children.iter().find(|branch| branch.is_named("Otherwise"))) {
                         self.elements(branch, file);
                     }
                 }
@@ -343,7 +343,7 @@ impl<'a> Pass<'a, '_> {
 
     fn property_group(&mut self, group: &Element, file: &str) {
         for property in &group.children {
-            if self.globals.contains(&property.name.to_ascii_lowercase()) || !self.holds(property, file) {
+            if self.globals.contains(&property.name.to_ascii_lowercase()) || !self.condition_is_true(property, file) {
                 continue;
             }
             if self.made > MOST_BYTES {
@@ -442,7 +442,7 @@ impl<'a> Pass<'a, '_> {
         if written.eq_ignore_ascii_case("Sdk.props") && !std::mem::replace(&mut self.began, true) {
             self.before();
         } else if written.eq_ignore_ascii_case("Sdk.targets") && !std::mem::replace(&mut self.ended, true) {
-            self.after();
+            self.evaluate_behind();
         }
     }
 

@@ -60,11 +60,11 @@ impl Glob {
 
     /// Whether a path relative to the workspace matches.
     pub fn matches(&self, path: &str) -> bool {
-        self.below(path).is_some_and(|rest| self.matches_below(&rest.to_lowercase()))
+        self.path_below(path).is_some_and(|rest| self.matches_below(&rest.to_lowercase()))
     }
 
     /// What stands behind the base folder.
-    fn below<'p>(&self, path: &'p str) -> Option<&'p str> {
+    fn path_below<'p>(&self, path: &'p str) -> Option<&'p str> {
         if self.base.is_empty() {
             return Some(path);
         }
@@ -89,7 +89,7 @@ impl Glob {
 
     /// The part of a path that the first wildcard on stands for (`RecursiveDir` of MSBuild is its folder).
     pub fn recursive<'p>(&self, path: &'p str) -> &'p str {
-        let rest = self.below(path).unwrap_or(path);
+        let rest = self.path_below(path).unwrap_or(path);
         match self.rest.first() {
             Some(Segment::Folders) => rest.rfind('/').map_or("", |slash| &rest[..=slash]),
             _ => "",
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn found(folder: &str, pattern: &str) -> Vec<&'static str> {
+    fn matches_in(folder: &str, pattern: &str) -> Vec<&'static str> {
         let glob = Glob::new(folder, pattern);
         ["a/x.cs", "a/B/y.cs", "a/B/c/z.cs", "a/.git/h.cs", "a/bin/o.cs", "top.cs", "ab/n.cs"]
             .into_iter()
@@ -144,18 +144,18 @@ mod tests {
     #[test]
     fn patterns() {
         assert_eq!(
-            found("/_/a", "**/*.cs"),
+            matches_in("/_/a", "**/*.cs"),
             ["a/x.cs", "a/B/y.cs", "a/B/c/z.cs", "a/.git/h.cs", "a/bin/o.cs"]
         );
-        assert_eq!(found("/_/a", "*.cs"), ["a/x.cs"]);
-        assert_eq!(found("/_/a", r"b\**"), ["a/B/y.cs", "a/B/c/z.cs"]);
-        assert_eq!(found("/_/a", "bin/**"), ["a/bin/o.cs"]);
-        assert_eq!(found("/_/a", "**/.*/**"), ["a/.git/h.cs"]);
-        assert_eq!(found("/_/a", r"../?o*.cs"), ["top.cs"]);
-        assert_eq!(found("/_/a", "**/b/**/z.*"), ["a/B/c/z.cs"]);
-        assert_eq!(found("/_", "*/*.cs"), ["a/x.cs", "ab/n.cs"]);
-        assert_eq!(found("/_/a", "../../../**/*.cs"), Vec::<&str>::new());
-        assert_eq!(found("/_/a", "a**"), Vec::<&str>::new());
+        assert_eq!(matches_in("/_/a", "*.cs"), ["a/x.cs"]);
+        assert_eq!(matches_in("/_/a", r"b\**"), ["a/B/y.cs", "a/B/c/z.cs"]);
+        assert_eq!(matches_in("/_/a", "bin/**"), ["a/bin/o.cs"]);
+        assert_eq!(matches_in("/_/a", "**/.*/**"), ["a/.git/h.cs"]);
+        assert_eq!(matches_in("/_/a", r"../?o*.cs"), ["top.cs"]);
+        assert_eq!(matches_in("/_/a", "**/b/**/z.*"), ["a/B/c/z.cs"]);
+        assert_eq!(matches_in("/_", "*/*.cs"), ["a/x.cs", "ab/n.cs"]);
+        assert_eq!(matches_in("/_/a", "../../../**/*.cs"), Vec::<&str>::new());
+        assert_eq!(matches_in("/_/a", "a**"), Vec::<&str>::new());
         assert_eq!(
             Glob::new("/_/a", "B/**/*.cs").map(|glob| glob.recursive("a/B/c/z.cs").to_owned()),
             Some("c/".to_owned())

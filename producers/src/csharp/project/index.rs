@@ -30,7 +30,7 @@ pub fn is_project(path: &str) -> bool {
 /// The rows for all projects of the tree, or for those of one solution.
 pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &Report) -> BTreeMap<String, ProjectRow> {
     let tree = Tree::new(paths.iter().copied());
-    let listed = listed(files, &tree, report);
+    let listed = solutions_of_projects(files, &tree, report);
     let only = params.solution.as_deref();
     if let Some(solution) = only.filter(|solution| !paths.contains(solution)) {
         let message = "there is no such solution in the workspace (params.solution of producer.project); all projects count";
@@ -70,7 +70,7 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
 }
 
 /// The solutions that list each project. A project that a solution names and nobody has is said.
-fn listed<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+fn solutions_of_projects<'a>(files: &Files<'a>, tree: &Tree<'a>, report: &Report) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     let mut listed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (&solution, &element) in files.iter().filter(|(path, _)| is_solution(path)) {
         for (path, line) in projects(element) {

@@ -254,7 +254,7 @@ fn change(run: &mut Run, operation: &Operation, tree: &Tree<'_>, change: impl Fn
             run.cut = true;
             return;
         }
-        run.looks += list.items.len().min(tree.below(&glob.base).len() + 1);
+        run.looks += list.items.len().min(tree.range_below(&glob.base).len() + 1);
         for text in tree.matching(glob).0.into_iter().map(|at| tree.paths()[at].to_lowercase()) {
             for &at in list.by_text.get(&text).map_or(&[][..], Vec::as_slice) {
                 change(&mut list.items[at], &operation.metadata);

@@ -192,11 +192,11 @@ impl Reader<'_> {
         }
     }
 
-    fn holds(&self, element: &Element, file: &str) -> bool {
+    fn condition_is_true(&self, element: &Element, file: &str) -> bool {
         let spot = Spot { file, line: element.line };
         element
             .attribute("Condition")
-            .is_none_or(|condition| condition::holds(&self.scope(spot), condition))
+            .is_none_or(|condition| condition::is_true(&self.scope(spot), condition))
     }
 
     fn group(&mut self, group: &Element, file: &str) {
@@ -204,13 +204,13 @@ impl Reader<'_> {
             .children
             .iter()
             .any(|item| self.wanted.contains(&item.name.to_ascii_lowercase()))
-            || !self.holds(group, file)
+            || !self.condition_is_true(group, file)
         {
             return;
         }
         for item in &group.children {
             let items = item.name.to_ascii_lowercase();
-            if !self.wanted.contains(&items) || !self.holds(item, file) {
+            if !self.wanted.contains(&items) || !self.condition_is_true(item, file) {
                 continue;
             }
             let spot = Spot { file, line: item.line };
@@ -246,7 +246,7 @@ impl Reader<'_> {
             .attributes
             .iter()
             .map(|(name, value)| (name.to_ascii_lowercase(), value.as_str(), item.line));
-        let children = item.children.iter().filter(|child| self.holds(child, file));
+        let children = item.children.iter().filter(|child| self.condition_is_true(child, file));
         let children = children.map(|child| (child.name.to_ascii_lowercase(), child.text.trim(), child.line));
         attributes
             .chain(children)

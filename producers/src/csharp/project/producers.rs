@@ -88,7 +88,7 @@ impl Producer for Xml {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let path = inputs.var("file").unwrap_or_default();
-        let bytes = &inputs.one("bytes")?.bytes;
+        let bytes = &inputs.single("bytes")?.bytes;
         let read = if solution::is_solution(path) { solution::read } else { xml::read };
         let (element, diagnostics) = match read(bytes, path) {
             Ok(element) => (Some(element), Vec::new()),
@@ -111,7 +111,7 @@ impl Producer for Skeleton {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let element: Option<Element> = minicbor::decode(&inputs.one("xml")?.bytes)
+        let element: Option<Element> = minicbor::decode(&inputs.single("xml")?.bytes)
             .map_err(|error| Failure::permanent(format!("the elements cannot be read: {error}")))?;
         let skeleton = element.map(|element| element.skeleton());
         Ok(Output::new(
@@ -159,10 +159,10 @@ impl Producer for Project {
 
 fn evaluation(inputs: &Inputs<'_>, params: &ProjectParams, report: &Report) -> Result<Vec<u8>, Failure> {
     let project = project_of(inputs)?;
-    let row: ProjectRow = row(inputs.one("index")?, project)?;
+    let row: ProjectRow = row(inputs.single("index")?, project)?;
     let decoded = decode(inputs.all("xml"))?;
     let files: Files<'_> = decoded.iter().map(|(path, element)| (*path, element)).collect();
-    let tree = Tree::new(text(inputs.one("tree")?)?.lines());
+    let tree = Tree::new(text(inputs.single("tree")?)?.lines());
     let settings = params.settings(row.solution);
     Ok(json(&evaluated(project, &files, &tree, &settings, params, report)))
 }
@@ -176,8 +176,8 @@ impl Producer for Sources {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
-        let sources = Tree::new(text(inputs.one("sources")?)?.lines());
+        let evaluated: Evaluated = from_json(&inputs.single("evaluation")?.bytes, "the evaluation")?;
+        let sources = Tree::new(text(inputs.single("sources")?)?.lines());
         let (files, cut) = compiled(&evaluated, &sources);
         let report = Report::default();
         if cut {
@@ -245,9 +245,9 @@ impl Producer for FactsOf {
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
+        let evaluated: Evaluated = from_json(&inputs.single("evaluation")?.bytes, "the evaluation")?;
         let facts = Facts {
-            transitive: row(inputs.one("references")?, project_of(inputs)?)?,
+            transitive: row(inputs.single("references")?, project_of(inputs)?)?,
             ..evaluated.facts
         };
         Ok(Output::new(json(&facts)))
@@ -273,7 +273,7 @@ impl Producer for Defines {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let Some(source) = inputs.maybe("bytes") else {
-            let evaluated: Evaluated = from_json(&inputs.one("evaluation")?.bytes, "the evaluation")?;
+            let evaluated: Evaluated = from_json(&inputs.single("evaluation")?.bytes, "the evaluation")?;
             let main = evaluated.frameworks.first().map(|main| ("", &main.defines));
             let named = evaluated
                 .frameworks
@@ -283,7 +283,7 @@ impl Producer for Defines {
             return Ok(Output::new(json(&by_framework)));
         };
         let file = inputs.var("file").unwrap_or_default();
-        let row: FileRow = row(inputs.one("row")?, file)?;
+        let row: FileRow = row(inputs.single("row")?, file)?;
         let defined: BTreeSet<String> = match inputs.all("project") {
             [project] => {
                 let by_framework: BTreeMap<String, BTreeSet<String>> = from_json(&project.bytes, "the symbols")?;
@@ -341,7 +341,7 @@ impl Producer for FileIndex {
         for input in inputs.all("compiled") {
             compiled.push((&input.item, from_json(&input.bytes, "the files of a project")?));
         }
-        let rows = file_rows(text(inputs.one("sources")?)?.lines(), &compiled);
+        let rows = file_rows(text(inputs.single("sources")?)?.lines(), &compiled);
         let report = Report::default();
         summary(&rows, &report);
         Ok(Output {

@@ -136,7 +136,7 @@ impl Report {
 /// The properties that a file sets anywhere, lower-cased.
 fn properties_set(element: &Element, found: &mut FxHashSet<String>) {
     for child in &element.children {
-        if element.is("PropertyGroup") {
+        if element.is_named("PropertyGroup") {
             found.insert(child.name.to_ascii_lowercase());
         } else {
             properties_set(child, found);

@@ -21,7 +21,7 @@ pub fn read(bytes: &[u8], path: &str) -> Result<Element, Box<Diagnostic>> {
     let home = rooted(folder(path));
     let projects = if lower.ends_with(".slnx") {
         let mut found = Vec::new();
-        listed(&xml::read(bytes, path)?, &mut found);
+        collect_projects(&xml::read(bytes, path)?, &mut found);
         found.into_iter().map(|(target, line)| (absolute(&home, &target), line)).collect()
     } else if lower.ends_with(".slnf") {
         filter(bytes, path, &home)?
@@ -55,11 +55,11 @@ fn project_line(line: &str) -> Option<&str> {
     path.to_ascii_lowercase().ends_with("proj").then_some(path)
 }
 
-fn listed(element: &Element, found: &mut Vec<(String, u32)>) {
+fn collect_projects(element: &Element, found: &mut Vec<(String, u32)>) {
     for child in &element.children {
         match child.attribute("Path") {
-            Some(path) if child.is("Project") => found.push((path.to_owned(), child.line)),
-            _ => listed(child, found),
+            Some(path) if child.is_named("Project") => found.push((path.to_owned(), child.line)),
+            _ => collect_projects(child, found),
         }
     }
 }

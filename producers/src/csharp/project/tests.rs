@@ -177,7 +177,7 @@ fn fixtures_say_what_the_documentation_says() {
 }
 
 /// One project file and nothing else.
-fn alone(xml: &str) -> Outcome {
+fn evaluate_single(xml: &str) -> Outcome {
     let files = BTreeMap::from([("P.csproj".to_owned(), xml.as_bytes().to_vec())]);
     chain(&files, &["a.cs", "b/c.cs"], &ProjectParams::default())
 }
@@ -203,14 +203,14 @@ fn nothing_explodes() {
         (&nested, "CS-PROJECT-LIMIT"),
         (&parentheses, "CS-PROJECT-CONDITION"),
     ] {
-        let outcome = alone(xml);
+        let outcome = evaluate_single(xml);
         assert!(
             outcome.diagnostics.iter().any(|diagnostic| diagnostic.code == code),
             "{code}: {:?}",
             outcome.diagnostics
         );
     }
-    assert_eq!(alone(&lists).projects["P.csproj"]["files"], json!(["a.cs", "b/c.cs"]));
+    assert_eq!(evaluate_single(&lists).projects["P.csproj"]["files"], json!(["a.cs", "b/c.cs"]));
 }
 
 fn with_scope<T>(run: impl FnOnce(&Scope<'_>) -> T) -> (T, usize) {
@@ -254,14 +254,14 @@ fn condition_and_truth() -> impl Strategy<Value = (String, bool)> {
 proptest! {
     #[test]
     fn conditions_are_what_they_are_built_from((text, truth) in condition_and_truth()) {
-        let (found, complaints) = with_scope(|scope| condition::holds(scope, &text));
+        let (found, complaints) = with_scope(|scope| condition::is_true(scope, &text));
         prop_assert!(found == truth, "{}", text);
         prop_assert_eq!(complaints, 0);
     }
 
     #[test]
     fn any_condition_is_read(text in "([ ()!'$@%=<>]|and|or|Exists|\\$\\(A\\)|\\$\\(A\\.|[a1.]){0,30}") {
-        with_scope(|scope| condition::holds(scope, &text));
+        with_scope(|scope| condition::is_true(scope, &text));
     }
 
     #[test]
@@ -276,6 +276,6 @@ proptest! {
 
     #[test]
     fn any_project_is_evaluated(body in "(<(PropertyGroup|ItemGroup|A|Compile Include=\"\\*\\*/\\*\"|Compile Remove=\"@\\(Compile\\)\"|Import Project=\"P.csproj\"|Choose|When Condition=\"1\")/?>|</(PropertyGroup|ItemGroup|A|Compile|Choose|When)>|\\$\\(A\\)){0,12}") {
-        alone(&format!("<Project Sdk='Microsoft.NET.Sdk'>{body}</Project>"));
+        evaluate_single(&format!("<Project Sdk='Microsoft.NET.Sdk'>{body}</Project>"));
     }
 }

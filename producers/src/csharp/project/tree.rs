@@ -80,7 +80,7 @@ impl<'p> Tree<'p> {
     }
 
     /// Places of all paths below a folder (relative, as written).
-    pub fn below(&self, base: &str) -> std::ops::Range<usize> {
+    pub fn range_below(&self, base: &str) -> std::ops::Range<usize> {
         if base.is_empty() {
             return 0..self.paths.len();
         }
@@ -94,10 +94,10 @@ impl<'p> Tree<'p> {
 
     /// Places of the paths that a pattern matches, and how many were looked at.
     pub fn matching(&self, glob: &Glob) -> (Vec<usize>, usize) {
-        let mut range = self.below(&glob.base);
+        let mut range = self.range_below(&glob.base);
         if range.is_empty() && !glob.base.is_empty() {
             range = match self.as_spelled(&glob.base) {
-                Some(base) => self.below(&base),
+                Some(base) => self.range_below(&base),
                 None => 0..0,
             };
         }
@@ -127,7 +127,7 @@ mod tests {
         assert!(tree.is_folder("/_/a/B") && tree.is_folder("/_") && !tree.is_folder("/_/b"));
         assert_eq!(tree.folder_of_file_above("/_/a/b/c", "top.props").as_deref(), Some("/_"));
         assert_eq!(tree.folder_of_file_above("/x", "Top.props"), None);
-        let below: Vec<&str> = tree.below("a/b").map(|at| tree.paths()[at]).collect();
+        let below: Vec<&str> = tree.range_below("a/b").map(|at| tree.paths()[at]).collect();
         assert_eq!(below, ["a/b/c/y.cs", "a/b/x.cs"]);
         let glob = Glob::new("/_/A", "B/*.cs").expect("inside");
         let (found, looked) = tree.matching(&glob);

@@ -44,7 +44,7 @@ impl Element {
     }
 
     /// Whether it has that name, letters of either case alike.
-    pub fn is(&self, name: &str) -> bool {
+    pub fn is_named(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 
@@ -53,7 +53,7 @@ impl Element {
         let kept = |child: &&Self| {
             !["ItemGroup", "Target", "ItemDefinitionGroup", "UsingTask"]
                 .iter()
-                .any(|name| child.is(name))
+                .any(|name| child.is_named(name))
         };
         Self {
             children: self.children.iter().filter(kept).map(Self::skeleton).collect(),

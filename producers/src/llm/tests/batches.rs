@@ -42,12 +42,12 @@ impl Provider {
                 let body: Value = serde_json::from_str(&seen.body).expect("JSON");
                 assert_eq!((&body["input_file_id"], &body["completion_window"]), (&value!("file-1"), &value!("24h")));
                 self.metadata.lock().expect("lock").push(body["metadata"]["cortex"].as_str().expect("ours").to_owned());
-                self.begin()
+                self.submit_batch()
             }
             "POST /v1/messages/batches" => {
                 let body: Value = serde_json::from_str(&seen.body).expect("JSON");
                 *self.requests.lock().expect("lock") = body["requests"].as_array().expect("requests").clone();
-                self.begin()
+                self.submit_batch()
             }
             "GET /v1/batches?limit=100" => {
                 let ours = self.metadata.lock().expect("lock").clone();
@@ -85,7 +85,7 @@ impl Provider {
         }
     }
 
-    fn begin(&self) -> Act {
+    fn submit_batch(&self) -> Act {
         self.created.fetch_add(1, Ordering::Relaxed);
         if self.mute.load(Ordering::Relaxed) {
             Act::Say(Vec::new())

@@ -1,6 +1,6 @@
 //! One test per kind of error, and all of them at once.
 
-use super::{load_text, shown};
+use super::{errors_text, load_text};
 use crate::values::diagnostic::{Diagnostic, Excerpt};
 
 /// A manifest in one string; the offending text stands between `‹` and `›`.
@@ -17,7 +17,7 @@ pub(super) fn check(marked: &str, code: &str, hint: &str) -> Diagnostic {
         .map(|error| format!("{} {}", error.code, error.place.clone().unwrap_or_default()))
         .collect();
     let wanted = format!("{code} cortex.toml:{line}:{column}");
-    assert_eq!(found, [wanted], "{marked}\n{}", shown(&errors));
+    assert_eq!(found, [wanted], "{marked}\n{}", errors_text(&errors));
     let error = errors.into_iter().next().expect("one");
     assert!(
         error.hint.as_deref().unwrap_or_default().contains(hint),
@@ -478,7 +478,7 @@ fn syntax_errors_are_all_told_and_hide_what_they_cause() {
             "E_UNKNOWN_PRODUCER cortex.toml:7:12"
         ],
         "{}",
-        shown(&errors)
+        errors_text(&errors)
     );
 }
 
@@ -486,7 +486,7 @@ fn syntax_errors_are_all_told_and_hide_what_they_cause() {
 fn every_kind_of_error_at_once() {
     let text = include_str!("every_error.toml");
     let errors = load_text(text).expect_err("everything is wrong");
-    insta::assert_snapshot!(shown(&errors));
+    insta::assert_snapshot!(errors_text(&errors));
     for (at, error) in errors.iter().enumerate() {
         assert!(error.hint.is_some() && error.excerpt.is_some(), "{error:?}");
         assert!(at == 0 || errors[at - 1].place <= error.place);

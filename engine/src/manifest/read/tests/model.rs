@@ -1,6 +1,6 @@
 //! What well-formed manifests mean.
 
-use super::{CSHARP, EXAMPLE, load_text, shown};
+use super::{CSHARP, EXAMPLE, errors_text, load_text};
 use crate::manifest::model::{InputFrom, Manifest, Rule, SetSpec};
 use crate::manifest::template::Template;
 use serde_json::json;
@@ -8,7 +8,7 @@ use serde_json::json;
 fn good(text: &str) -> Manifest {
     match load_text(text) {
         Ok(loaded) => loaded.manifest,
-        Err(errors) => panic!("{}", shown(&errors)),
+        Err(errors) => panic!("{}", errors_text(&errors)),
     }
 }
 
@@ -144,7 +144,7 @@ fn what_reads_a_rule_that_is_off_is_told() {
     let text = "[workspace]\nrulesets = [\"csharp\"]\n[producer.c]\nuses = \"command\"\nargv = [\"x\", \"{in.x}\"]\n[[rule]]\ntarget = \"//mine/{g}:y\"\neach = { g = \"//index:groups\" }\nproducer = \"c\"\ninputs = { x = \"//groups/{g}:semantic\" }\n";
     let errors = load_text(text).expect_err("nothing makes it");
     assert_eq!(
-        shown(&errors),
+        errors_text(&errors),
         "E_UNKNOWN_LABEL cortex.toml:10:16: the rule that makes this is switched off [//groups/{g}:semantic]\n"
     );
 }
@@ -163,7 +163,11 @@ fn a_parameter_that_names_no_file_is_told() {
         ("7", "E_TYPE"),
     ] {
         let errors = load_text(&asking(template)).expect_err(template);
-        assert!(errors.iter().any(|error| error.code == code), "{template}: {}", shown(&errors));
+        assert!(
+            errors.iter().any(|error| error.code == code),
+            "{template}: {}",
+            errors_text(&errors)
+        );
     }
     let typo = "[[rule]]\ntarget = \"//a:b\"\nproducer = \"semantic\"\ninputs = { x = { param = \"templat\" } }\n";
     let errors = load_text(&format!("{}{typo}", asking("\"a.md\""))).expect_err("a typo");
@@ -177,9 +181,9 @@ fn a_parameter_that_names_no_file_is_told() {
 fn the_example_documents_every_key_and_loads() {
     let loaded = match load_text(EXAMPLE) {
         Ok(loaded) => loaded,
-        Err(errors) => panic!("{}", shown(&errors)),
+        Err(errors) => panic!("{}", errors_text(&errors)),
     };
-    assert_eq!(shown(&loaded.warnings), "");
+    assert_eq!(errors_text(&loaded.warnings), "");
     let manifest = loaded.manifest;
     assert_eq!(manifest.name, "memotree");
     assert_eq!(manifest.sources["csharp"].include, ["**/*.cs"]);

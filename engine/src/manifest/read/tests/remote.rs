@@ -1,13 +1,13 @@
 //! `[remote]`: what it means and what is wrong with it.
 
 use super::errors::check;
-use super::{load_text, shown};
+use super::{errors_text, load_text};
 use crate::manifest::remote::{Credential, Prefer, RemoteDef, SigningKey, Tls, Write};
 
 const KEY: &str = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8";
 
 fn remote(text: &str) -> Option<RemoteDef> {
-    let loaded = load_text(text).unwrap_or_else(|errors| panic!("{}", shown(&errors)));
+    let loaded = load_text(text).unwrap_or_else(|errors| panic!("{}", errors_text(&errors)));
     loaded.manifest.remote
 }
 

@@ -1,7 +1,7 @@
 //! Data tables: what their rows mean, what is wrong with them, and rows from a text of their own.
 
 use super::errors::check;
-use super::{registry, shown};
+use super::{errors_text, registry};
 use crate::manifest::model::Manifest;
 use crate::manifest::read::{ManifestSource, load};
 use crate::values::diagnostic::Diagnostic;
@@ -21,7 +21,7 @@ fn rows(manifest: &Manifest, table: &str) -> Value {
 }
 
 fn good(main: &str, data: &str) -> Manifest {
-    load_both(&format!("{DECLARED}{main}"), data).unwrap_or_else(|errors| panic!("{}", shown(&errors)))
+    load_both(&format!("{DECLARED}{main}"), data).unwrap_or_else(|errors| panic!("{}", errors_text(&errors)))
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn what_is_wrong_with_declarations() {
 fn a_text_of_rows_holds_nothing_else_and_replaces_nothing() {
     let told = |data: &str| {
         let main = format!("{DECLARED}[pack.core]\nfilter = \"x\"\n");
-        shown(&load_both(&main, data).expect_err("errors"))
+        errors_text(&load_both(&main, data).expect_err("errors"))
     };
     insta::assert_snapshot!(told("[pack.core]\nfilter = \"y\"\n"), @"E_DUPLICATE more.toml:1:7: there is a row of this name already [core]");
     insta::assert_snapshot!(told("[workspace]\nname = \"x\"\n"), @"E_UNKNOWN_KEY more.toml:1:2: a file of rows has no key of this name [workspace]");

@@ -31,7 +31,7 @@ fn file(store: &DiskStore, results: Vec<NewResult>) {
 
 fn keep_only<'r>(store: &DiskStore, kept: impl Iterator<Item = &'r NewResult>) {
     let mut marks = Marks::default();
-    kept.for_each(|kept| marks.hold(&kept.key, &kept.record.output));
+    kept.for_each(|kept| marks.mark_result(&kept.key, &kept.record.output));
     let policy = Policy {
         now: 1 << 40,
         older_than: 0,

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use std::fs;
 
 /// Calls everything; panics on wrong bytes. Whole-store errors end the look.
-fn look(store: &DiskStore, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
+fn call_everything(store: &DiskStore, blobs: &[Vec<u8>]) -> Result<(), StoreError> {
     for blob in blobs {
         if let Some(found) = store.blob(&Digest::of(blob))? {
             assert!(*found == blob[..], "wrong bytes");
@@ -73,14 +73,14 @@ proptest! {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(DATABASE), &bytes).unwrap();
         let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
-        let seen = look(&store, blobs);
+        let seen = call_everything(&store, blobs);
         let written = store.commit(ViewId(1), Commit { results: vec![result("x", b"x")], ..Commit::default() });
         for error in [seen.err(), written.err()].into_iter().flatten() {
             prop_assert!(matches!(error, StoreError::Damaged { .. }), "{}", error);
         }
         drop(store);
         let (store, _) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
-        let _ = look(&store, blobs);
+        let _ = call_everything(&store, blobs);
     }
 }
 

@@ -284,7 +284,7 @@ fn collect(store: &DiskStore) -> Result<(), StoreError> {
     let collecting = store.begin_collection()?;
     let mut marks = Marks::default();
     for result in (0..=10).flat_map(|n| commit(n).results) {
-        marks.hold(&result.key, &result.record.output);
+        marks.mark_result(&result.key, &result.record.output);
     }
     let policy = Policy {
         now: 1 << 40,

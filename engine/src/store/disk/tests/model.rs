@@ -22,7 +22,7 @@ enum Step {
     Reopen,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = Step> {
     let rows = vec((0..Part::ALL.len(), 0..6_u8, proptest::option::of(any::<u8>())), 0..8);
     let commit =
         (0..3_u64, vec((0..12_u8, 0..12_u8), 0..8), rows, vec(0..2_u8, 0..12)).prop_map(|(view, results, rows, versions)| Step::Commit {
@@ -46,7 +46,7 @@ fn blob(seed: u8) -> Vec<u8> {
     }
 }
 
-fn alone(seed: u8) -> (Digest, Arc<[u8]>) {
+fn blob_of_seed(seed: u8) -> (Digest, Arc<[u8]>) {
     let blob = blob(seed);
     (Digest::of(&blob), blob.into())
 }
@@ -58,7 +58,7 @@ fn commit(results: &[(u8, u8)], rows: &[(usize, u8, Option<u8>)], versions: &[u8
         blobs: results
             .iter()
             .filter(|(name, _)| name % 3 == 0)
-            .map(|(name, _)| alone(*name))
+            .map(|(name, _)| blob_of_seed(*name))
             .collect(),
         rows: rows
             .iter()
@@ -115,7 +115,7 @@ fn agree(disk: &DiskStore, memory: &MemoryStore) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn the_disk_remembers_what_memory_remembers(steps in vec(step(), 1..12)) {
+    fn the_disk_remembers_what_memory_remembers(steps in vec(any_step(), 1..12)) {
         let dir = tempfile::tempdir().unwrap();
         let memory = MemoryStore::new();
         let open = || DiskStore::open(dir.path(), DiskOptions::default()).unwrap();

@@ -20,7 +20,7 @@ fn outputs() -> impl Iterator<Item = (String, Vec<u8>)> {
 }
 
 /// How many results, blobs and versions are there, all of them right.
-fn found(store: &DiskStore) -> [usize; 3] {
+fn count_intact(store: &DiskStore) -> [usize; 3] {
     let mut found = [0; 3];
     for (label, output) in outputs() {
         let wanted = result(&label, &output);
@@ -45,7 +45,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
         ..Commit::default()
     };
     store.commit(ViewId(1), commit).unwrap();
-    let all = found(&store);
+    let all = count_intact(&store);
     drop(store);
     let whole = fs::read(dir.path().join(DATABASE)).unwrap();
     // redb meets such pages with panics, which are caught; where they came from is not worth the time.
@@ -74,7 +74,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
         );
         assert!(fs::read(dir.path().join("store.redb.damaged-1")).unwrap() == damaged);
         // A page is of one table. One of its leaves has at most a hundred rows of these; its root has all.
-        let left = found(&store);
+        let left = count_intact(&store);
         let lost: Vec<usize> = (0..3).map(|n| all[n] - left[n]).filter(|lost| *lost > 0).collect();
         assert!(lost.len() <= 1, "page {page}: {left:?} of {all:?}");
         hardly += usize::from(lost.iter().all(|lost| *lost <= 100));
@@ -89,7 +89,7 @@ fn what_stands_on_sound_pages_is_taken_over() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(DATABASE), &damaged).unwrap();
         let (store, notices) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
-        let left = found(&store);
+        let left = count_intact(&store);
         assert!(
             left.iter().filter(|left| **left >= 1400).count() >= 2,
             "{what}: {left:?} {notices:?}"

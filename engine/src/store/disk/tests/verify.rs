@@ -21,7 +21,7 @@ fn opened(dir: &Path) -> DiskStore {
 }
 
 /// A store's file and the blobs in it, made once.
-fn whole() -> &'static (Vec<u8>, Vec<Vec<u8>>) {
+fn sample_store() -> &'static (Vec<u8>, Vec<Vec<u8>>) {
     static WHOLE: OnceLock<(Vec<u8>, Vec<Vec<u8>>)> = OnceLock::new();
     WHOLE.get_or_init(|| {
         let dir = tempfile::tempdir().unwrap();
@@ -57,7 +57,7 @@ fn is_found_sound(bytes: &[u8]) -> bool {
     let (store, notices) = DiskStore::open(dir.path(), DiskOptions::default()).unwrap();
     let is_sound = notices.is_empty() && store.verify().is_ok_and(|verified| verified.is_sound());
     if is_sound {
-        for blob in &whole().1 {
+        for blob in &sample_store().1 {
             let found = store.blob(&Digest::of(blob)).unwrap();
             assert!(found.is_some_and(|found| *found == blob[..]), "a blob is not there");
         }
@@ -79,7 +79,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, rng_seed: proptest::test_runner::RngSeed::Fixed(2), ..ProptestConfig::default() })]
     #[test]
     fn what_is_found_sound_is_there(at in any::<prop::sample::Index>(), bit in 0..8_u8) {
-        let mut bytes = whole().0.clone();
+        let mut bytes = sample_store().0.clone();
         let used: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
         bytes[used[at.index(used.len())]] ^= 1 << bit;
         is_found_sound(&bytes);
@@ -88,7 +88,7 @@ proptest! {
 
 #[test]
 fn what_no_search_finds_is_damage() {
-    let whole = &whole().0;
+    let whole = &sample_store().0;
     assert!(is_found_sound(whole));
     let seq = |bytes: &[u8]| u64::from_be_bytes(bytes[..8].try_into().unwrap());
     let (mut hit, mut found) = (0, 0);
@@ -116,14 +116,14 @@ fn what_no_search_finds_is_damage() {
 
 #[test]
 fn every_damaged_row_is_found_wherever_its_damage_lies() {
-    let blobs = whole().1.len();
+    let blobs = sample_store().1.len();
     for table in [ACTIONS, BLOBS, BLOB_DATA] {
         // The version, the check, the first byte of the body and the last one; or all of it.
         let places: [fn(usize) -> Option<usize>; 5] = [|_| Some(0), |_| Some(1), |_| Some(9), |len| Some(len - 1), |_| None];
         for at in places {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join(DATABASE);
-            fs::write(&path, &whole().0).unwrap();
+            fs::write(&path, &sample_store().0).unwrap();
             let rows = rewrite(&path, table, |key, mut value| {
                 let at = at(value.len())?;
                 value[at] ^= 1;
@@ -204,7 +204,7 @@ fn what_others_file_and_collect_meanwhile_is_no_damage() {
             }
             let mut marks = Marks::default();
             for kept in commit(0..20).results {
-                marks.hold(&kept.key, &kept.record.output);
+                marks.mark_result(&kept.key, &kept.record.output);
             }
             let policy = Policy {
                 now: 1 << 40,

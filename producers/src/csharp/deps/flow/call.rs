@@ -73,11 +73,11 @@ impl<'f, 'a> Flow<'f, 'a> {
         if !self.is_open_scope() {
             self.passed(name.word.place);
         }
-        self.unknown(name, args)
+        self.unknown_call(name, args)
     }
 
     /// A call of which nothing is known but what is written.
-    pub(super) fn unknown(&mut self, name: &Name, args: &'f [Argument]) -> Shape {
+    pub(super) fn unknown_call(&mut self, name: &Name, args: &'f [Argument]) -> Shape {
         self.type_arguments(name);
         self.arguments(args, &[]);
         Shape::Unknown
@@ -86,7 +86,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// The types that a name's type arguments name.
     pub(super) fn type_arguments(&mut self, name: &Name) {
         for arg in &name.args {
-            self.written(arg);
+            self.shape_of_type(arg);
         }
     }
 
@@ -138,7 +138,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         // The arguments are gone through below; only their number is told.
         let call = called_with(name, args, &[], false);
         self.missed(on, text, name.word.place, Some(call));
-        self.unknown(name, args)
+        self.unknown_call(name, args)
     }
 
     /// Extension members of a name that the usings open and the receiver allows: those of its values, or of the type itself.
@@ -148,7 +148,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             let parameters = candidate.parameters();
             let (_, receiver) = parameters.first()?;
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
-            self.fits(receiver, on, &mut bindings)
+            self.conversion_rank(receiver, on, &mut bindings)
         };
         for candidate in self.world.extensions(name).into_iter().filter(|one| one.extends_type() == of_type) {
             let key = candidate.owner.key().unwrap_or("");
@@ -168,7 +168,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 continue;
             }
             let Some(line) = dotnet::MemberLine::read(line) else { continue };
-            let candidate = Candidate::new(Shape::plain(&format!("~{owner}")), line, true);
+            let candidate = Candidate::new(Shape::of_key(&format!("~{owner}")), line, true);
             if let Some(score) = allowed(&candidate) {
                 found.push((score, candidate));
             }
@@ -191,7 +191,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         target: Option<&Shape>,
     ) -> Shape {
         let text = name.word.text.as_str();
-        let explicit: Vec<Shape> = name.args.iter().map(|arg| self.written(arg)).collect();
+        let explicit: Vec<Shape> = name.args.iter().map(|arg| self.shape_of_type(arg)).collect();
         if let Some(first) = found.first().filter(|first| !first.is_method()) {
             self.used(&first.owner.clone(), text, name.word.place, true, None);
             let shape = first.result();
@@ -235,7 +235,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
         {
-            self.fits(&result, target, &mut bindings);
+            self.conversion_rank(&result, target, &mut bindings);
         }
         result.substitute(&[], &bindings).bounded()
     }
@@ -321,7 +321,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 && !parameters.is_empty()
             {
                 let (_, first) = parameters.remove(0);
-                match self.fits(&first, receiver, &mut bindings) {
+                match self.conversion_rank(&first, receiver, &mut bindings) {
                     Some(fit) => score += 4 * i64::from(fit),
                     None => score -= 500,
                 }
@@ -347,7 +347,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 };
                 if arg.name.is_none() {
                     score += match &shapes[at] {
-                        Some(shape) => match self.fits(&parameter, shape, &mut bindings) {
+                        Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                             Some(fit) => i64::from(fit),
                             None if self.may_convert(&parameter, shape) => -3,
                             None => -100,
@@ -411,16 +411,16 @@ impl<'f, 'a> Flow<'f, 'a> {
                 let shape = parameter.substitute(&[], &known_or_self(bindings));
                 let given = self.lambda(&arg.value, &shape.substitute(&[], bindings));
                 if let Some((_, result)) = self.world.delegate(&shape) {
-                    let plain = self.fits(&result, &given, bindings);
+                    let plain = self.conversion_rank(&result, &given, bindings);
                     if plain.is_none() {
                         // An async lambda gives a task of what it returns.
                         let inner = self.awaited(&result);
-                        self.fits(&inner, &given, bindings);
+                        self.conversion_rank(&inner, &given, bindings);
                     } else if let Shape::Named(key, args) = &result
                         && key.starts_with("~System.Threading.Tasks.")
                         && let Some(inner) = args.first()
                     {
-                        self.fits(inner, &given, bindings);
+                        self.conversion_rank(inner, &given, bindings);
                     }
                 }
             } else {
@@ -439,7 +439,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let locals = self.locals.len();
         for (at, parameter) in parameters.iter().enumerate() {
             let shape = match &parameter.kind {
-                Some(written) => self.written(written),
+                Some(written) => self.shape_of_type(written),
                 None => signature
                     .as_ref()
                     .and_then(|(shapes, _)| shapes.get(at))
@@ -460,7 +460,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Whether a value of a type can stand for a parameter, and how well; type parameters of the method are bound on the way.
-    pub(super) fn fits(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
+    pub(super) fn conversion_rank(&self, parameter: &Shape, arg: &Shape, bindings: &mut [Shape]) -> Option<u32> {
         match (parameter, arg) {
             (Shape::Method(index), arg) => {
                 if let Some(binding) = bindings.get_mut(*index as usize)
@@ -471,10 +471,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Some(1)
             }
             (Shape::Unknown, _) | (_, Shape::Unknown | Shape::Null) => Some(0),
-            (Shape::Array(parameter), Shape::Array(arg)) => self.fits(parameter, arg, bindings).map(|fit| fit + 2),
+            (Shape::Array(parameter), Shape::Array(arg)) => self.conversion_rank(parameter, arg, bindings).map(|fit| fit + 2),
             (Shape::Tuple(parameters), Shape::Tuple(args)) if parameters.len() == args.len() => {
                 for ((_, parameter), (_, arg)) in parameters.iter().zip(args.iter()) {
-                    self.fits(parameter, arg, bindings)?;
+                    self.conversion_rank(parameter, arg, bindings)?;
                 }
                 Some(3)
             }
@@ -487,23 +487,25 @@ impl<'f, 'a> Flow<'f, 'a> {
                     return bounds
                         .iter()
                         .filter(|bound| !matches!(bound, Shape::Variable(_)))
-                        .filter_map(|bound| self.fits(parameter, bound, bindings))
+                        .filter_map(|bound| self.conversion_rank(parameter, bound, bindings))
                         .max();
                 }
                 if let Some(base) = self.world.as_base(arg, key) {
                     for (parameter, arg) in parameters.iter().zip(base.args()) {
-                        if self.fits(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
+                        if self.conversion_rank(parameter, arg, bindings).is_none() && !matches!(arg, Shape::Variable(_)) {
                             return None;
                         }
                     }
                     return Some(if arg.key() == Some(key) { 4 } else { 3 });
                 }
                 if &**key == "~System.Nullable`1" {
-                    return self.fits(parameters.first()?, arg, bindings);
+                    return self.conversion_rank(parameters.first()?, arg, bindings);
                 }
                 let arg_key = arg.key().unwrap_or("");
                 if arg_key == "~System.Nullable`1" {
-                    return self.fits(parameter, arg.args().first()?, bindings).map(|fit| fit.saturating_sub(1));
+                    return self
+                        .conversion_rank(parameter, arg.args().first()?, bindings)
+                        .map(|fit| fit.saturating_sub(1));
                 }
                 if matches!(
                     &**key,
@@ -511,10 +513,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 ) {
                     let element = match arg {
                         Shape::Array(element) => (**element).clone(),
-                        _ if arg_key == "~System.String" => Shape::plain("~System.Char"),
+                        _ if arg_key == "~System.String" => Shape::of_key("~System.Char"),
                         _ => return None,
                     };
-                    return self.fits(parameters.first()?, &element, bindings).map(|_| 1);
+                    return self.conversion_rank(parameters.first()?, &element, bindings).map(|_| 1);
                 }
                 if numeric(key) && numeric(arg_key) {
                     return Some(1);

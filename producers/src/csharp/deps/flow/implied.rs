@@ -49,7 +49,7 @@ impl<'a> Flow<'_, 'a> {
             let parameters = candidate.parameters();
             let mut bindings = Vec::new();
             let fits = parameters.iter().zip(operands);
-            let fits = fits.map(|((_, parameter), operand)| self.fits(parameter, operand, &mut bindings));
+            let fits = fits.map(|((_, parameter), operand)| self.conversion_rank(parameter, operand, &mut bindings));
             (parameters.len() == operands.len()).then(|| fits.sum::<Option<u32>>()).flatten()
         };
         let mut best: Option<(u32, usize)> = None;
@@ -93,7 +93,9 @@ impl<'a> Flow<'_, 'a> {
         }
         let converts = |(_, candidate): &&(&str, Candidate<'_>)| {
             let parameters = candidate.parameters();
-            let takes = parameters.first().is_some_and(|(_, own)| self.fits(own, from, &mut []).is_some());
+            let takes = parameters
+                .first()
+                .is_some_and(|(_, own)| self.conversion_rank(own, from, &mut []).is_some());
             takes && candidate.result().key() == to.key()
         };
         let certain = from.is_known();
@@ -154,7 +156,7 @@ impl<'a> Flow<'_, 'a> {
         // What a type implements explicitly is called through the interface.
         let is_declared = self.implied(shape, name, &[], place).is_some();
         if !is_declared && shape.is_known() && self.world.as_base(shape, contract).is_some() {
-            self.used(&Shape::plain(contract), name, place, true, Some(Call::default()));
+            self.used(&Shape::of_key(contract), name, place, true, Some(Call::default()));
         }
     }
 }

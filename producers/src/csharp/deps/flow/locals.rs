@@ -39,7 +39,7 @@ impl<'f> Locals<'f> {
     }
 
     /// The types of those that were declared since there were `len`.
-    pub(super) fn since(&self, len: usize) -> Vec<Shape> {
+    pub(super) fn types_declared_since(&self, len: usize) -> Vec<Shape> {
         let value = |(_, local): &(&str, Local<'f>)| match local {
             Local::Value(shape) => shape.clone(),
             Local::Function(_) => Shape::Unknown,

@@ -15,7 +15,7 @@ impl<'f> Flow<'f, '_> {
         target: Option<&Shape>,
     ) -> Shape {
         let shape = match kind {
-            Some(written) => self.written(written),
+            Some(written) => self.shape_of_type(written),
             None => {
                 let shape = match target {
                     Some(Shape::Named(key, args)) if &**key == "~System.Nullable`1" => args.first().cloned().unwrap_or_default(),
@@ -88,7 +88,7 @@ impl<'f> Flow<'f, '_> {
         for size in sizes {
             self.value(size, None);
         }
-        let mut element = kind.map(|kind| self.written(kind)).unwrap_or_default();
+        let mut element = kind.map(|kind| self.shape_of_type(kind)).unwrap_or_default();
         for value in elements {
             let target = element.clone();
             let shape = self.value(value, Some(&target));

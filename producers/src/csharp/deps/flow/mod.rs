@@ -30,7 +30,7 @@ use std::rc::Rc;
 
 /// What code of a type turned out to use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct UsesFound {
     /// Types that are named.
     pub named: BTreeSet<Rc<str>>,
     /// Types whose members are used, or that are the type of something.
@@ -109,7 +109,7 @@ impl UseKind {
     }
 
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Call => "call",
             Self::Construct => "construct",
@@ -167,12 +167,12 @@ pub struct Flow<'f, 'a> {
     /// Namespaces whose extension methods are visible, types opened with `using static`.
     opened: BTreeSet<String>,
     statics: Vec<Shape>,
-    found: &'f mut Found,
+    found: &'f mut UsesFound,
 }
 
 impl<'f, 'a> Flow<'f, 'a> {
     /// Prepares for the code of a part of the type `key`.
-    pub fn new(world: &'f World<'a>, resolver: &'f Resolver<'f>, key: &str, facts: &'f Facts, found: &'f mut Found) -> Self {
+    pub fn new(world: &'f World<'a>, resolver: &'f Resolver<'f>, key: &str, facts: &'f Facts, found: &'f mut UsesFound) -> Self {
         let surroundings = &resolver.around;
         let mut around = Vec::new();
         for (at, symbol) in surroundings.enclosing.iter().enumerate().rev() {
@@ -188,7 +188,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         let globals = || surroundings.globals.into_iter().flat_map(|globals| &globals.usings);
         // The names in a global using are not among those that the type mentions: the index has bound them.
         for entry in globals().filter(|using| using.is_static).flat_map(|using| &using.types) {
-            statics.push(Shape::plain(&entry.key));
+            statics.push(Shape::of_key(&entry.key));
         }
         let written = surroundings
             .usings
@@ -333,7 +333,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// The shape of a type that the code names here.
-    fn written(&mut self, written: &TypeRef) -> Shape {
+    fn shape_of_type(&mut self, written: &TypeRef) -> Shape {
         let found = &mut *self.found;
         self.resolver.shape(written, &self.methods, &mut |shape, name| {
             note(&mut found.named, shape);

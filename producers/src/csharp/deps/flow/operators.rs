@@ -37,7 +37,7 @@ impl<'f> Flow<'f, '_> {
             },
             Operator::Arithmetic if !signs.is_empty() => left,
             Operator::Arithmetic => own.unwrap_or(first),
-            Operator::Range => Shape::plain("~System.Range"),
+            Operator::Range => Shape::of_key("~System.Range"),
         }
     }
 

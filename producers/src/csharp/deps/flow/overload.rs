@@ -27,7 +27,7 @@ impl<'a> Flow<'_, 'a> {
                 && own
                     .iter()
                     .zip(&wanted)
-                    .all(|((_, own), given)| self.fits(own, given, &mut bindings).is_some())
+                    .all(|((_, own), given)| self.conversion_rank(own, given, &mut bindings).is_some())
         };
         match group.iter().all(Candidate::is_method) {
             true if group.iter().any(suits) => 2,
@@ -40,7 +40,7 @@ impl<'a> Flow<'_, 'a> {
     pub(super) fn extended(&self, property: &Candidate<'a>, on: &Shape) -> Shape {
         let mut bindings = vec![Shape::Unknown; property.line.arity as usize];
         if let Some((_, receiver)) = property.parameters().first() {
-            self.fits(receiver, on, &mut bindings);
+            self.conversion_rank(receiver, on, &mut bindings);
         }
         property.result().substitute(&[], &bindings).bounded()
     }

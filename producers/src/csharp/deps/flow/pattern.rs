@@ -21,7 +21,7 @@ impl<'f> Flow<'f, '_> {
             }
             Pattern::Recursive(kind, positional, properties, name, place) => {
                 let shape = match kind {
-                    Some(kind) => self.written(kind),
+                    Some(kind) => self.shape_of_type(kind),
                     None => subject.clone(),
                 };
                 if !positional.is_empty() {
@@ -68,7 +68,7 @@ impl<'f> Flow<'f, '_> {
     /// `A.B` in a pattern: a type if it is one, else a constant.
     fn type_or_value(&mut self, kind: &'f TypeRef) -> Shape {
         let TypeRef::Named(segments) = kind else {
-            return self.written(kind);
+            return self.shape_of_type(kind);
         };
         let arity = segments.last().map_or(0, |last| last.args.len() as u32);
         let parameter = segments.len() == 1
@@ -78,7 +78,7 @@ impl<'f> Flow<'f, '_> {
                 .chain(&self.resolver.own)
                 .any(|(name, _)| **name == segments[0].word.text);
         if parameter || arity > 0 || !matches!(self.resolver.meaning(segments, arity, Place::Body), Meaning::Nothing) {
-            return self.written(kind);
+            return self.shape_of_type(kind);
         }
         self.path(segments)
     }

@@ -18,7 +18,7 @@ impl<'f> Flow<'f, '_> {
                     let element = match kind {
                         Some(kind) => {
                             shape = self.clause(&shape, "Cast", 0, keyword);
-                            self.written(kind)
+                            self.shape_of_type(kind)
                         }
                         None => self.element_of(&shape),
                     };

@@ -67,7 +67,7 @@ impl<'f> Flow<'f, '_> {
                     Statement::Local(kind, locals) => {
                         let before = self.locals.len();
                         self.local(kind, locals);
-                        for shape in self.locals.since(before) {
+                        for shape in self.locals.types_declared_since(before) {
                             self.disposed(&shape, awaited, keyword.place);
                         }
                     }
@@ -103,14 +103,14 @@ impl<'f> Flow<'f, '_> {
                 self.touch(&element);
                 element
             }
-            written => self.written(written),
+            written => self.shape_of_type(written),
         }
     }
 
     fn local(&mut self, kind: &'f TypeRef, locals: &'f [(String, Option<Expression>)]) {
         let declared = match kind {
             TypeRef::Var(_) => None,
-            written => Some(self.written(written)),
+            written => Some(self.shape_of_type(written)),
         };
         for (name, value) in locals {
             let shape = match (&declared, value) {
@@ -139,12 +139,12 @@ impl<'f> Flow<'f, '_> {
         }
         for parameter in &function.parameters {
             let shape = match &parameter.kind {
-                Some(written) => self.written(written),
+                Some(written) => self.shape_of_type(written),
                 None => Shape::Unknown,
             };
             self.locals.push((&parameter.name, Local::Value(shape)));
         }
-        let result = self.written(&function.result);
+        let result = self.shape_of_type(&function.result);
         self.body(&function.body, &result, false);
         self.locals.truncate(locals);
         self.methods.truncate(methods);

@@ -42,7 +42,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Base(_) => self.base(),
             Expression::Name(name) => self.simple(name).shape(),
             Expression::Type(written) => {
-                self.written(written);
+                self.shape_of_type(written);
                 Shape::Unknown
             }
             Expression::Chain(root, links) => self.chain(root, links, target),
@@ -61,14 +61,14 @@ impl<'f, 'a> Flow<'f, 'a> {
                 target
             }
             Expression::Cast(written, inner, place) => {
-                let shape = self.written(written);
+                let shape = self.shape_of_type(written);
                 let from = self.value(inner, Some(&shape));
                 self.cast(&from, &shape, *place);
                 shape
             }
             Expression::As(inner, written) => {
                 self.value(inner, None);
-                self.written(written)
+                self.shape_of_type(written)
             }
             Expression::Is(inner, pattern) => {
                 let subject = self.value(inner, None);
@@ -76,10 +76,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                 predefined("bool")
             }
             Expression::TypeOf(written) => {
-                self.written(written);
-                Shape::plain("~System.Type")
+                self.shape_of_type(written);
+                Shape::of_key("~System.Type")
             }
-            Expression::Default(written) => self.written(written),
+            Expression::Default(written) => self.shape_of_type(written),
             Expression::Operation(class, operands, signs) => self.operation(*class, operands, signs, target),
             Expression::Assign(left, right, sign) => self.assignment(left, right, sign),
             Expression::Await(inner, place) => {
@@ -154,7 +154,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                         }
                         shape
                     }
-                    written => self.written(written),
+                    written => self.shape_of_type(written),
                 };
                 self.declare(designation, &shape);
                 shape
@@ -264,13 +264,13 @@ impl<'f, 'a> Flow<'f, 'a> {
                 .any(|(name, _)| **name == last.word.text);
         let meaning = self.resolver.meaning(segments, last.args.len() as u32, Place::Body);
         if parameter || !matches!(meaning, Meaning::Nothing | Meaning::Ambiguous) {
-            return Some(Stand::Type(self.written(&TypeRef::Named(segments.to_vec()))));
+            return Some(Stand::Type(self.shape_of_type(&TypeRef::Named(segments.to_vec()))));
         }
         None
     }
 
     /// `from.name` where the member is not called.
-    fn step(&mut self, from: Stand, name: &Name) -> Stand {
+    fn member_access(&mut self, from: Stand, name: &Name) -> Stand {
         match from {
             Stand::Value(shape) => {
                 self.type_arguments(name);
@@ -298,7 +298,7 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The nested type of a type or of one of its bases.
     fn nested(&mut self, outer: &Shape, name: &Name) -> Option<Shape> {
-        let args: Vec<Shape> = name.args.iter().map(|arg| self.written(arg)).collect();
+        let args: Vec<Shape> = name.args.iter().map(|arg| self.shape_of_type(arg)).collect();
         let mark = if args.is_empty() {
             String::new()
         } else {
@@ -437,7 +437,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             None => self.simple(first),
         };
         for name in rest {
-            stand = self.step(stand, name);
+            stand = self.member_access(stand, name);
         }
         stand.shape()
     }
@@ -488,11 +488,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                         let shape = match stand {
                             Stand::Value(shape) => self.call(&shape, false, name, args, if last { target } else { None }),
                             Stand::Type(shape) => self.call(&shape, true, name, args, if last { target } else { None }),
-                            Stand::Space(_) => self.unknown(name, args),
+                            Stand::Space(_) => self.unknown_call(name, args),
                         };
                         Stand::Value(shape)
                     } else {
-                        self.step(stand, name)
+                        self.member_access(stand, name)
                     }
                 }
                 Link::Call(args) => {
@@ -514,7 +514,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Stand::Type(shape) => Some(shape),
                 _ => None,
             },
-            written => Some(self.written(written)),
+            written => Some(self.shape_of_type(written)),
         }
     }
 
@@ -536,7 +536,10 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let score = |candidate: &Candidate<'_>| -> Option<u32> {
             let parameters = candidate.parameters();
-            let fits = parameters.iter().zip(given).map(|((_, own), given)| self.fits(own, given, &mut []));
+            let fits = parameters
+                .iter()
+                .zip(given)
+                .map(|((_, own), given)| self.conversion_rank(own, given, &mut []));
             (parameters.len() == given.len()).then(|| fits.sum()).flatten()
         };
         let best = found
