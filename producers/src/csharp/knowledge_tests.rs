@@ -50,7 +50,7 @@ fn colours() -> super::model::TypeDecl {
 }
 
 /// Which of structure, impl and xmldoc of `key` differ.
-fn changed_hashes(before: &Syntax, after: &Syntax, key: &str) -> String {
+fn changed(before: &Syntax, after: &Syntax, key: &str) -> String {
     let worlds = [before, after].map(|syntax| World::new(&[("a.cs", syntax.clone())], &[]));
     let differs = |name: &str| worlds[0].digest(name, key) != worlds[1].digest(name, key);
     ["structure", "impl", "xmldoc"]
@@ -133,9 +133,9 @@ fn which_edit_moves_which_hash() {
     for (what, edit, expected) in edits {
         let mut edited = store();
         edit(&mut edited);
-        assert_eq!(changed_hashes(&store(), &edited, "Tree.Store"), expected, "{what}");
+        assert_eq!(changed(&store(), &edited, "Tree.Store"), expected, "{what}");
         assert_eq!(
-            changed_hashes(&store(), &edited, "Tree.Colour"),
+            changed(&store(), &edited, "Tree.Colour"),
             "",
             "{what}: another type in the same file"
         );
@@ -146,11 +146,7 @@ fn which_edit_moves_which_hash() {
 fn order_of_enum_members() {
     let mut edited = store();
     edited.types[2].members.swap(0, 1);
-    assert_eq!(
-        changed_hashes(&store(), &edited, "Tree.Colour"),
-        "impl",
-        "values follow from the order"
-    );
+    assert_eq!(changed(&store(), &edited, "Tree.Colour"), "impl", "values follow from the order");
     let valued = |order: [usize; 3]| {
         let mut syntax = store();
         for (at, member) in syntax.types[2].members.iter_mut().enumerate() {
@@ -162,7 +158,7 @@ fn order_of_enum_members() {
         syntax
     };
     assert_eq!(
-        changed_hashes(&valued([0, 1, 2]), &valued([2, 0, 1]), "Tree.Colour"),
+        changed(&valued([0, 1, 2]), &valued([2, 0, 1]), "Tree.Colour"),
         "",
         "values are written"
     );
