@@ -8,6 +8,7 @@ pub use crate::failed::{Failed, Outcome};
 use crate::render::{Style, printable};
 use crate::sharing;
 use engine::build::engine::EngineError;
+use engine::build::graph_memory::GraphMemory;
 use engine::seams::producer::Cancel;
 use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
@@ -75,6 +76,8 @@ pub struct Context {
     patience: Cell<Option<Duration>>,
     /// Whether the workspace is read beside those who build the checkout.
     is_beside: Cell<bool>,
+    /// The last graph that the service loaded, if one answers.
+    graphs: Option<GraphMemory>,
 }
 
 impl Context {
@@ -96,6 +99,7 @@ impl Context {
             overlay,
             patience: Cell::default(),
             is_beside: Cell::default(),
+            graphs: None,
         }
     }
 
@@ -111,6 +115,14 @@ impl Context {
                 room: None,
             },
             ..Self::new(global)
+        }
+    }
+
+    /// As one of several requests of this process, which share the last graph that one of them loaded.
+    pub fn sharing_graph(self, graphs: &GraphMemory) -> Self {
+        Self {
+            graphs: Some(graphs.clone()),
+            ..self
         }
     }
 
@@ -279,6 +291,7 @@ impl Context {
             interrupts: false,
             connect: None,
             overlay: None,
+            graphs: None,
         });
         match opened {
             Ok(workspace) => {
@@ -462,6 +475,7 @@ impl Context {
             interrupts: true,
             connect: (access != Access::Look && !self.global.offline).then(sharing::connect),
             overlay: self.overlay(),
+            graphs: self.graphs.clone(),
         })?;
         self.is_beside.set(workspace.is_beside || access == Access::Beside);
         self.opened.borrow_mut().extend(workspace.hold.clone());

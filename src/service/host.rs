@@ -14,6 +14,7 @@ use crate::methods::symbols::Names;
 use crate::methods::touch::touch;
 use crate::methods::{Answered, Effect, Entry, METHODS, find};
 use crate::render::diagnostic;
+use engine::build::graph_memory::GraphMemory;
 use engine::build::watched::Moment;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
@@ -94,6 +95,8 @@ pub struct Host {
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
+    /// The last graph that a request loaded.
+    graphs: GraphMemory,
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
@@ -173,6 +176,7 @@ impl Host {
             warm: Warm::default(),
             names: Mutex::default(),
             index: Mutex::default(),
+            graphs: GraphMemory::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
             ahead: Mutex::default(),
@@ -219,6 +223,7 @@ impl Host {
         loop {
             tries -= 1;
             let context = Context::of_request(self.global.clone(), cancel.clone(), self.load.clone())
+                .sharing_graph(&self.graphs)
                 .telling(tell.clone(), hear.clone())
                 .in_room(room);
             let asked = (entry, arguments.clone(), question.clone());
@@ -303,7 +308,7 @@ impl Host {
         let Ok(_turn) = self.turn.take("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
             return false;
         };
-        let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent));
+        let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
         // What goes wrong is told to those who ask for it.
         let _ = build_ahead(&context, &cancel, |_| {});
         context.close();

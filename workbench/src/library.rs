@@ -208,6 +208,7 @@ impl Library {
             interrupts: true,
             connect: None,
             overlay: None,
+            graphs: None,
         })?)
     }
 }

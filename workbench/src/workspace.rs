@@ -11,6 +11,7 @@ use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
 use crate::work::References;
 use engine::build::engine::{Definition, Engine, EngineError};
+use engine::build::graph_memory::GraphMemory;
 use engine::build::session::Session;
 use engine::build::sharing::Sharing;
 use engine::files::disk::Disk;
@@ -107,6 +108,8 @@ pub struct Opening<'a> {
     pub connect: Option<Connect>,
     /// The overlay whose documents stand in place of files, if one does.
     pub overlay: Option<&'a str>,
+    /// The last graph that this process loaded, if it opens the workspace several times.
+    pub graphs: Option<GraphMemory>,
 }
 
 /// Gives a client of the cache that the manifest at a root names, and of its workers, if there is to be one. Nothing is asked before it is
@@ -279,6 +282,7 @@ impl Workspace {
                 command,
             }),
             sharing: None,
+            graphs: opening.graphs,
         };
         let (engine, beneath) = match opening.overlay.zip(documents) {
             None if is_beside => (overlay::build::reading(engine), None),

@@ -179,6 +179,7 @@ impl Bench {
             lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
+            graphs: None,
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let manifest = self.manifest.clone();

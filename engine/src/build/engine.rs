@@ -3,6 +3,7 @@
 //! [`Engine::read_sources`] brings the known sources up to date. When nothing moved since a request was last found to be current, the answer is
 //! known without reading manifest, graph or blobs.
 
+use super::graph_memory::GraphMemory;
 use super::sharing::Sharing;
 use super::state::{CurrentRequest, STATE_KEY, Set, State, decode, encode};
 use super::unfinished::Unfinished;
@@ -41,6 +42,8 @@ pub struct Engine {
     pub annotate: Arc<dyn Annotate>,
     /// The cache that machines share, if there is one.
     pub sharing: Option<Sharing>,
+    /// The last graph that this process loaded, if it opens several sessions.
+    pub graphs: Option<GraphMemory>,
 }
 
 /// A manifest and the digest of the texts it was read from.

@@ -16,6 +16,7 @@ mod earlier_answer;
 pub mod engine;
 pub mod explain;
 mod folded;
+pub mod graph_memory;
 mod invalidated;
 mod jobs;
 mod last_table;

@@ -6,7 +6,7 @@
 use super::engine::EngineError;
 use super::layout::{OutputToFinish, not_written};
 use super::query::{NodeState, NodeStatus};
-use super::session::{Session, stored_graph};
+use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::graph::stale::{StaleSet, taint};
@@ -101,10 +101,10 @@ impl Session {
         if let Some(states) = self.settled(labels) {
             return Ok(states);
         }
-        let Some(graph) = stored_graph(&self.engine, &self.state)? else {
+        let Some((graph, links)) = stored_graph_and_links(&self.engine, &self.state)? else {
             return Ok(vec![NodeStatus::NONE; labels.len()]);
         };
-        let links = std::mem::replace(&mut self.links, Links::of(&graph));
+        let links = std::mem::replace(&mut self.links, links);
         let graph = std::mem::replace(&mut self.graph, graph);
         let redefined = std::mem::replace(&mut self.redefined, false);
         let nodes: Vec<Option<NodeId>> = labels.iter().map(|label| self.graph.find(label)).collect();

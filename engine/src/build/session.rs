@@ -2,6 +2,7 @@
 
 use super::bringing::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
+use super::graph_memory;
 use super::left_out::{LeftOut, left_out};
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
@@ -9,7 +10,7 @@ use super::watched::Seen;
 use crate::files::globs::Globs;
 use crate::graph::stale::{self, Marked};
 use crate::graph::walk::Links;
-use crate::graph::{Graph, NodeId};
+use crate::graph::{Graph, NodeId, Skeleton};
 use crate::planning::rules::RuleIndex;
 use crate::seams::world::{Change, Refresh, Sources};
 use crate::store::builds::BuildRecord;
@@ -64,14 +65,15 @@ impl Session {
     pub fn open(engine: Engine, definition: &Definition, mut look: Look) -> Result<Self, EngineError> {
         let sources = look.load(&engine)?;
         // A graph that cannot be read is planned anew: results are still found under their keys.
-        let graph = match stored_graph(&engine, &look.state)? {
-            Some(graph) => graph,
+        let (graph, links) = match stored_graph_and_links(&engine, &look.state)? {
+            Some(stored) => stored,
             None => {
                 look.state.lost = last_build(&engine, &look.state)?;
-                empty_graph(&engine)?
+                let graph = empty_graph(&engine)?;
+                let links = Links::of(&graph);
+                (graph, links)
             }
         };
-        let links = Links::of(&graph);
         let redefined = !look.state.belongs_to(&definition.digest, &engine.registry.digest());
         let mut session = Self {
             rules: RuleIndex::new(definition.manifest.clone()),
@@ -189,16 +191,32 @@ impl Session {
     }
 }
 
-/// The graph as it is stored; `None` when it cannot be read.
-pub(super) fn stored_graph(engine: &Engine, state: &State) -> Result<Option<Graph>, EngineError> {
+/// The graph as it is stored, and who reads what in it; `None` when it cannot be read.
+pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<Option<(Graph, Links)>, EngineError> {
     let rows = engine.store.rows(engine.view, Part::Links)?;
     let (store, view) = (engine.store.clone(), engine.view);
     let source = |part: Part| {
         let store = store.clone();
         Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
     };
-    let graph = Graph::load(&rows, &state.stale, source(Part::Nodes), source(Part::Lookups));
-    Ok(graph.filter(|graph| graph.len() as u64 == state.nodes))
+    let memory = engine.graphs.as_ref().map(|memory| (memory, graph_memory::digest(&rows)));
+    let known = memory.as_ref().and_then(|(memory, rows)| memory.find(rows));
+    let (skeleton, links) = match known {
+        Some((skeleton, links)) => (Some(skeleton), Some(links)),
+        None => (Skeleton::read(&rows), None),
+    };
+    let is_new = links.is_none();
+    let Some(skeleton) = skeleton else { return Ok(None) };
+    let kept = memory.filter(|_| is_new).map(|memory| (memory, skeleton.clone()));
+    let graph = Graph::over(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
+    let Some(graph) = graph.filter(|graph| graph.len() as u64 == state.nodes) else {
+        return Ok(None);
+    };
+    let links = links.unwrap_or_else(|| Links::of(&graph));
+    if let Some(((memory, rows), skeleton)) = kept {
+        memory.remember(rows, skeleton, links.clone());
+    }
+    Ok(Some((graph, links)))
 }
 
 /// The number of the last build in the log.

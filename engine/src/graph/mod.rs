@@ -83,7 +83,8 @@ pub struct Node {
 #[derive(Default)]
 pub struct Graph {
     briefs: Vec<Brief>,
-    loaded: Loaded,
+    stored: Arc<StoredReads>,
+    source: Option<PageSource>,
     pages: Vec<OnceCell<Page>>,
     free: Vec<u32>,
     by_label: HashTable<u32>,
@@ -121,13 +122,21 @@ struct Brief {
     label: u32,
 }
 
-/// What was stored: the edges as they were, and where the records are.
+/// The edges as they were stored.
 #[derive(Default)]
-struct Loaded {
+struct StoredReads {
     /// By node: where its reads end in `reads`.
     ends: Vec<u32>,
     reads: Vec<NodeId>,
-    source: Option<PageSource>,
+}
+
+/// What the link rows of a graph say, decoded: which nodes there are and what they read. Several graphs can begin with the same one.
+#[derive(Clone, Default)]
+pub struct Skeleton {
+    briefs: Vec<Brief>,
+    free: Vec<u32>,
+    by_label: HashTable<u32>,
+    stored: Arc<StoredReads>,
 }
 
 /// Reads the stored records of a page.
@@ -137,6 +146,11 @@ pub type PageSource = Box<dyn Fn(u32) -> Option<Vec<u8>> + Send>;
 fn hash(label: &str) -> u32 {
     let [a, b, c, d, ..] = Digest::of(label.as_bytes()).0;
     u32::from_le_bytes([a, b, c, d])
+}
+
+/// Adds a node to a table of labels.
+fn insert_label(by_label: &mut HashTable<u32>, briefs: &[Brief], id: u32) {
+    by_label.insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
 }
 
 /// Spreads a label hash over the bits that the table looks at.
@@ -274,9 +288,7 @@ impl Graph {
     }
 
     fn index(&mut self, id: u32) {
-        let briefs = &self.briefs;
-        self.by_label
-            .insert_unique(spread(briefs[id as usize].label), id, |&id| spread(briefs[id as usize].label));
+        insert_label(&mut self.by_label, &self.briefs, id);
     }
 
     /// Takes a node away. Its readers must be stale or gone.
@@ -346,7 +358,7 @@ impl Graph {
             Some(node) => node.reads().for_each(each),
             // What was loaded of a node that is no more says nothing.
             None if !self.exists(id) => {}
-            None => self.loaded.reads(id).iter().copied().for_each(each),
+            None => self.stored.reads(id).iter().copied().for_each(each),
         }
     }
 
@@ -409,7 +421,7 @@ impl Record {
     }
 }
 
-impl Loaded {
+impl StoredReads {
     /// None for nodes that were not stored.
     fn reads(&self, id: NodeId) -> &[NodeId] {
         let Some(&end) = self.ends.get(id.index()) else { return &[] };

@@ -10,7 +10,7 @@
 //! stale set is in `Part::State`.
 
 use super::lookups::LookupTable;
-use super::{Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest};
+use super::{Brief, Edge, EdgeFrom, Edges, Filed, Graph, Node, NodeId, Page, PageSource, PlanDigest, Skeleton, StoredReads};
 use crate::values::digest::{ActionKey, Digest};
 use std::ops::Range;
 use std::sync::Arc;
@@ -28,41 +28,25 @@ impl Graph {
     /// Rebuilds a graph from its link rows and its stale set; records are read from `source`, what they looked up from `lookups`, when asked for. `None` when a row is malformed, in
     /// which case everything is to be planned anew.
     pub fn load(rows: &[(Vec<u8>, Vec<u8>)], stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
-        let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
-        let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
-        if pages > u32::MAX / LINKS {
-            return None;
-        }
+        Self::over(Skeleton::read(rows)?, stale, source, lookups)
+    }
+
+    /// As [`Self::load`], of link rows that are decoded already. `None` when the stale set is malformed.
+    pub fn over(skeleton: Skeleton, stale: &[u8], source: PageSource, lookups: PageSource) -> Option<Self> {
         let mut graph = Self {
             stale: super::stale::StaleSet::from_bytes(stale)?,
             lookups: LookupTable::stored(lookups),
+            briefs: skeleton.briefs,
+            free: skeleton.free,
+            by_label: skeleton.by_label,
+            stored: skeleton.stored,
+            source: Some(source),
             ..Self::default()
         };
-        graph.loaded.source = Some(source);
-        let mut rows = rows.iter().peekable();
-        for page in 0..pages {
-            let row = rows.next_if(|(key, _)| number(key) == Some(page));
-            read_links(&mut graph, row.map_or(&[], |(_, body)| body))?;
-        }
-        if rows.next().is_some() {
-            return None;
-        }
-        while graph.briefs.last().is_some_and(|brief| !brief.exists) {
-            graph.briefs.pop();
-        }
         graph
             .pages
             .resize_with(graph.briefs.len().div_ceil(RECORDS as usize), std::cell::OnceCell::new);
-        let bound = u32::try_from(graph.briefs.len()).ok()?;
-        graph.by_label.reserve(graph.briefs.len(), |_| 0);
-        for id in 0..bound {
-            if graph.briefs[id as usize].exists {
-                graph.index(id);
-            }
-        }
-        graph.free = (0..bound).rev().filter(|&id| !graph.briefs[id as usize].exists).collect();
-        let sound = graph.loaded.reads.iter().all(|&read| graph.exists(read));
-        sound.then_some(graph)
+        Some(graph)
     }
 
     /// An empty graph in place of pages that cannot be read: all of them are to be written anew or removed.
@@ -82,7 +66,7 @@ impl Graph {
 
     /// A stored page. One that cannot be read, or does not hold the records that it must, makes the graph damaged.
     pub(super) fn read_page(&self, number: u32) -> Page {
-        let body = self.loaded.source.as_ref().and_then(|source| source(number)).unwrap_or_default();
+        let body = self.source.as_ref().and_then(|source| source(number)).unwrap_or_default();
         let mut page = Page::new(body);
         if place_records(&page.body, &mut page.records).is_none() {
             self.damaged.set(true);
@@ -106,7 +90,7 @@ impl Graph {
             brief.label == super::hash(&node.label)
                 && brief.has_result == node.result.is_some()
                 && brief.has_edges == node.edges.is_some()
-                && node.reads().eq(self.loaded.reads(id).iter().copied())
+                && node.reads().eq(self.stored.reads(id).iter().copied())
         });
         node.unwrap_or_else(|| {
             self.damaged.set(true);
@@ -207,40 +191,72 @@ fn flags(has_edges: bool, has_result: bool) -> u8 {
     u8::from(has_edges) | u8::from(has_result) << 1
 }
 
-/// Appends a page of briefs and reads to the graph.
-fn read_links(graph: &mut Graph, body: &[u8]) -> Option<()> {
+impl Skeleton {
+    /// Decodes the link rows of a graph; `None` when one is malformed.
+    pub fn read(rows: &[(Vec<u8>, Vec<u8>)]) -> Option<Self> {
+        let number = |key: &[u8]| Some(u32::from_be_bytes(key.try_into().ok()?));
+        let pages = rows.last().map_or(Some(0), |(key, _)| number(key)?.checked_add(1))?;
+        if pages > u32::MAX / LINKS {
+            return None;
+        }
+        let (mut briefs, mut stored) = (Vec::new(), StoredReads::default());
+        let mut rows = rows.iter().peekable();
+        for page in 0..pages {
+            let row = rows.next_if(|(key, _)| number(key) == Some(page));
+            read_links(&mut briefs, &mut stored, row.map_or(&[], |(_, body)| body))?;
+        }
+        if rows.next().is_some() {
+            return None;
+        }
+        while briefs.last().is_some_and(|brief: &Brief| !brief.exists) {
+            briefs.pop();
+        }
+        let bound = u32::try_from(briefs.len()).ok()?;
+        let exists = |id: u32| briefs.get(id as usize).is_some_and(|brief| brief.exists);
+        let mut by_label = hashbrown::HashTable::with_capacity(briefs.len());
+        for id in (0..bound).filter(|&id| exists(id)) {
+            super::insert_label(&mut by_label, &briefs, id);
+        }
+        let free = (0..bound).rev().filter(|&id| !exists(id)).collect();
+        stored.reads.iter().all(|read| exists(read.0)).then(|| Self {
+            free,
+            by_label,
+            stored: Arc::new(stored),
+            briefs,
+        })
+    }
+}
+
+/// Appends a page of briefs and reads.
+fn read_links(briefs: &mut Vec<Brief>, stored: &mut StoredReads, body: &[u8]) -> Option<()> {
     let mut cursor = Cursor(body);
-    let first = graph.briefs.len();
-    let end = |graph: &Graph| u32::try_from(graph.loaded.reads.len()).ok();
+    let first = briefs.len();
+    let end = |stored: &StoredReads| u32::try_from(stored.reads.len()).ok();
     while let Some(slot) = cursor.byte() {
         let at = first + usize::from(slot);
-        while graph.briefs.len() < at {
-            graph.briefs.push(super::Brief::default());
-            let end = end(graph)?;
-            graph.loaded.ends.push(end);
+        while briefs.len() < at {
+            briefs.push(Brief::default());
+            stored.ends.push(end(stored)?);
         }
-        if graph.briefs.len() != at {
+        if briefs.len() != at {
             return None;
         }
         let flags = cursor.byte()?;
         let label = u32::from_le_bytes(cursor.array()?);
-        graph.briefs.push(super::Brief {
+        briefs.push(Brief {
             exists: true,
             has_edges: flags & 1 != 0,
             has_result: flags & 2 != 0,
             label,
         });
         for _ in 0..cursor.count()? {
-            let read = cursor.number()?;
-            graph.loaded.reads.push(NodeId(read));
+            stored.reads.push(NodeId(cursor.number()?));
         }
-        let end = end(graph)?;
-        graph.loaded.ends.push(end);
+        stored.ends.push(end(stored)?);
     }
-    while graph.briefs.len() < first + LINKS as usize {
-        graph.briefs.push(super::Brief::default());
-        let end = end(graph)?;
-        graph.loaded.ends.push(end);
+    while briefs.len() < first + LINKS as usize {
+        briefs.push(Brief::default());
+        stored.ends.push(end(stored)?);
     }
     Some(())
 }

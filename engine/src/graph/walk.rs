@@ -9,13 +9,15 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Bfs, GraphBase, IntoNeighbors};
 use std::iter::{Copied, Rev};
 use std::slice;
+use std::sync::Arc;
 
 /// The nodes that read each node of a [`Graph`] at one moment, end to end. Every build that does anything makes this, so it is as small as can
 /// be; petgraph walks over it.
+#[derive(Clone)]
 pub struct Links {
     /// By node: where its readers start; then where the last ones end.
-    starts: Vec<u32>,
-    readers: Vec<NodeId>,
+    starts: Arc<[u32]>,
+    readers: Arc<[NodeId]>,
 }
 
 type Readers<'a> = Copied<Rev<slice::Iter<'a, NodeId>>>;
@@ -42,7 +44,10 @@ impl Links {
             });
         }
         starts.pop();
-        Self { starts, readers }
+        Self {
+            starts: starts.into(),
+            readers: readers.into(),
+        }
     }
 
     /// One more than the highest node number known here.

@@ -4,6 +4,7 @@ use super::producers::registry;
 use super::shelf::Shelf;
 use engine::build::Options;
 use engine::build::engine::{Definition, Engine, EngineError};
+use engine::build::graph_memory::GraphMemory;
 use engine::build::layout::{Finish, Plain};
 use engine::build::request::{Report, Request};
 use engine::build::session::Session;
@@ -42,6 +43,8 @@ pub struct Bench {
     pub jobs: usize,
     /// The cache that it shares with others.
     pub sharing: Option<Sharing>,
+    /// The last graph that it loaded.
+    pub graphs: GraphMemory,
     /// Documents in place of some of its files: then nothing but results is kept.
     pub documents: Option<Documents>,
     /// What output files get on top of their blobs.
@@ -242,6 +245,7 @@ impl Bench {
             digest,
             jobs: 2,
             sharing: None,
+            graphs: GraphMemory::default(),
             documents: None,
             finish: Arc::new(Plain),
         }
@@ -278,6 +282,7 @@ impl Bench {
             lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
+            graphs: Some(self.graphs.clone()),
         };
         match &self.sharing {
             Some(sharing) => sharing.clone().of(&engine),

@@ -321,6 +321,7 @@ impl Desk {
             lineage: Arc::new(Told(self.former.lock().expect("whole").clone())),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
+            graphs: None,
         };
         let manifest = self.manifest.clone();
         let look = engine.read_sources::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");

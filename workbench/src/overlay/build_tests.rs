@@ -95,6 +95,7 @@ impl Place {
             interrupts: false,
             connect: None,
             overlay,
+            graphs: None,
         };
         Workspace::open(opening).expect("a workspace")
     }

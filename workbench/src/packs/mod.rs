@@ -278,6 +278,7 @@ mod tests {
             interrupts: false,
             connect: None,
             overlay: None,
+            graphs: None,
         };
         Workspace::open(opening).expect("a workspace")
     }

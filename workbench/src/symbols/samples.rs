@@ -117,6 +117,7 @@ impl Sample {
             lineage: Arc::new(engine::seams::lineage::Unnamed),
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
+            graphs: None,
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let given = manifest.clone();
