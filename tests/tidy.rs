@@ -262,10 +262,16 @@ fn codes_are_of_the_table() {
 fn function_names_can_be_searched_for() {
     let vague = "alone asked begin broken enter fits hold holds keep kept list look meant moved named one own place put shown step taken tell told usual whole within word words wrong";
     let is_vague = |_: &str, line: &str| {
-        let name = line.split_once("fn ").map(|(_, rest)| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());
+        let name = line
+            .split_once("fn ")
+            .map(|(_, rest)| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());
         name.flatten().is_some_and(|name| vague.split(' ').any(|word| word == name))
     };
-    assert_eq!(objections(is_vague), Vec::<String>::new(), "functions with a name that says too little");
+    assert_eq!(
+        objections(is_vague),
+        Vec::<String>::new(),
+        "functions with a name that says too little"
+    );
 }
 
 #[test]

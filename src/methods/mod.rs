@@ -113,6 +113,9 @@ pub trait Method: clap::Args + Serialize + DeserializeOwned + JsonSchema {
     const WITHIN: bool = false;
     /// The lists of the answer that come page by page: a `limit` says how much of them together is wanted, a `cursor` or an `offset` from where.
     const PAGES: &'static [&'static str] = &[];
+    /// For an answer that is read from what changes by itself: the files of the checkout that it depends on besides the sources and the store. A
+    /// service remembers it while none of them changes; `None` where more than files counts.
+    const DEPENDS_ON: Option<&'static [&'static str]> = None;
     /// The argument that a command line may also take from a file.
     const FROM_FILE: Option<&'static str> = None;
     /// How it takes it.
@@ -199,6 +202,8 @@ pub struct Entry {
     pub pages: &'static [&'static str],
     /// Whether it can be asked about an overlay.
     pub within: bool,
+    /// The files of the checkout that decide, with the sources and the store, what these arguments are answered; `None` where more counts.
+    pub depends_on: fn(&Value) -> Option<&'static [&'static str]>,
     /// The argument that a command line may also take from a file, and how.
     pub from_file: Option<(&'static str, FileForm)>,
     /// A command with its arguments, one and all in their order, and its help.
@@ -283,6 +288,11 @@ pub const fn entry<M: Method>() -> Entry {
         tool: M::TOOL,
         pages: M::PAGES,
         within: M::WITHIN,
+        depends_on: |arguments| match M::EFFECT {
+            Effect::Looks => Some(&[]),
+            _ if arguments.get("overlay").is_some() => None,
+            _ => M::DEPENDS_ON.filter(|_| arguments::read(arguments.clone()).is_ok_and(|method: M| method.reads())),
+        },
         from_file: match M::FROM_FILE {
             Some(argument) => Some((argument, M::FILE)),
             None => None,

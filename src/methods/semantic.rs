@@ -14,6 +14,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workbench::generating;
 use workbench::status::{semantic_state, target_state};
 use workbench::symbols::outputs::file_label;
 use workbench::symbols::path::is_wild;
@@ -57,6 +58,7 @@ impl Method for SemanticOf {
     const EFFECT: Effect = Effect::Reads;
     const WITHIN: bool = true;
     const ASKS: bool = true;
+    const DEPENDS_ON: Option<&'static [&'static str]> = Some(&[generating::NOTE]);
     type Answer = Summary;
 
     fn reads(&self) -> bool {

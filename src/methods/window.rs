@@ -18,13 +18,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use workbench::aliases;
 use workbench::checkout;
+use workbench::packs;
 use workbench::symbols::outputs::{Outputs, type_label};
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Freshness, State};
 use workbench::window::OUT;
 use workbench::window::compose::{Card, Composed, candidate_types, compose};
 use workbench::window::room::Room;
-use workbench::window::state::Window;
+use workbench::window::state::{self, Window};
 
 /// Give the text that a model is shown of this checkout, and lay it out as .cortex/out/prompt_window.md.
 ///
@@ -66,6 +67,7 @@ impl Method for Show {
     const ALSO: &'static [&'static str] = &["GetPromptWindow"];
     const EFFECT: Effect = Effect::Reads;
     const TOOL: AsTool = AsTool::None;
+    const DEPENDS_ON: Option<&'static [&'static str]> = Some(&[state::FILE, packs::FILE, aliases::FILE, OUT]);
     type Answer = WindowAnswer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<WindowAnswer, Failed> {

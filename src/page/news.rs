@@ -26,7 +26,7 @@ const PATHS: usize = 20;
 /// Events that wait for a page that does not read.
 const WAITING: usize = 4;
 /// The file of the store.
-const STORE: &str = "store.redb";
+const STORE: &str = engine::store::disk::DATABASE;
 
 /// What a page compares with what it heard before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -16,7 +16,10 @@ use crate::methods::{Answered, Effect, Entry, METHODS, find};
 use crate::render::diagnostic;
 use engine::build::graph_memory::GraphMemory;
 use engine::build::watched::Moment;
+use engine::files::disk::settled_stamp;
+use engine::files::stamp::Stamp;
 use engine::seams::producer::Cancel;
+use engine::store::disk::DATABASE;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::event::{Event, Observer, Silent};
@@ -88,6 +91,8 @@ const TRIES: usize = 5;
 pub struct Host {
     global: Global,
     root: Option<PathBuf>,
+    /// The file of the store, if there is a store.
+    store: Option<PathBuf>,
     /// Whose turn it is to build.
     pub turn: Turn,
     /// Whose turn it is to read beside who builds.
@@ -168,8 +173,10 @@ pub struct Outcome {
 impl Host {
     /// For the workspace in which the process stands.
     pub fn new(global: Global) -> Self {
+        let context = Context::new(global.clone());
         Self {
-            root: Context::new(global.clone()).root(),
+            root: context.root(),
+            store: context.store_folder().map(|folder| folder.join(DATABASE)),
             global,
             turn: Turn::of(1),
             beside: Turn::of(READERS),
@@ -206,7 +213,7 @@ impl Host {
     ) -> Outcome {
         let _request = Request::count_request(&self.requests);
         let start = Instant::now();
-        let question = (entry.effect == Effect::Looks).then(|| format!("{}\0{arguments}", entry.name));
+        let question = self.question(entry, &arguments);
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
             self.meter.count(entry.name, start.elapsed(), false, true);
             let answer = Value::clone(&answer);
@@ -241,6 +248,19 @@ impl Host {
             self.collect(filed);
             return Outcome { result, said };
         }
+    }
+
+    /// The name under which an answer is remembered: the question, with the stamps of the files that decide the answer besides the sources.
+    /// `None` where more counts, or where a file could change again without its stamp changing.
+    fn question(&self, entry: &Entry, arguments: &Value) -> Option<String> {
+        let files = (entry.depends_on)(arguments)?;
+        let mut question = format!("{}\0{arguments}", entry.name);
+        if entry.effect != Effect::Looks {
+            let paths = files.iter().filter_map(|file| Some(self.root.as_ref()?.join(file)));
+            let stamps: Option<Vec<Stamp>> = paths.chain([self.store.clone()?]).map(|path| settled_stamp(&path)).collect();
+            question.push_str(&format!("\0{:?}", stamps?));
+        }
+        Some(question)
     }
 
     fn answer(

@@ -192,6 +192,52 @@ fn an_edit_is_in_the_next_answer() {
     );
 }
 
+/// Asks until an answer came from memory: stamps of files written a moment ago are not believed.
+fn ask_until_remembered(client: &mut Client, (method, name): (&str, &str), params: &Value) -> Value {
+    let begun = Instant::now();
+    loop {
+        let answer = client.result(method, params.clone());
+        if client.result("cortex.about", json!({}))["methods"][name]["warm"].as_u64() > Some(0) {
+            return answer;
+        }
+        assert!(begun.elapsed() < LONG, "{name} is never answered from memory");
+    }
+}
+
+#[test]
+fn summaries_and_windows_are_remembered_until_the_store_or_their_files_change() {
+    let bench = Bench::empty();
+    let answer =
+        "printf 'ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n'";
+    let manifest =
+        "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\n";
+    bench.write(
+        "cortex.toml",
+        &format!("{manifest}command = [\"sh\", \"-c\", \"cat >/dev/null; {answer}\"]\n"),
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { public void Run() { } }\n");
+    let service = Service::start(&bench);
+    let mut client = service.client();
+    let summary = json!({"path": "A"});
+    let none = ask_until_remembered(&mut client, ("GetSemantic", "semantic"), &summary);
+    assert_eq!((&none["semanticState"], &none["semanticText"]), (&json!("none"), &Value::Null));
+    let empty = ask_until_remembered(&mut client, ("GetPromptWindow", "window show"), &json!({}));
+    assert_eq!(empty["shown"], json!([]), "{empty}");
+    // Another process changes the store and the window.
+    assert_eq!(bench.run(&["build", "//types/N.A:semantic"]).code, 0);
+    let made = client.result("GetSemantic", summary.clone());
+    assert!(
+        made["semanticState"] == "cached" && made["semanticText"].to_string().contains("Runs."),
+        "{made}"
+    );
+    assert_eq!(bench.run(&["window", "pin", "A"]).code, 0);
+    let pinned = client.result("GetPromptWindow", json!({}));
+    assert_eq!(pinned["shown"], json!(["N.A"]), "{pinned}");
+    // A model that may be asked is asked.
+    let refreshed = client.result("GetSemantic", json!({"path": "A", "refresh": true}));
+    assert_eq!(refreshed["semanticState"], "cached", "{refreshed}");
+}
+
 #[test]
 fn messages_that_are_none_are_answered_and_the_service_goes_on() {
     let bench = Bench::memotree();

@@ -22,6 +22,8 @@ use std::sync::Arc;
 
 const TYPES: &str = "//index:types";
 const NAME: &str = "aliases.json";
+/// Where the file is, below the workspace's root.
+pub const FILE: &str = ".cortex/out/aliases.json";
 
 /// What the file holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +114,7 @@ pub fn read(root: &Path) -> Aliases {
 }
 
 fn file(root: &Path) -> PathBuf {
-    root.join(".cortex/out").join(NAME)
+    root.join(FILE)
 }
 
 /// The state of `//index:types` that the file can be brought to and does not tell of yet; `None` where it does, and where it is not kept: where
@@ -415,7 +417,7 @@ fn present(session: &Session) -> Result<BTreeMap<String, String>, StoreError> {
 fn write(root: &Path, aliases: &Aliases) -> std::io::Result<()> {
     let mut bytes = serde_json::to_vec_pretty(aliases).map_err(std::io::Error::other)?;
     bytes.push(b'\n');
-    crate::checkout::write(root, &format!(".cortex/out/{NAME}"), &bytes)
+    crate::checkout::write(root, FILE, &bytes)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The number of the process that builds, then a label a line.
-const NOTE: &str = ".cortex/generating";
+pub const NOTE: &str = ".cortex/generating";
 /// A longer note is read as none.
 const MOST_BYTES: usize = 16 << 20;
 /// The note is not written anew more often, unless a target has finished.

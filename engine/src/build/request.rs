@@ -511,7 +511,11 @@ impl Session {
         commit.rows.extend(leftover.unconfirmed);
         if let Some((digest, mut known)) = known {
             known.generation = self.state.generation;
-            commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
+            let stored = self.engine.store.row(self.engine.view, Part::Requests, &digest.0)?;
+            let stored = stored.and_then(|row| decode::<CurrentRequest>(&row));
+            if !stored.is_some_and(|stored| stored.says_the_same(&known)) {
+                commit.rows.push((Part::Requests, digest.0.to_vec(), Some(encode(&known))));
+            }
         }
         if !commit.rows.is_empty() || !commit.results.is_empty() || !commit.history.is_empty() {
             commit.rows.extend(self.engine.view_row()?);

@@ -101,7 +101,23 @@ pub struct KnownSet {
     pub output: Vec<u8>,
 }
 
+/// A request that is found to be current again within so many seconds is not written anew.
+const SAME_MOMENT_SECS: u64 = 60;
+
 impl CurrentRequest {
+    /// Whether a record of a moment later needs no commit: only the time differs, by little, or the watcher's moment where no file is laid out.
+    pub(super) fn says_the_same(&self, later: &Self) -> bool {
+        let as_of_later = Self {
+            at: later.at,
+            watched: match later.exported.is_empty() {
+                true => later.watched.clone(),
+                false => self.watched.clone(),
+            },
+            ..self.clone()
+        };
+        later.at.abs_diff(self.at) < SAME_MOMENT_SECS && as_of_later == *later
+    }
+
     /// Whether somebody watches the output folder and saw nothing move there since the files of this request were found in place.
     pub(super) fn outputs_stand(&self, world: &dyn World, sets: &[SetDef]) -> bool {
         let Some(moment) = self.watched.as_deref() else {

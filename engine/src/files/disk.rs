@@ -4,6 +4,7 @@ use super::exports::Exports;
 use super::globs::fingerprint;
 use super::hypothetical::sets_of_files;
 use super::read::read_source;
+use super::stamp::Stamp;
 use super::tree::SourceTree;
 use crate::seams::world::{self, ExportOutcome, Refresh, RowEdits, Rows, SetDef, Standing, Watched, Watcher, World, WorldError};
 use crate::values::digest::Digest;
@@ -48,6 +49,12 @@ fn now() -> i64 {
         .ok()
         .and_then(|time| i64::try_from(time.as_nanos()).ok())
         .unwrap_or_default()
+}
+
+/// The stamp of a file now, that of nothing where there is none; `None` when a later write might leave it the same.
+pub fn settled_stamp(path: &Path) -> Option<Stamp> {
+    let stamp = rustix::fs::lstat(path).map_or_else(|_| Stamp::default(), |stat| Stamp::of(&stat));
+    stamp.settled(now()).then_some(stamp)
 }
 
 impl World for Disk {

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 /// Where it is, below the workspace's root.
-const FILE: &str = ".cortex/window.json";
+pub const FILE: &str = ".cortex/window.json";
 /// So many types that were looked at are remembered (seed 000 §4.3).
 const RECENT: usize = 512;
 /// No window is larger: 512 long names and as many pins.

@@ -25,7 +25,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-pub(super) const DATABASE: &str = "store.redb";
+/// The name of the database in the folder of a store.
+pub const DATABASE: &str = "store.redb";
 const NEW_DATABASE: &str = "store.redb.new";
 const LOCK: &str = "store.lock";
 const COLLECTOR: &str = "store.collector";

@@ -29,6 +29,7 @@ mod write;
 mod tests;
 
 pub use claim::Claim;
+pub use folder::DATABASE;
 pub use session::is_panic_expected;
 
 use super::records::{ActionRecord, HistoryRecord};
