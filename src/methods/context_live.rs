@@ -15,7 +15,7 @@ use workbench::live::budget::{Budget, Room};
 use workbench::live::difference::Difference;
 use workbench::live::editor::{self, Editor};
 use workbench::live::edits::{Buffer, PERSON};
-use workbench::live::journal::{self, Anchor, Journal};
+use workbench::live::journal::{self, Anchor, Journal, Version};
 use workbench::live::render::{Live, RECENT, RenderedDocument, Section};
 
 /// Show one document as it stands now: its text, recent differences with who made them, the difference to an anchor, cursor and plans.
@@ -94,6 +94,8 @@ pub struct Show {
 
 /// Tokens unless told.
 const USUAL: usize = 8_000;
+/// Lines of a difference to an anchor that is given as a field.
+const LINES: usize = 400;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
 
@@ -114,6 +116,12 @@ pub struct Answer {
     /// The same as a message to a model; not by MCP, which sends one form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
+    /// What was changed lately, newest first, with the tries that failed; not by MCP.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    recent_diffs: Vec<DiffSummary>,
+    /// What was changed since the anchor; not by MCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    anchor_diff: Option<DiffSummary>,
     /// The version that is shown: what to ask the next call with, as `since`.
     version: u64,
     /// How the document is shown.
@@ -127,6 +135,44 @@ pub struct Answer {
     tokens: usize,
     /// What is to be known of it, each one sentence.
     notes: Vec<String>,
+}
+
+/// A change of a document (seed 002, `DiffSummary`).
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct DiffSummary {
+    /// The version that it led to, or tried to; of an anchor the version that is compared.
+    version_id: u64,
+    /// Seconds since 1970; absent of an anchor in a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    timestamp: Option<u64>,
+    /// The hunks of a unified diff; empty of a try that failed.
+    patch_snippet: String,
+    /// First line of the later text that it touches, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    affected_line_start: Option<usize>,
+    /// Last line of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    affected_line_end: Option<usize>,
+    /// Whether the change failed, and the document is as it was.
+    is_error: bool,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+impl DiffSummary {
+    fn of(version_id: u64, timestamp: Option<u64>, change: &Difference, error: Option<&String>) -> Self {
+        Self {
+            version_id,
+            timestamp,
+            patch_snippet: change.patch.clone(),
+            affected_line_start: change.lines.map(|(first, _)| first),
+            affected_line_end: change.lines.map(|(_, last)| last),
+            is_error: error.is_some(),
+            error: error.cloned(),
+        }
+    }
 }
 
 /// A message to a model.
@@ -168,6 +214,8 @@ impl Method for Show {
                 let named = self.resolve_anchor(name, &journal, known);
                 named.map_err(|why| notes.push(why)).ok()
             }
+            // Whoever follows the document has its earlier states.
+            (None, _) if since.is_some() => None,
             (None, Some(buffer)) => {
                 let number = buffer.anchor(place.now);
                 let before = text_of(number).filter(|_| number != current);
@@ -210,6 +258,12 @@ impl Method for Show {
             most: room.most.saturating_sub((room.taken)(&notes.join("\n"))),
             ..room
         });
+        let is_full = room.is_none();
+        let summary = |version: &&Version| DiffSummary::of(version.number, Some(version.at), &version.change, version.failed.as_ref());
+        let recent_diffs = live.recent.iter().filter(|_| is_full).map(summary).collect();
+        let at = |number| journal.versions.iter().find(|version| version.number == number).map(|version| version.at);
+        let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
+        let anchor_diff = anchor_diff.map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(LINES), None));
         let made = live.render(&Budget::of_tokens(self.budget, room));
         if made.tokens > self.budget {
             notes.push(format!(
@@ -219,7 +273,9 @@ impl Method for Show {
         }
         Ok(Answer {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
-            message: user(made.sections).filter(|_| desk.context.room().is_none()),
+            message: user(made.sections).filter(|_| is_full),
+            recent_diffs,
+            anchor_diff,
             version: current,
             shown: made.shown,
             lines: made.lines,
@@ -391,6 +447,8 @@ impl Show {
         Ok(Answer {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
             message: user(made.sections),
+            recent_diffs: Vec::new(),
+            anchor_diff: None,
             version: number,
             shown: made.shown,
             lines: made.lines,

@@ -119,8 +119,8 @@ const costOf = (versions, currency) =>
   ], [...versions].reverse());
 
 const whyTab = (view, path) => {
-  const targets = view.slot(view.ask("query", { expr: `${quotedType(path)}:*` }), (document) =>
-    el("ul.plain.columns-of-links", null, document.nodes.map((node) => el("li", null, el("a", { href: to("target", node.label) }, node.label.split(":").pop())))));
+  const targets = view.slot(view.ask("query", { expr: `${quotedType(path)}:*` }), (answer) =>
+    el("ul.plain.columns-of-links", null, answer.nodes.map((node) => el("li", null, el("a", { href: to("target", node.label) }, node.label.split(":").pop())))));
   return el("div", null, targetParts(view, path + ":outline"), section("All targets of this type", null, targets));
 };
 const quotedType = (path) => "//types/" + path.replaceAll("%", "%25").replaceAll("*", "%2A").replaceAll("?", "%3F").replaceAll(":", "%3A");
@@ -133,7 +133,7 @@ const targetView = (view, label) => {
 const targetParts = (view, label) => {
   const near = view.ask("node.near", { label });
   return el("div", null,
-    section("Why it stands so", null, view.slot(view.ask("explain", { label }), (document) => why(document))),
+    section("Why this state", null, view.slot(view.ask("explain", { label }), (answer) => why(answer))),
     section("Graph", "What it is made of stands to its left, what is made of it to its right.",
       view.slot(near, (drawn) => [
         drawing(drawn, targetLines, (node) => to("target", node.label), "The graph near " + drawn.label),
@@ -153,24 +153,24 @@ const legend = (drawn) => {
     drawn.edges.some((edge) => edge.way) && el("li", null, el("span.key.k-way", null, "the way to what moved")));
 };
 
-const why = (document) => {
-  const chain = document.chain ?? [];
-  const made = document.made;
-  const last = document.last_chain ?? [];
+const why = (answer) => {
+  const chain = answer.chain ?? [];
+  const made = answer.made;
+  const last = answer.last_chain ?? [];
   return facts([
-    ["It is", state(document.state)],
-    document.failure && ["Failed", `${document.failure.code}: ${document.failure.message}`],
+    ["It is", state(answer.state)],
+    answer.failure && ["Failed", `${answer.failure.code}: ${answer.failure.message}`],
     // Of what may be stale the inputs are still to be made: the way tells more.
-    document.moved?.length > 0 && document.state !== "maybe_stale" && ["Moved", el("ul.plain", null, document.moved.slice(0, 12).map((one) => el("li", null, move(one))))],
+    answer.moved?.length > 0 && answer.state !== "maybe_stale" && ["Moved", el("ul.plain", null, answer.moved.slice(0, 12).map((one) => el("li", null, move(one))))],
     chain.length > 0 && ["Because", el("ol.chain", null, chain.slice(0, 12).map((step) =>
       el("li", null, labelLink(step.label), step.input && el("span.note", null, " ", step.input.role), step.text && el("p.reason", null, step.text),
         step.redefined?.map((one) => el("p.note", null, typeof one === "string" ? one : JSON.stringify(one))))))],
-    document.file && ["The edit", el("p.place", null, fileLink(document.file.path)), difference(document.file.diff)],
+    answer.file && ["The edit", el("p.place", null, fileLink(answer.file.path)), difference(answer.file.diff)],
     made && ["Made", `${when(made.at)} by ${made.producer} in ${duration(made.took_us)}, ${size(made.bytes)}`],
-    document.last_moved?.length > 0 && ["Last ran", el("ul.plain", null, document.last_moved.slice(0, 12).map((one) => el("li", null, move(one))))],
+    answer.last_moved?.length > 0 && ["Last ran", el("ul.plain", null, answer.last_moved.slice(0, 12).map((one) => el("li", null, move(one))))],
     last.length > 0 && ["Because", el("ol.chain", null, last.slice(0, 12).map((one) => el("li", null, move(one))))],
-    document.only_if?.length > 0 && ["Only if", gate(document.only_if.at(-1))],
-    ["Versions", count(document.versions)],
+    answer.only_if?.length > 0 && ["Only if", gate(answer.only_if.at(-1))],
+    ["Versions", count(answer.versions)],
   ]);
 };
 const GATE = 3;
@@ -188,9 +188,9 @@ const versions = (view, label, all) =>
     const facts = [one.at && when(one.at), one.build && "build " + count(one.build), one.producer, one.took_us !== null && duration(one.took_us), one.spent && spending(one.spent)];
     return el("li", null, el("h3", null, head), el("p.note", null, facts.filter(Boolean).join(" · ")),
       before && opened("What changed since version " + count(before.version), () =>
-        ask("diff", { label, from: before.version, to: one.version }, view.signal).then((document) => [
-          document.diff ? difference(document.diff) : el("p.note", null, document.diff === "" ? "The outputs are the same." : "One of the outputs is not in the store any more, or is no text."),
-          document.inputs.map((input) => el("div.input", null, labelLink(input.label), el("span.note", null, " ", input.role), input.diff && difference(input.diff))),
+        ask("diff", { label, from: before.version, to: one.version }, view.signal).then((answer) => [
+          answer.diff ? difference(answer.diff) : el("p.note", null, answer.diff === "" ? "The outputs are the same." : "One of the outputs is not in the store any more, or is no text."),
+          answer.inputs.map((input) => el("div.input", null, labelLink(input.label), el("span.note", null, " ", input.role), input.diff && difference(input.diff))),
         ])));
   }));
 

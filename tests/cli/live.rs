@@ -43,10 +43,9 @@ fn versions_of_a_document_and_who_made_them() {
     );
     assert_eq!((&delta["version"], &delta["shown"]), (&2.into(), &"delta".into()));
     for says in [
-        "by agent, a shorter name\n```diff\n",
+        "by agent, a shorter name\n  part of the changes above\n",
         "Result: renamed\n",
         "- Cursor: line 12, column 4\n",
-        "Since the anchor of ",
     ] {
         assert!(text(&delta).contains(says), "{says}: {}", text(&delta));
     }
@@ -76,6 +75,22 @@ fn versions_of_a_document_and_who_made_them() {
         "{failed}"
     );
     assert!(text(&failed).contains("Since anchor 'green' (version 1):"), "{failed}");
+    // The same as fields: the try that failed, and the change before it.
+    let [tried, ..] = &failed["recentDiffs"].as_array().expect("a list")[..] else {
+        panic!("{failed}")
+    };
+    assert_eq!(
+        (&tried["isError"], &tried["error"], &tried["patchSnippet"]),
+        (&true.into(), &"the text was not found".into(), &"".into())
+    );
+    let changed = &delta["recentDiffs"][0];
+    let line = 1 + first.lines().position(|line| line.contains("Compute")).expect("a line");
+    assert_eq!(
+        (&changed["versionId"], &changed["isError"], &changed["affectedLineStart"], &changed["affectedLineEnd"]),
+        (&2.into(), &false.into(), &line.into(), &line.into())
+    );
+    assert!(changed["patchSnippet"].to_string().contains("+") && changed["timestamp"].is_u64(), "{changed}");
+    assert_eq!(failed["anchorDiff"]["versionId"], 1, "{failed}");
     // An earlier version, when it is asked for, and nothing but it.
     let before = live(&bench, &["--version", "1"]);
     assert!(text(&before).contains(&first) && !text(&before).contains("Recent"), "{before}");

@@ -46,7 +46,7 @@ pub fn section(html: &mut Html, report: &Report) {
         legend(html, near, report);
         html.element("div", &[("class", "columns")], |html| {
             html.element("div", &[("class", "why")], |html| {
-                html.line("h3", &[], "Why it stands so");
+                html.line("h3", &[], "Why this state");
                 why(html, &near.explanation);
             });
             html.element(

@@ -139,6 +139,8 @@ impl Live<'_> {
                 Some(why) => recent.push_str(&format!("  FAILED, nothing was changed: {}\n", line(why))),
                 None if version.same => recent.push_str("  saved, the text is as before\n"),
                 None if version.change.patch.is_empty() => recent.push_str("  first seen\n"),
+                // The document's own section shows all that changed since the reader's version.
+                None if self.since.is_some() => recent.push_str("  part of the changes above\n"),
                 None => recent.push_str(&fenced("diff", &version.change.patch)),
             }
         }
