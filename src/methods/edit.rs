@@ -34,7 +34,8 @@ use workbench::symbols::outputs::file_label;
 /// `open` begins a session and gives its handle; `commit` saves it, unless `mode` says otherwise. An edit without a handle is saved at once in a
 /// session of its own, so that it can be undone. `replace` puts newText in the place of oldText. If oldText stands in several places,
 /// `replace_selection` takes the number of one of the candidates, and `candidates` lists more of them. `append` puts newText behind the anchor.
-/// With `all` every place gets it. Texts get the line ends of the file unless `exactEnds` is given.
+/// With `all` every place gets it. With `selector`, a query of tree-sitter, `replace` means nodes of the syntax in place of a text (C#,
+/// TypeScript, JavaScript, Python). Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
 /// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`
 /// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another
@@ -60,6 +61,11 @@ pub struct Edit {
     #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = "Exact text there now, found once"))]
     pub old_text: Option<String>,
+    /// Which nodes of the syntax `replace` means, as a query of tree-sitter; those of oldText alone, if it is given.
+    #[arg(long, value_name = "QUERY")]
+    #[serde(default, alias = "match_selector", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = ""))]
+    pub selector: Option<String>,
     /// What is to stand there; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
@@ -349,6 +355,12 @@ impl Edit {
         };
         Ok(match self.op {
             Op::Open => Order::Open,
+            Op::Replace if self.selector.is_some() => Order::ReplaceNodes {
+                selector: self.needed("selector", self.selector.as_ref())?,
+                old: self.old_text.clone(),
+                new: new()?,
+                all: self.all,
+            },
             Op::Replace => {
                 let (old, new) = (self.needed("oldText", self.old_text.as_ref())?, new()?);
                 match self.all {

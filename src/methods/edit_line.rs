@@ -40,9 +40,9 @@ const LINES: &[Line] = &[
     Line {
         name: "replace",
         about: "Put a text where another one stands, in one place; several places are offered by number",
-        form: "PATH --old-text TEXT --new-text TEXT [--all] [--session HANDLE]",
+        form: "PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]",
         needs: &[PATH, "old_text", "new_text"],
-        takes: &["all", "session", "mode", "exact_ends", "manifest"],
+        takes: &["selector", "all", "session", "mode", "exact_ends", "manifest"],
         example: "replace src/Core/Node.cs --old-text 'Value == 0' --new-text 'Value is 0'",
     },
     Line {
@@ -274,6 +274,7 @@ impl Line {
             let argument = argument.clone().hide(!shown(id));
             match needed(id) {
                 true if id == "new_text" => argument.required_unless_present(FILE),
+                true if id == "old_text" => argument.required_unless_present("selector"),
                 needed => argument.required(needed),
             }
         });

@@ -46,6 +46,7 @@ mod readers;
 mod reading;
 mod report;
 mod sandbox;
+mod selectors;
 mod serve;
 mod served;
 mod server;

@@ -81,6 +81,11 @@ impl Language {
 }
 
 impl Dialect {
+    /// Its grammar.
+    pub(super) fn grammar(&self) -> tree_sitter::Language {
+        (self.grammar)()
+    }
+
     /// Parses a text; `None` when it took more steps than a text of its length deserves.
     pub(super) fn parse(&self, text: &str) -> Option<Tree> {
         let mut parser = Parser::new();

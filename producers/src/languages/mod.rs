@@ -8,6 +8,7 @@ pub mod grammar;
 pub mod model;
 pub mod names;
 pub mod outline;
+pub mod selector;
 pub mod tags;
 
 /// The manifest text of a language's ruleset, with this language in the place of the template's words.

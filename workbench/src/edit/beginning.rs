@@ -12,6 +12,7 @@ pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64)
         Order::Open => Mode::Manual,
         Order::Replace { .. }
         | Order::ReplaceAll { .. }
+        | Order::ReplaceNodes { .. }
         | Order::Append { .. }
         | Order::Create(_)
         | Order::Write(_)

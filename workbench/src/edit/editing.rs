@@ -189,7 +189,7 @@ fn adapted<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str, (old, new): (
 }
 
 /// Says that a text got the line ends of a file.
-fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
+pub(super) fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
     let note = format!("line ends made {} as in {path}", Ends::of(text));
     if !run.notes.contains(&note) {
         run.notes.push(note);
@@ -198,7 +198,7 @@ fn note_ends<F: Files>(run: &mut Run<'_, F>, path: &str, text: &str) {
 
 /// What is looked for and what is to stand there, with the line ends of the file if they are to have them. In a file of mixed ends what is looked
 /// for may stand as it is given, or with other ends, and nowhere else.
-fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
+pub(super) fn with_line_ends_of_file(text: &str, old: &str, new: &str, fits: bool) -> (String, String) {
     let ends = Ends::of(text);
     if !fits || ends == Ends::default() {
         return (old.to_owned(), new.to_owned());

@@ -53,6 +53,7 @@ mod rewrite_tests;
 pub(crate) mod run;
 mod saving;
 mod search_miss;
+mod selected_nodes;
 mod series;
 pub mod session;
 #[cfg(test)]

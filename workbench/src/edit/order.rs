@@ -25,6 +25,17 @@ pub enum Order {
         /// What is to stand there.
         new: String,
     },
+    /// Put `new` in the place of nodes of the syntax.
+    ReplaceNodes {
+        /// A query of tree-sitter: which nodes.
+        selector: String,
+        /// Only those whose text is this one.
+        old: Option<String>,
+        /// What is to stand there.
+        new: String,
+        /// All of them; else there must be one.
+        all: bool,
+    },
     /// Put the text of a pending replacement at one of its places.
     Select {
         /// The candidate's number.
@@ -122,7 +133,7 @@ impl Order {
     pub fn tool(&self) -> Option<Tool> {
         match self {
             Self::Open | Self::Close | Self::List => None,
-            Self::Replace { .. } | Self::ReplaceAll { .. } => Some(Tool::Replace),
+            Self::Replace { .. } | Self::ReplaceAll { .. } | Self::ReplaceNodes { .. } => Some(Tool::Replace),
             Self::Select { .. } => Some(Tool::ReplaceSelection),
             Self::Candidates { .. } => Some(Tool::Candidates),
             Self::Append { .. } => Some(Tool::Append),
@@ -166,6 +177,7 @@ impl EditRequest {
         let cut = |text: &str| text.chars().take(LOGGED).collect::<String>();
         let own = match &self.order {
             Order::Replace { old, new } | Order::ReplaceAll { old, new } => json!({"old_text": cut(old), "new_text": cut(new)}),
+            Order::ReplaceNodes { selector, new, .. } => json!({"selector": cut(selector), "new_text": cut(new)}),
             Order::Select { id, new } => json!({"selection_id": id, "new_text": new.as_deref().map(cut)}),
             Order::Append { anchor, new } => json!({"anchor": cut(anchor), "new_text": cut(new)}),
             Order::Symbol(asked) => json!({"symbol": asked.symbol, "new_text": cut(&asked.new)}),

@@ -17,6 +17,7 @@ use super::order::{EditRequest, Order};
 use super::refusing::{how_moved, leave_out, not_now};
 use super::response::{Metrics, Response};
 use super::run::{Run, Trouble};
+use super::selected_nodes::{Wanted, replace_nodes};
 use super::session::{self, NoSession, Session};
 use super::state::{Ground, Mode, Reread, State, Status, WorkflowState};
 use super::tools::{Tool, allows};
@@ -551,6 +552,14 @@ fn perform_in<F: Files>(run: &mut Run<'_, F>, asked: &EditRequest) -> Result<Don
         Order::Open => opened(run, &paths[0])?,
         Order::Replace { old, new } => replace(run, &paths[0], old, new, asked.fit)?,
         Order::ReplaceAll { old, new } => replace_all(run, &paths[0], old, new, asked.fit)?,
+        Order::ReplaceNodes { selector, old, new, all } => {
+            let wanted = Wanted {
+                selector,
+                old: old.as_deref(),
+                is_all: *all,
+            };
+            replace_nodes(run, &paths[0], &wanted, new, asked.fit)?
+        }
         Order::Select { id, new } => select(run, &paths[0], *id, new.as_deref())?,
         Order::Candidates { from } => list_candidates(run, &paths[0], from.saturating_sub(1))?,
         Order::Append { anchor, new } => append(run, &paths[0], anchor, new, asked.fit)?,

@@ -17,7 +17,8 @@ thread_local! {
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
 }
 
-fn language() -> Language {
+/// The grammar of C#.
+pub(crate) fn language() -> Language {
     tree_sitter_c_sharp::LANGUAGE.into()
 }
 

@@ -1,0 +1,160 @@
+//! Selectors: the nodes of a text's syntax that a query of tree-sitter selects (seed 004 §18.4).
+
+use super::grammar::LANGUAGES;
+use crate::csharp::parse::grammar as csharp;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use tree_sitter::{Query, QueryCursor, StreamingIterator};
+
+/// The capture that names the selected node. A selector with one capture needs no such name, and one with none selects its whole pattern.
+pub const TARGET: &str = "target";
+
+/// Matches of a query that are in progress at once; more are dropped by tree-sitter, which is reported.
+const IN_PROGRESS: u32 = 65_536;
+
+/// Brackets of a query inside each other: tree-sitter reads them by recursion.
+const DEEPEST: usize = 64;
+
+/// Why nothing was selected.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SelectorError {
+    /// The ending of the file belongs to no grammar.
+    #[error("no grammar is built in for {file}: selectors work in C#, TypeScript, JavaScript and Python")]
+    NoGrammar {
+        /// The file.
+        file: String,
+    },
+    /// The text took more parser steps than its length allows.
+    #[error("the text could not be parsed within its budget of parser steps")]
+    Unparsed,
+    /// The query is wrong.
+    #[error("the selector is no query of tree-sitter: line {line}, column {column}: {why}")]
+    Query {
+        /// Line of the selector, from 1.
+        line: usize,
+        /// Column of that line, from 1.
+        column: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// Brackets are nested deeper than [`DEEPEST`].
+    #[error("the selector nests brackets deeper than {DEEPEST} levels")]
+    TooDeep,
+    /// Several captures, none of them [`TARGET`].
+    #[error("the selector has {count} captures, and none of them is @{TARGET}")]
+    NoTarget {
+        /// How many there are.
+        count: usize,
+    },
+    /// More matches were in progress at once than are followed.
+    #[error("the selector has too many matches in progress at once")]
+    TooMany,
+}
+
+/// The nodes that a selector means in a file's text, as byte ranges in the order of their beginnings, an outer one before those inside it.
+///
+/// # Errors
+/// When the file's language has no grammar, the text cannot be parsed, or the selector is wrong.
+pub fn select(file: &str, text: &str, selector: &str) -> Result<Vec<Range<usize>>, SelectorError> {
+    if is_too_deep(selector) {
+        return Err(SelectorError::TooDeep);
+    }
+    let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+    let dialects = LANGUAGES.iter().flat_map(|language| language.dialects);
+    let dialect = dialects.into_iter().find(|dialect| dialect.endings.contains(&ending));
+    let (grammar, tree) = match dialect {
+        Some(dialect) => (dialect.grammar(), dialect.parse(text)),
+        None if ending == "cs" => (csharp::language(), csharp::parse(text)),
+        None => return Err(SelectorError::NoGrammar { file: file.to_owned() }),
+    };
+    let compiled = |selector: &str| {
+        Query::new(&grammar, selector).map_err(|error| SelectorError::Query {
+            line: error.row + 1,
+            column: error.column + 1,
+            why: error.message.lines().next().unwrap_or_default().to_owned(),
+        })
+    };
+    let mut query = compiled(selector)?;
+    if query.capture_names().is_empty() {
+        query = compiled(&format!("{} @{TARGET}", selector.trim_end()))?;
+    }
+    let names = query.capture_names();
+    let target = match names {
+        [_] => 0,
+        names => names
+            .iter()
+            .position(|name| *name == TARGET)
+            .ok_or(SelectorError::NoTarget { count: names.len() })?,
+    };
+    let tree = tree.ok_or(SelectorError::Unparsed)?;
+    let mut found = BTreeSet::new();
+    let mut cursor = QueryCursor::new();
+    cursor.set_match_limit(IN_PROGRESS);
+    let mut matches = cursor.matches(&query, tree.root_node(), text.as_bytes());
+    while let Some(one) = matches.next() {
+        let nodes = one.captures().iter().filter(|capture| capture.index as usize == target);
+        found.extend(nodes.map(|capture| (capture.node.start_byte(), Reverse(capture.node.end_byte()))));
+    }
+    if cursor.did_exceed_match_limit() {
+        return Err(SelectorError::TooMany);
+    }
+    Ok(found.into_iter().map(|(start, Reverse(end))| start..end).collect())
+}
+
+/// Brackets in strings and comments of the query count as well: few queries have [`DEEPEST`] of them.
+fn is_too_deep(selector: &str) -> bool {
+    let mut depth = 0usize;
+    selector.bytes().any(|byte| {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > DEEPEST
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(file: &str, text: &str, selector: &str) -> Result<Vec<String>, String> {
+        let found = select(file, text, selector).map_err(|error| error.to_string())?;
+        Ok(found.into_iter().map(|range| text[range].to_owned()).collect())
+    }
+
+    #[test]
+    fn nodes_are_selected_by_their_syntax() {
+        let csharp = "class A { void M() { Log(\"Log(1)\"); /* Log(2) */ Log(Log(3)); } }";
+        let calls = "(invocation_expression function: (identifier) @f (#eq? @f \"Log\")) @target";
+        let found = ["Log(\"Log(1)\")", "Log(Log(3))", "Log(3)"];
+        assert_eq!(texts("A.cs", csharp, calls).as_deref(), Ok(&found.map(str::to_owned)[..]));
+        assert_eq!(texts("A.cs", csharp, "(comment)").as_deref(), Ok(&["/* Log(2) */".to_owned()][..]));
+        for (file, text) in [("a.ts", "const é = f(1);"), ("a.tsx", "const é = f(1);"), ("a.js", "f(1)")] {
+            assert_eq!(
+                texts(file, text, "(call_expression)").as_deref(),
+                Ok(&["f(1)".to_owned()][..]),
+                "{file}"
+            );
+        }
+        assert_eq!(texts("a.py", "f(1)", "(call) @it").as_deref(), Ok(&["f(1)".to_owned()][..]));
+        assert_eq!(texts("a.py", "f(1)", "(lambda)").as_deref(), Ok(&[][..]));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_selector_is_said() {
+        let why = |file: &str, selector: &str| texts(file, "class A { }", selector).expect_err("refused");
+        assert!(why("a.md", "(x)").contains("no grammar is built in for a.md"));
+        assert!(
+            why("A.cs", "\n(no_such_node)").contains("line 2, column 2"),
+            "{}",
+            why("A.cs", "\n(no_such_node)")
+        );
+        for deep in ["(", "[", "((a) "] {
+            assert!(why("A.cs", &deep.repeat(100_000)).contains("deeper than 64 levels"));
+        }
+        assert!(why("A.cs", "(class_declaration").contains("no query of tree-sitter"));
+        assert!(why("A.cs", "(class_declaration name: (_) @a) @b").contains("2 captures"));
+    }
+}

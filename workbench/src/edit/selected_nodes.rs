@@ -1,0 +1,142 @@
+//! `replace` with a selector: the nodes of a syntax tree that a query selects are replaced (seed 004 §18.4).
+
+use super::editing::{edited, note_ends, with_line_ends_of_file};
+use super::files::Files;
+use super::lines::{body, split};
+use super::perform::Done;
+use super::run::{Run, Trouble};
+use super::state::{Event, Status};
+use producers::languages::selector::{SelectorError, select};
+use std::ops::Range;
+
+/// So many places of nodes are listed.
+const LISTED: usize = 5;
+/// Characters of a line that are listed.
+const LONGEST: usize = 120;
+
+/// Which nodes are replaced.
+pub(super) struct Wanted<'w> {
+    /// A query of tree-sitter.
+    pub(super) selector: &'w str,
+    /// The text that a node must have, if any.
+    pub(super) old: Option<&'w str>,
+    /// Whether all of them are replaced; else there must be one.
+    pub(super) is_all: bool,
+}
+
+/// Puts a text in the place of the node that a selector selects, or of all of them.
+///
+/// # Errors
+/// When the selector is wrong, or the file's language has no grammar.
+pub(super) fn replace_nodes<F: Files>(
+    run: &mut Run<'_, F>,
+    path: &str,
+    wanted: &Wanted<'_>,
+    new: &str,
+    fits: bool,
+) -> Result<Done, Trouble> {
+    let text = run.text(path)?;
+    let found = select(path, &text, wanted.selector).map_err(|why| Trouble::new(why.to_string(), hint(&why)).at(path))?;
+    let (old, fitted) = with_line_ends_of_file(&text, wanted.old.unwrap_or_default(), new, fits);
+    if fitted != new || wanted.old.is_some_and(|given| given != old) {
+        note_ends(run, path, &text);
+    }
+    let is_wanted = |range: &Range<usize>| wanted.old.is_none() || text[range.clone()] == old;
+    let found: Vec<Range<usize>> = found.into_iter().filter(is_wanted).collect();
+    match found.as_slice() {
+        [] => {
+            run.happen(path, Event::Nowhere);
+            let with = if wanted.old.is_some() { " with the text of old_text" } else { "" };
+            Ok(Done {
+                guidance: Some("change the selector, or give old_text alone, exactly as it stands there".to_owned()),
+                ..Done::of(Status::NoMatch, format!("the selector matches no node{with} in {path}"))
+            })
+        }
+        [_, _, ..] if !wanted.is_all => {
+            run.happen(path, Event::Refused);
+            let why = format!(
+                "the selector matches {} nodes in {path}, and must match one; nothing was changed",
+                found.len()
+            );
+            Ok(Done {
+                count: Some(found.len()),
+                guidance: Some("narrow the selector, give old_text the text of one node, or replace all of them with `all`".to_owned()),
+                ..Done::of(Status::MultiMatch, why).with(places(&text, &found))
+            })
+        }
+        _ => {
+            let outer = outermost(&found);
+            let (made, count) = (spliced(&text, &outer, &fitted), outer.len());
+            let plural = if count == 1 { "" } else { "s" };
+            let inner = match found.len() - count {
+                0 => String::new(),
+                more => format!(" ({more} inside of them went with them)"),
+            };
+            let what = format!("replaced {count} node{plural} of the selector{inner}");
+            edited(run, "replace", vec![(path.to_owned(), Some(made))], &what)
+        }
+    }
+}
+
+fn hint(why: &SelectorError) -> &'static str {
+    match why {
+        SelectorError::NoGrammar { .. } => "give old_text instead",
+        SelectorError::Unparsed | SelectorError::TooMany | SelectorError::TooDeep => "give old_text instead, or a simpler selector",
+        SelectorError::Query { .. } => {
+            "write a query of tree-sitter, such as (invocation_expression function: (identifier) @f (#eq? @f \"Log\")) @target"
+        }
+        SelectorError::NoTarget { .. } => "call the node that is replaced @target",
+    }
+}
+
+/// Those of some ranges, sorted by beginning, the longer first, that lie in no other one.
+fn outermost(found: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut outer: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        if outer.last().is_none_or(|last| range.start >= last.end) {
+            outer.push(range.clone());
+        }
+    }
+    outer
+}
+
+/// The text with another one in the place of each range.
+fn spliced(text: &str, ranges: &[Range<usize>], new: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    let mut at = 0;
+    for range in ranges {
+        made.push_str(&text[at..range.start]);
+        made.push_str(new);
+        at = range.end;
+    }
+    made.push_str(&text[at..]);
+    made
+}
+
+/// The first lines of nodes, with their numbers.
+fn places(text: &str, found: &[Range<usize>]) -> String {
+    let mut listed = Vec::new();
+    for range in found.iter().take(LISTED) {
+        let line = split(&text[..range.start]).filter(|line| body(line).len() < line.len()).count() + 1;
+        let first = split(&text[range.clone()]).next().map_or("", body);
+        listed.push(format!("line {line}: {}", first.chars().take(LONGEST).collect::<String>()));
+    }
+    if found.len() > LISTED {
+        listed.push(format!("… and {} more", found.len() - LISTED));
+    }
+    listed.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_outermost_nodes_are_replaced() {
+        let found = [0..9, 2..4, 9..10, 12..15, 12..13];
+        let outer = outermost(&found);
+        assert_eq!(outer, [0..9, 9..10, 12..15]);
+        assert_eq!(spliced("0123456789abcdefg", &outer, "-"), "--ab-fg");
+        assert_eq!(places("a\r\nb\nc", &[3..4, 5..6]), "line 2: b\nline 3: c");
+    }
+}
