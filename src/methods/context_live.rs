@@ -261,9 +261,16 @@ impl Method for Show {
         let is_full = room.is_none();
         let summary = |version: &&Version| DiffSummary::of(version.number, Some(version.at), &version.change, version.failed.as_ref());
         let recent_diffs = live.recent.iter().filter(|_| is_full).map(summary).collect();
-        let at = |number| journal.versions.iter().find(|version| version.number == number).map(|version| version.at);
+        let at = |number| {
+            journal
+                .versions
+                .iter()
+                .find(|version| version.number == number)
+                .map(|version| version.at)
+        };
         let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
-        let anchor_diff = anchor_diff.map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(LINES), None));
+        let anchor_diff =
+            anchor_diff.map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(LINES), None));
         let made = live.render(&Budget::of_tokens(self.budget, room));
         if made.tokens > self.budget {
             notes.push(format!(

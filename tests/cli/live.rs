@@ -86,10 +86,18 @@ fn versions_of_a_document_and_who_made_them() {
     let changed = &delta["recentDiffs"][0];
     let line = 1 + first.lines().position(|line| line.contains("Compute")).expect("a line");
     assert_eq!(
-        (&changed["versionId"], &changed["isError"], &changed["affectedLineStart"], &changed["affectedLineEnd"]),
+        (
+            &changed["versionId"],
+            &changed["isError"],
+            &changed["affectedLineStart"],
+            &changed["affectedLineEnd"]
+        ),
         (&2.into(), &false.into(), &line.into(), &line.into())
     );
-    assert!(changed["patchSnippet"].to_string().contains("+") && changed["timestamp"].is_u64(), "{changed}");
+    assert!(
+        changed["patchSnippet"].to_string().contains("+") && changed["timestamp"].is_u64(),
+        "{changed}"
+    );
     assert_eq!(failed["anchorDiff"]["versionId"], 1, "{failed}");
     // An earlier version, when it is asked for, and nothing but it.
     let before = live(&bench, &["--version", "1"]);

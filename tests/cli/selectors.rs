@@ -27,7 +27,9 @@ fn nodes_of_a_selector_are_replaced_and_nothing_else() {
     // The outermost of nodes inside each other; strings hold no calls.
     let (code, done) = replace(&bench, CALLS, "Trace(\n)", &["--all"]);
     assert_eq!(code, 0, "{done}");
-    let after = BEFORE.replace("Log(\"Log(0)\")", "Trace(\r\n)").replace("Log(Log(2))", "Trace(\r\n)");
+    let after = BEFORE
+        .replace("Log(\"Log(0)\")", "Trace(\r\n)")
+        .replace("Log(Log(2))", "Trace(\r\n)");
     assert_eq!(text(), after);
     assert_eq!(bench.run(&["edit", "undo"]).code, 0);
     assert_eq!(text(), BEFORE);
@@ -40,7 +42,10 @@ fn nodes_of_a_selector_are_replaced_and_nothing_else() {
         ("(identifier) @a (block) @b", "Exception", "2 captures"),
     ] {
         let (code, refused) = replace(&bench, selector, "x", &[]);
-        assert!(code != 0 && refused["status"] == status && refused.to_string().contains(words), "{selector}: {refused}");
+        assert!(
+            code != 0 && refused["status"] == status && refused.to_string().contains(words),
+            "{selector}: {refused}"
+        );
     }
     assert_eq!(text(), BEFORE.replace("Log(2)", "Trace()"));
 }
