@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workbench::spending::{Spending, Sum, spending};
+use workbench::spending_groups::{By, Group, groups};
 
 /// Targets listed by what they cost; --json has all.
 const DEAREST: usize = 10;
@@ -27,6 +28,15 @@ pub struct CostOf {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-tool" = false))]
     pub since: Option<String>,
+    /// Also in groups: by the commit that was checked out, its author, the producer that asked, or the month.
+    #[arg(long, value_name = "WHAT", value_parser = by)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-tool" = false))]
+    pub by: Option<By>,
+}
+
+fn by(text: &str) -> Result<By, String> {
+    serde_json::from_value(text.into()).map_err(|_| "give commit, author, producer or month".to_owned())
 }
 
 /// What was spent and saved.
@@ -36,6 +46,10 @@ pub struct Cost {
     pub since: u64,
     /// The currency of what has no other.
     pub currency: Option<String>,
+    /// What was asked for by `by`: `name`, `spent`, `saved`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Value>")]
+    pub groups: Vec<Group>,
     /// `first`, `spent`, `by_outcome`, `by_model`, `targets`.
     #[serde(flatten)]
     #[schemars(with = "Value")]
@@ -54,21 +68,23 @@ impl Method for CostOf {
             let why = Diagnostic::error(ErrorCode::E_PARAM, "'since' is no day and no span of time");
             Failed::new(Code::Usage, why.found(self.since.clone().unwrap_or_default()).hint(hint))
         })?;
-        let (_, session) = desk.open_to_read()?;
+        let (workspace, session) = desk.open_to_read()?;
         let since = since.map_or(0, |since| since.at(session.engine.world.now_secs()));
+        let groups = self.by.map(|by| groups(&workspace.root, session, since, by)).transpose()?;
         Ok(Cost {
             since,
+            groups: groups.unwrap_or_default(),
             currency: workbench::paid::currency(session),
             spending: spending(session, since)?,
         })
     }
 
     fn text(answer: &Cost) -> String {
-        text(&answer.spending, Style::plain())
+        text(answer, Style::plain())
     }
 
     fn styled(answer: &Cost, style: Style) -> String {
-        text(&answer.spending, style)
+        text(answer, style)
     }
 }
 
@@ -92,7 +108,8 @@ fn money(sum: &Sum) -> String {
     all.join(" and ")
 }
 
-fn text(found: &Spending, style: Style) -> String {
+fn text(answer: &Cost, style: Style) -> String {
+    let found = &answer.spending;
     let Some(first) = found.first else {
         return "No model was asked, and no filed answer used.\n".to_owned();
     };
@@ -134,10 +151,23 @@ fn text(found: &Spending, style: Style) -> String {
             })
         ));
     }
-    if !found.targets.is_empty() {
+    for group in &answer.groups {
+        let saved = match group.saved.times {
+            0 => String::new(),
+            times => format!("; {} filed answers saved {}", count(times), money(&group.saved)),
+        };
+        let name = printable(&group.name);
+        text.push_str(&format!(
+            "{}  {} × {}{saved}\n",
+            style.cyan(&name),
+            count(group.spent.times),
+            money(&group.spent)
+        ));
+    }
+    if answer.groups.is_empty() && !found.targets.is_empty() {
         text.push_str(&format!("{}\n", style.bold("dearest")));
     }
-    for (label, sum) in found.targets.iter().take(DEAREST) {
+    for (label, sum) in found.targets.iter().take(DEAREST).filter(|_| answer.groups.is_empty()) {
         text.push_str(&format!("  {} {}\n", style.cyan(&printable(label)), style.dim(&money(sum))));
     }
     text.push_str(&style.dim(&format!("since {}\n", moment(first))));
@@ -155,7 +185,13 @@ mod tests {
             ..Spending::default()
         };
         found.by_outcome.insert(Became::Saved, Sum::default());
-        let told = text(&found, Style::plain());
+        let answer = Cost {
+            since: 0,
+            currency: None,
+            groups: Vec::new(),
+            spending: found,
+        };
+        let told = text(&answer, Style::plain());
         assert!(told.starts_with("spent nothing\nsaved nothing\n"), "{told}");
     }
 }

@@ -69,6 +69,17 @@ fn an_interrupted_build_keeps_what_was_answered() {
     assert_eq!(calls(&bench), 1, "only what had not come is asked for again");
     let cost = bench.run(&["cost", "--json"]).json();
     assert_eq!(cost["spent"]["spent"]["calls"], 2, "{cost}");
+    for (by, name) in [("producer", "semantic"), ("commit", "unknown"), ("author", "unknown")] {
+        let groups = bench.run(&["cost", "--by", by, "--json"]).json()["groups"].clone();
+        assert_eq!(
+            (&groups[0]["name"], &groups[0]["spent"]["spent"]["calls"]),
+            (&name.into(), &2.into()),
+            "{groups}"
+        );
+    }
+    let months = bench.run(&["cost", "--by", "month"]).out;
+    assert!(months.contains("2 × (no price known)"), "{months}");
+    assert_eq!(bench.run(&["cost", "--by", "week"]).code, 2);
 }
 
 /// Answers that were paid for before `[remote]` named a cache, one of them for code that is no more.

@@ -76,6 +76,28 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     output.status.success().then_some(output.stdout)
 }
 
+/// Who wrote a commit, as git shows the name; `None` where the commit is not there.
+pub fn author(root: &Path, commit: &str) -> Option<String> {
+    if !is_name(commit) {
+        return None;
+    }
+    let output = Command::new("git")
+        .args(["cat-file", "commit", commit])
+        .current_dir(root)
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = text
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .find_map(|line| line.strip_prefix("author "))?;
+    Some(line.split_once(" <").map_or(line, |(name, _)| name).to_owned())
+}
+
 /// Files below a workspace that may differ from the commit that is checked out, tracked ones and `sources` that are not; and that commit. `None`
 /// outside of checkouts and where git's index cannot be read.
 pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<String>)> {

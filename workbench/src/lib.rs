@@ -47,6 +47,7 @@ pub mod report;
 pub mod scip_export;
 pub mod short_names;
 pub mod spending;
+pub mod spending_groups;
 pub mod status;
 pub mod symbols;
 pub mod trust;

@@ -40,7 +40,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, entry: &LedgerEntry, currency: &str) {
+    pub(crate) fn add(&mut self, entry: &LedgerEntry, currency: &str) {
         self.times += 1;
         self.took_us = self.took_us.saturating_add(entry.took_us);
         match entry.spent.micros {
@@ -69,14 +69,14 @@ pub fn spending(session: &Session, since: u64) -> Result<Spending, StoreError> {
 
 /// What models are paid in, as the manifest has it now: the ledger has only their names.
 #[derive(Default)]
-struct Currencies {
+pub(crate) struct Currencies {
     by_model: BTreeMap<String, String>,
     /// For models that the manifest has no more.
     other: String,
 }
 
 impl Currencies {
-    fn of(session: &Session) -> Self {
+    pub(crate) fn of(session: &Session) -> Self {
         let mut found = Self {
             other: crate::paid::currency(session).unwrap_or_default(),
             ..Self::default()
@@ -94,7 +94,7 @@ impl Currencies {
         found
     }
 
-    fn of_model(&self, model: &str) -> &str {
+    pub(crate) fn of_model(&self, model: &str) -> &str {
         self.by_model.get(model).unwrap_or(&self.other)
     }
 }
