@@ -22,7 +22,7 @@ pub struct ChatArgs {
     /// Tokens of the context of a question at most.
     #[arg(long, value_name = "TOKENS", default_value_t = 6_000)]
     pub budget: usize,
-    /// Ask no model for more than this in all, in the currency of its price.
+    /// Ask no model for more than this in all, of each currency of a price.
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     pub max_cost: Option<u64>,
     /// Make at most so many calls.

@@ -14,7 +14,7 @@ pub struct AskingArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm_jobs: Option<u16>,
-    /// Ask no model for more than this in all, in the currency of its price.
+    /// Ask no model for more than this in all, of each currency of a price.
     #[arg(long, value_name = "AMOUNT", value_parser = amount)]
     #[serde(with = "money", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64")]

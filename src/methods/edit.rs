@@ -59,7 +59,7 @@ pub struct Edit {
     /// What stands there, exactly; any line ends do.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "old_text", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = "Exact text there now, found once"))]
+    #[schemars(extend("x-tool" = "Exact text, found once"))]
     pub old_text: Option<String>,
     /// Which nodes of the syntax `replace` means, as a query of tree-sitter; those of oldText alone, if it is given.
     #[arg(long, value_name = "QUERY")]
@@ -69,7 +69,7 @@ pub struct Edit {
     /// What is to stand there; the patch of `patch`, the path of `persist_as`.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     #[serde(default, alias = "new_text", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = "New text, patch, or path for persist_as"))]
+    #[schemars(extend("x-tool" = "New text or patch"))]
     pub new_text: Option<String>,
     /// Number of a candidate.
     #[arg(long, value_name = "N")]

@@ -340,7 +340,7 @@ fn whoever_gets_it_wrong_is_shown_what_works() {
         assert_eq!(ran.code, 2, "{ran:?}");
         ran.err
     };
-    let form = "help: write cortex edit replace PATH --old-text TEXT --new-text TEXT [--all] [--session HANDLE]";
+    let form = "help: write cortex edit replace PATH --old-text TEXT|--selector QUERY --new-text TEXT [--all] [--session HANDLE]";
     assert!(told(&["edit", "replace", "docs/a.md", "--old-text", "two"]).contains(form));
     assert!(told(&["edit", "replace", "docs/a.md", "two", "2"]).contains(form));
     assert!(told(&["edit", "docs/a.md"]).contains("as `cortex edit replace PATH --old-text TEXT --new-text TEXT`"));

@@ -268,9 +268,10 @@ fn a_session_is_compared_with_its_own_anchors() {
         (&"delta".into(), Some(0)),
         "{since}"
     );
+    let whole = view(&[]);
     assert!(
-        text(&since).contains("Since an earlier state of the session (version 0):\n```diff"),
-        "{since}"
+        text(&whole).contains("Since an earlier state of the session (version 0):\n```diff"),
+        "{whole}"
     );
     append("// two\n");
     // What somebody else wrote and a session took over is a version of it; what was only looked at before is kept nowhere, and not made up.

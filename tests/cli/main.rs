@@ -39,6 +39,7 @@ mod overloads;
 mod packs;
 mod page;
 mod pairs;
+mod parts;
 mod programs;
 mod projects;
 mod pseudo_terminal;

@@ -23,6 +23,7 @@ mod duplicates;
 #[cfg(test)]
 mod edit_tests;
 mod escapes;
+mod file_part;
 #[cfg(test)]
 pub(crate) mod fixture;
 #[cfg(test)]
@@ -94,6 +95,7 @@ pub fn register(registry: &mut engine::seams::producer::Registry) {
     registry.add(deps::Reach);
     registry.add(deps::api::ApiDeps);
     registry.add(deps::Deps);
+    registry.add(file_part::FilePart);
     registry.add(lines::LinesOf);
     registry.add(usages::Usages);
     registry.add(dependencies::DependencyTable);

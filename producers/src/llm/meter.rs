@@ -4,6 +4,7 @@ use super::price::money;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::world::LOOK_UP;
@@ -11,7 +12,7 @@ use super::world::LOOK_UP;
 /// What a run may do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most money, in millionths of the currency of the models' prices.
+    /// Most money of each currency, in millionths: what is paid in several currencies is never added.
     pub max_cost_micros: Option<u64>,
     /// Most calls that are answered.
     pub max_calls: Option<u64>,
@@ -39,13 +40,43 @@ impl Amount {
             micros: self.micros.saturating_add(other.micros),
         }
     }
+}
 
-    fn minus(self, other: Self) -> Self {
-        Self {
-            calls: self.calls.saturating_sub(other.calls),
-            tokens: self.tokens.saturating_sub(other.tokens),
-            micros: self.micros.saturating_sub(other.micros),
+/// Calls and tokens of all models, and money by currency.
+#[derive(Default)]
+struct Total {
+    calls: u64,
+    tokens: u64,
+    micros: BTreeMap<String, u64>,
+}
+
+impl Total {
+    /// With the money of one currency.
+    fn of(&self, currency: &str) -> Amount {
+        Amount {
+            calls: self.calls,
+            tokens: self.tokens,
+            micros: self.micros.get(currency).copied().unwrap_or(0),
         }
+    }
+
+    fn set(&mut self, currency: &str, amount: Amount) {
+        (self.calls, self.tokens) = (amount.calls, amount.tokens);
+        self.micros.insert(currency.to_owned(), amount.micros);
+    }
+
+    fn add(&mut self, currency: &str, amount: Amount) {
+        self.set(currency, self.of(currency).plus(amount));
+    }
+
+    fn subtract(&mut self, currency: &str, amount: Amount) {
+        let held = self.of(currency);
+        let rest = Amount {
+            calls: held.calls.saturating_sub(amount.calls),
+            tokens: held.tokens.saturating_sub(amount.tokens),
+            micros: held.micros.saturating_sub(amount.micros),
+        };
+        self.set(currency, rest);
     }
 }
 
@@ -58,14 +89,15 @@ pub(super) struct Meter {
 
 #[derive(Default)]
 struct Counts {
-    spent: Amount,
-    held: Amount,
+    spent: Total,
+    held: Total,
 }
 
 /// An amount held back. Dropped, it is given back.
 pub(super) struct Hold<'a> {
     meter: &'a Meter,
     amount: Amount,
+    currency: String,
 }
 
 impl Meter {
@@ -84,12 +116,17 @@ impl Meter {
             if cancel.is_cancelled() {
                 return Err(Failure::Cancelled);
             }
-            if self.passed(counts.spent.plus(counts.held).plus(most)).is_none() {
-                counts.held = counts.held.plus(most);
-                return Ok(Hold { meter: self, amount: most });
+            let spent = counts.spent.of(currency);
+            if self.passed(spent.plus(counts.held.of(currency)).plus(most)).is_none() {
+                counts.held.add(currency, most);
+                return Ok(Hold {
+                    meter: self,
+                    amount: most,
+                    currency: currency.to_owned(),
+                });
             }
-            if let Some(limit) = self.passed(counts.spent.plus(most)) {
-                return Err(limit.failure(counts.spent, most, currency));
+            if let Some(limit) = self.passed(spent.plus(most)) {
+                return Err(limit.failure(spent, most, currency));
             }
             counts = self.changed.wait_timeout(counts, LOOK_UP).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -112,9 +149,10 @@ impl Hold<'_> {
     /// Holds back so much more, if the limits allow it.
     pub(super) fn grow(&mut self, more: Amount) -> bool {
         let mut counts = self.meter.lock();
-        let fits = self.meter.passed(counts.spent.plus(counts.held).plus(more)).is_none();
+        let taken = counts.spent.of(&self.currency).plus(counts.held.of(&self.currency));
+        let fits = self.meter.passed(taken.plus(more)).is_none();
         if fits {
-            counts.held = counts.held.plus(more);
+            counts.held.add(&self.currency, more);
             self.amount = self.amount.plus(more);
         }
         fits
@@ -123,7 +161,7 @@ impl Hold<'_> {
     /// What the call really took.
     pub(super) fn settle(self, really: Amount) {
         let mut counts = self.meter.lock();
-        counts.spent = counts.spent.plus(really);
+        counts.spent.add(&self.currency, really);
         // The rest happens when this is dropped.
     }
 }
@@ -131,7 +169,7 @@ impl Hold<'_> {
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
         let mut counts = self.meter.lock();
-        counts.held = counts.held.minus(self.amount);
+        counts.held.subtract(&self.currency, self.amount);
         self.meter.changed.notify_all();
     }
 }
@@ -165,5 +203,32 @@ impl Limit {
         };
         let hint = format!("raise {flag} or leave it out; what is done stays done");
         Failure::Limit(Box::new(Diagnostic::error(ErrorCode::E_LIMIT, message).hint(hint)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn currencies_are_bounded_one_by_one_and_calls_together() {
+        let meter = Meter::new(Limits {
+            max_cost_micros: Some(10),
+            max_calls: Some(3),
+            ..Limits::default()
+        });
+        let call = |micros| Amount {
+            calls: 1,
+            tokens: 1,
+            micros,
+        };
+        let spend = |currency: &str, micros: u64| {
+            let hold = meter.reserve(call(micros), currency, &Cancel::default());
+            hold.map(|hold| hold.settle(call(micros))).map_err(|why| format!("{why:?}"))
+        };
+        assert_eq!((spend("EUR", 8), spend("USD", 8)), (Ok(()), Ok(())));
+        assert!(spend("EUR", 3).is_err_and(|why| why.contains("--max-cost")));
+        assert_eq!(spend("USD", 2), Ok(()));
+        assert!(spend("GBP", 1).is_err_and(|why| why.contains("--max-calls")));
     }
 }

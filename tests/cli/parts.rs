@@ -1,0 +1,34 @@
+//! `//files/F#T:part`: a type's part of one file (seed 001, `FilePart`).
+
+use crate::bench::Bench;
+
+#[test]
+fn a_part_of_a_file_has_a_new_version_only_when_its_own_lines_change() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n");
+    let text = |above: &str, a: &str, b: &str| format!("namespace N;\n{above}public partial class A {{\n  {a}\n}}\nclass B {{ {b} }}\n");
+    let part = "//files/A.cs#N.A:part";
+    let versions = || {
+        bench.run(&["history", part, "--json"]).json()["versions"]
+            .as_array()
+            .expect("a list")
+            .len()
+    };
+    bench.write("A.cs", &text("", "int one;", "int two;"));
+    bench.write("Other.cs", "namespace N;\npublic partial class A { int three; }\n");
+    assert_eq!(bench.run(&["show", part]).out, "public partial class A {\n  int one;\n");
+    let listed = bench.run(&["build", "//files/*#*:part", "--json"]);
+    assert_eq!((listed.code, &listed.json()["targets"]), (0, &3.into()), "{listed:?}");
+    for (what, after, expected) in [
+        ("another type", text("", "int one;", "long two;"), 1),
+        ("lines above", text("// a\n// b\n", "int one;", "long two;"), 1),
+        ("its own line", text("// a\n// b\n", "long one;", "long two;"), 2),
+    ] {
+        bench.write("A.cs", &after);
+        assert_eq!(bench.run(&["build", part]).code, 0, "{what}");
+        assert_eq!(versions(), expected, "{what}");
+    }
+    assert_eq!(bench.run(&["show", part]).out, "public partial class A {\n  long one;\n");
+    bench.write("A.cs", "namespace N;\n");
+    assert_eq!(bench.run(&["show", part]).code, 2);
+}
