@@ -1,8 +1,8 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
-use super::edit_line;
 use super::symbols::{Names, resolve_one};
 use super::{Effect, Method, window};
+use super::{edit_by_symbol, edit_line};
 use crate::commands::gc::now;
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -37,10 +37,11 @@ use workbench::symbols::outputs::file_label;
 /// With `all` every place gets it. With `selector`, a query of tree-sitter, `replace` means nodes of the syntax in place of a text (C#,
 /// TypeScript, JavaScript, Python). Texts get the line ends of the file unless `exactEnds` is given.
 /// `create` makes a file where none is; `write` gives one a whole new text, or makes it, and says which. `replace_symbol`, `insert_before` and
-/// `insert_after` find a type or a member by name, and refuse what would lose it. `patch` takes a unified diff or `*** Begin Patch`, `batch`
-/// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another
-/// path), `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes
-/// back and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
+/// `insert_after` find a type or a member by name, and refuse what would lose it; `safe_delete` deletes one that nothing uses, or says what does;
+/// `add_using` adds a using directive in its place, `add_member` a declaration to a type. `patch` takes a unified diff or `*** Begin Patch`, `batch`
+/// several replacements, each as one edit with one undo. `commit`, `discard`, `diff`, `refresh`, `persist_as` (saves as newText under another path),
+/// `undo`, `redo` (with a path: of that file's part alone) and `close` are about the session, `list` names all; `undo` without a session takes back
+/// and shows the last edit of this checkout. A session ends seven days after it was last used. An edit that succeeds answers with one line and the
 /// place of its new text, unless `full` is given; the data have status, workflow_state, summary, guidance, metrics, flags and what is allowed next.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -84,7 +85,7 @@ pub struct Edit {
     /// A type or a member.
     #[arg(long, value_name = "NAME")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-tool" = "Type or Type#Member, for *_symbol and insert_*"))]
+    #[schemars(extend("x-tool" = "Type or Type#Member"))]
     pub symbol: Option<String>,
     /// Replace documentation and attributes of a symbol, too, although the text brings none.
     #[arg(long)]
@@ -146,6 +147,9 @@ pub enum Op {
     ReplaceSymbol,
     InsertBefore,
     InsertAfter,
+    SafeDelete,
+    AddUsing,
+    AddMember,
     Patch,
     Batch,
     Commit,
@@ -213,8 +217,13 @@ impl Method for Edit {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Response, Failed> {
         edit_line::refuse_unused(self)?;
+        if let Some(done) = self.by_symbol(desk)? {
+            return Ok(done.at(self.level(desk)?));
+        }
         let root = window::root(desk)?;
         let Meant { path, symbol, defines } = self.resolve_place(desk)?;
+        // The files are not kept from others while one of them is edited.
+        desk.context.let_go();
         let guard = Guard {
             store: desk.context.store_folder(),
             manifest: self.manifest,
@@ -253,15 +262,7 @@ impl Method for Edit {
             Status::Exception => Code::Usage,
             Status::PersistFailure => Code::Io,
         });
-        let level = match (self.basic, self.full) {
-            (true, _) => Level::Basic,
-            (false, true) => Level::Full,
-            (false, false) => {
-                let manifest = live.read("cortex.toml").ok().flatten();
-                manifest.map_or_else(Level::default, |manifest| replies::level_of_manifest(&manifest.bytes))
-            }
-        };
-        Ok(response.at(level))
+        Ok(response.at(self.level(desk)?))
     }
 
     fn text(answer: &Response) -> String {
@@ -303,10 +304,41 @@ fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> 
 }
 
 impl Edit {
+    /// What is looked at in all of the workspace before it is saved.
+    fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
+        let symbol = || self.needed("symbol", self.symbol.as_ref());
+        Ok(Some(match self.op {
+            Op::SafeDelete => edit_by_symbol::safe_delete(desk, &symbol()?)?,
+            Op::AddUsing => {
+                let path = self.needed("path", self.path.as_ref())?;
+                edit_by_symbol::add_using(desk, &path, &self.needed("newText", self.new_text.as_ref())?)?
+            }
+            Op::AddMember => {
+                let Meant { path, .. } = self.resolve_place(desk)?;
+                let path = self.needed("path", path.as_ref())?;
+                edit_by_symbol::add_member(desk, &path, &symbol()?, &self.needed("newText", self.new_text.as_ref())?)?
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// How much is told.
+    fn level(&self, desk: &mut Desk<'_>) -> Result<Level, Failed> {
+        Ok(match (self.basic, self.full) {
+            (true, _) => Level::Basic,
+            (false, true) => Level::Full,
+            (false, false) => {
+                let manifest = Disk::new(&window::root(desk)?).read("cortex.toml").ok().flatten();
+                manifest.map_or_else(Level::default, |manifest| replies::level_of_manifest(&manifest.bytes))
+            }
+        })
+    }
+
     /// What is meant. A symbol says in which file it is, if it is in one alone.
     fn resolve_place(&self, desk: &mut Desk<'_>) -> Result<Meant, Failed> {
-        let by_name =
-            matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter) && self.session.is_none() && self.path.is_none();
+        let by_name = matches!(self.op, Op::ReplaceSymbol | Op::InsertBefore | Op::InsertAfter | Op::AddMember)
+            && self.session.is_none()
+            && self.path.is_none();
         let Some(symbol) = self.symbol.as_ref().filter(|_| by_name) else {
             return Ok(Meant {
                 path: self.path.clone(),
@@ -326,8 +358,6 @@ impl Edit {
             }
             _ => None,
         };
-        // The files are not kept from others while one of them is edited.
-        desk.context.let_go();
         match files.as_slice() {
             [file] => Ok(Meant {
                 path: Some(file.clone()),
@@ -384,6 +414,7 @@ impl Edit {
             Op::ReplaceSymbol => at(Where::Replace)?,
             Op::InsertBefore => at(Where::Before)?,
             Op::InsertAfter => at(Where::After)?,
+            Op::SafeDelete | Op::AddUsing | Op::AddMember => return Err(Failed::bug(&"it is no order of a session")),
             Op::Patch => Order::Patch(new()?),
             Op::Batch => {
                 let parts = self.edits.iter().map(|edit| Part {
@@ -428,6 +459,9 @@ impl Op {
             Self::ReplaceSymbol => r#"{"op": "replace_symbol", "symbol": "A#Member", "newText": "the declaration"}"#,
             Self::InsertBefore => r#"{"op": "insert_before", "symbol": "A#Member", "newText": "a declaration"}"#,
             Self::InsertAfter => r#"{"op": "insert_after", "symbol": "A#Member", "newText": "a declaration"}"#,
+            Self::SafeDelete => r#"{"op": "safe_delete", "symbol": "A#Member"}"#,
+            Self::AddUsing => r#"{"op": "add_using", "path": "src/A.cs", "newText": "System.Linq"}"#,
+            Self::AddMember => r#"{"op": "add_member", "symbol": "A", "newText": "the declaration"}"#,
             Self::Patch => r#"{"op": "patch", "newText": "the patch"}"#,
             Self::Batch => r#"{"op": "batch", "path": "src/A.cs", "edits": [{"oldText": "a", "newText": "b"}]}"#,
             Self::PersistAs => r#"{"op": "persist_as", "session": "HANDLE", "newText": "src/B.cs"}"#,

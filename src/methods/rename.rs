@@ -1,28 +1,16 @@
 //! `rename`: another name for a type or a member, everywhere.
 
+use super::rewriting::Rewriting;
 use super::symbols::{Names, resolve_one};
-use super::window::root;
 use super::{AsTool, Effect, Method};
-use crate::commands::gc::now;
-use crate::context::{Context, Failed};
+use crate::context::Failed;
 use crate::desk::Desk;
-use crate::exit::Code;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use workbench::edit::disk::Disk;
-use workbench::edit::files::Files;
-use workbench::edit::order::{EditRequest, Order};
-use workbench::edit::perform::perform;
-use workbench::edit::place::Guard;
-use workbench::edit::response::Response;
-use workbench::edit::state::{Mode, Status};
-use workbench::live::edits;
-use workbench::rename::{self, InTheWay, Plan};
+use workbench::rename::{self, Plan};
 
 /// Rename a type or a member everywhere: declarations, overrides, implementations, uses, using directives and references in documentation.
 ///
@@ -34,15 +22,15 @@ use workbench::rename::{self, InTheWay, Plan};
 pub struct Rename {
     /// A type or member, by any unambiguous name; of several overloads the one that is meant with its parameters.
     #[serde(alias = "path", alias = "id")]
-    #[schemars(extend("x-tool" = "rename: a type or member"))]
+    #[schemars(extend("x-tool" = "A type or member"))]
     symbol: String,
     /// Its new name.
-    #[schemars(extend("x-tool" = "rename: its new name"))]
+    #[schemars(extend("x-tool" = "Its new name"))]
     new: String,
     /// Show what would change, and change nothing.
     #[arg(long)]
     #[serde(default)]
-    #[schemars(extend("x-tool" = "rename: show the diff, change nothing"))]
+    #[schemars(extend("x-tool" = "Show the diff, change nothing"))]
     dry_run: bool,
     /// Leave possible uses as they are, and say where they stand, instead of refusing.
     #[arg(long)]
@@ -72,8 +60,8 @@ pub struct Renamed {
     session: Option<String>,
 }
 
-/// What is named of what is in the way.
-const MOST_NAMED: usize = 50;
+/// What leads on where a rename is refused.
+const CHANGE: &str = "nothing was changed; mend what is named, or choose another name";
 
 impl Method for Rename {
     const NAME: &'static str = "rename";
@@ -87,48 +75,15 @@ impl Method for Rename {
     }
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Renamed, Failed> {
-        let root = root(desk)?;
         let plan = self.planned(desk)?;
-        let guard = Guard {
-            store: desk.context.store_folder(),
-            manifest: false,
+        let looked = |inside: &mut Desk<'_>| {
+            let names: Names = inside.names()?;
+            let gaps = inside.health()?.gaps();
+            rename::verify(inside, &names.symbols, &plan, &gaps)
         };
-        let disk = Disk::new(&root).guarded(guard).logging(desk.context.logs());
-        // Nobody may write them.
-        let is_read_only = |path: &str| {
-            disk.read(path)
-                .is_ok_and(|found| found.is_some_and(|found| found.mode & 0o222 == 0))
-        };
-        let locked = plan.files.iter().filter(|file| is_read_only(&file.path));
-        let locked: BTreeSet<String> = locked.map(|file| format!("{}: it is read-only", file.path)).collect();
-        if !locked.is_empty() {
-            return Err(rename_blocked(self, &InTheWay(locked)));
-        }
-        // The files are not kept from others while they are edited.
-        desk.context.let_go();
-        let texts = plan
-            .files
-            .iter()
-            .map(|file| (file.path.clone(), file.before.clone(), file.after.clone()));
-        let rewrite = Order::Rewrite {
-            operation: "rename",
-            texts: texts.collect(),
-        };
-        // The new texts are looked at in a session of their own, which holds them beside the files.
-        let tried = order(&disk, rewrite.clone(), None, Some(Mode::Manual))?;
-        let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
-        let verified = self.verified(desk, &plan, &tried);
-        for end in [Order::Discard, Order::Close] {
-            drop(order(&disk, end, Some(&tried), None));
-        }
-        verified?;
-        let session = match self.dry_run {
-            true => None,
-            false => order(&disk, rewrite, None, None)?.session,
-        };
-        if let Some(session) = &session {
-            drop(edits::hand_over(&Disk::new(&root), &root, session, now()));
-        }
+        let refusal = self.refusal();
+        let done = self.rewriting(&refusal, CHANGE).perform(desk, &plan.files, !self.dry_run, looked)?;
+        let session = done.and_then(|done| done.session);
         Ok(Renamed {
             diff: self.dry_run.then(|| plan.diff()),
             files: plan.files.iter().map(|file| file.path.clone()).collect(),
@@ -177,69 +132,27 @@ impl Rename {
             flawed: &flawed,
             sources: &sources,
         };
-        rename::plan(desk, &names.symbols, &*world, asked)?.map_err(|way| rename_blocked(self, &way))
+        let planned = rename::plan(desk, &names.symbols, &*world, asked)?;
+        planned.map_err(|way| {
+            let hint = match way.0.iter().any(|what| what.contains(": possible use")) {
+                true => "nothing was changed; mend what is named, or leave possible uses as they are with leavePossible",
+                false => CHANGE,
+            };
+            self.rewriting(&self.refusal(), hint).refused(&way)
+        })
     }
 
-    /// Looks at the workspace with the new texts.
-    fn verified(&self, desk: &Desk<'_>, plan: &Plan, session: &str) -> Result<(), Failed> {
-        let global = desk.context.global.clone();
-        let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent));
-        context.use_overlay(session);
-        let mut inside = Desk::new(&context, Self::NAME);
-        inside.read_only();
-        let names: Names = inside.names()?;
-        let gaps = inside.health()?.gaps();
-        let found = rename::verify(&mut inside, &names.symbols, plan, &gaps)?;
-        context.close();
-        found.map_err(|way| rename_blocked(self, &way))
+    fn refusal(&self) -> String {
+        format!("{} is not renamed to {}", self.symbol, self.new)
     }
-}
 
-/// Nobody follows the look at the new texts.
-struct Silent;
-
-impl engine::values::event::Observer for Silent {
-    fn event(&self, _: &engine::values::event::Event<'_>) {}
-}
-
-/// Performs one operation of the session.
-fn order(disk: &Disk, order: Order, session: Option<&str>, mode: Option<Mode>) -> Result<Response, Failed> {
-    let asked = EditRequest {
-        order,
-        session: session.map(str::to_owned),
-        path: None,
-        mode,
-        fit: false,
-    };
-    let response = perform(disk, &asked, now());
-    let code = match response.status {
-        Status::Success | Status::NoOp => return Ok(response),
-        Status::PersistFailure => Code::Io,
-        Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,
-        Status::Exception => Code::Usage,
-    };
-    let why = Diagnostic::error(ErrorCode::E_RENAME, response.summary);
-    Err(Failed::new(
-        code,
-        why.hint(response.guidance.unwrap_or_else(|| "nothing was changed".to_owned())),
-    ))
-}
-
-fn rename_blocked(rename: &Rename, way: &InTheWay) -> Failed {
-    let count = way.0.len();
-    let message = match count {
-        1 => format!("{} is not renamed to {}: something is in the way", rename.symbol, rename.new),
-        count => format!("{} is not renamed to {}: {count} things are in the way", rename.symbol, rename.new),
-    };
-    let named = way.0.iter().take(MOST_NAMED);
-    let named = named.map(|what| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, what.as_str()));
-    let hint = match way.0.iter().any(|what| what.contains(": possible use")) {
-        true => "nothing was changed; mend what is named, or leave possible uses as they are with leavePossible",
-        false => "nothing was changed; mend what is named, or choose another name",
-    };
-    let why = Diagnostic::error(ErrorCode::E_RENAME, message).hint(hint);
-    Failed {
-        code: Code::Usage,
-        diagnostics: std::iter::once(why).chain(named).collect(),
+    fn rewriting<'r>(&self, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
+        Rewriting {
+            method: Self::NAME,
+            operation: "rename",
+            code: ErrorCode::E_RENAME,
+            refusal,
+            hint,
+        }
     }
 }

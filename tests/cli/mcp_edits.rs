@@ -172,3 +172,76 @@ fn a_rename_is_saved_everywhere_or_nowhere() {
     let refused = bench.run(&["rename", "NodeKey", "NodeName"]);
     assert!(refused.code == 2 && refused.err.contains("it is read-only"), "{}", refused.err);
 }
+
+#[test]
+fn edits_by_symbol_are_looked_at_before_they_are_saved() {
+    let bench = Bench::memotree();
+    let path = "src/MemoTree.Core/Extra.cs";
+    let before = "\u{feff}using Left;\r\n\r\nnamespace MemoTree.Core;\r\n\r\npublic class Extra\r\n{\r\n\tpublic int Used() => 1;\r\n\tpublic int Calls() => Used();\r\n\r\n\tTwin Spare;\r\n}\r\n";
+    bench.write(path, before);
+    bench.write(
+        "src/MemoTree.Core/Twins.cs",
+        "namespace Left { public class Twin { } }\nnamespace Right { public class Twin { } }\nnamespace MemoTree.Core { public interface IExtra { }\npublic class HasIt : IExtra { } }\n",
+    );
+    let read = || std::fs::read_to_string(bench.root().join(path)).expect("a file");
+    let mut client = Client::start(&bench, false);
+    let used = bench.run(&["edit", "safe_delete", "--symbol", "Extra#Used"]);
+    assert!(
+        used.code == 2 && used.err.contains("src/MemoTree.Core/Extra.cs:8:24: it is used here"),
+        "{}{}",
+        used.out,
+        used.err
+    );
+    for (space, why) in [
+        ("Right", "could mean"),
+        ("MemoTree.Nowhere", "declares no MemoTree.Nowhere"),
+        ("1", "is no using directive"),
+    ] {
+        let refused = bench.run(&["edit", "add_using", path, "--new-text", space]);
+        assert!(refused.code == 2 && refused.err.contains(why), "{}{}", refused.out, refused.err);
+    }
+    assert_eq!(read(), before);
+    let gone = before.replace("\r\n\tTwin Spare;\r\n", "");
+    let done = text(&client.call("edit", json!({"op": "safe_delete", "symbol": "Extra#Spare"})));
+    assert!(done.contains("deleted MemoTree.Core.Extra#Spare"), "{done}");
+    assert_eq!(read(), gone);
+    assert_eq!(bench.run(&["edit", "undo"]).code, 0);
+    assert_eq!(read(), before);
+    let added = before.replace("using Left;", "using System.Linq;\r\nusing Left;");
+    let done = text(&client.call("edit", json!({"op": "add_using", "path": path, "newText": "System.Linq"})));
+    assert!(done.contains("added `using System.Linq`"), "{done}");
+    assert_eq!(read(), added);
+    let again = bench.run(&["edit", "add_using", path, "--new-text", "System.Linq"]);
+    assert!(
+        again.code == 0 && again.out.contains("has it already"),
+        "{}{}",
+        again.out,
+        again.err
+    );
+    assert_eq!(read(), added);
+    assert_eq!(bench.run(&["edit", "undo"]).code, 0);
+    assert_eq!(read(), before);
+    for (of, new, why) in [
+        (
+            "Extra",
+            "Nowhere Lost() => null;",
+            "Extra.cs:10:2: Nowhere would mean nothing that is known",
+        ),
+        ("Extra", "public int Used() => 2;", "there is a MemoTree.Core.Extra#Used() already"),
+        (
+            "IExtra",
+            "int Owed();",
+            "Twins.cs:4:14: MemoTree.Core.HasIt would have to declare it, too",
+        ),
+    ] {
+        let refused = bench.run(&["edit", "add_member", "--symbol", of, "--new-text", new]);
+        assert!(refused.code == 2 && refused.err.contains(why), "{}{}", refused.out, refused.err);
+    }
+    let added = before.replace("Used();\r\n", "Used();\r\n\r\n\tpublic Twin New() => Spare;\r\n");
+    let call = json!({"op": "add_member", "symbol": "Extra", "newText": "public Twin New() => Spare;"});
+    let done = text(&client.call("edit", call));
+    assert!(done.contains("added New() to MemoTree.Core.Extra"), "{done}");
+    assert_eq!(read(), added);
+    assert_eq!(bench.run(&["edit", "undo"]).code, 0);
+    assert_eq!(read(), before);
+}

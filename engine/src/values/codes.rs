@@ -96,6 +96,7 @@ codes! {
     E_GROUP "E_GROUP", "A summary of a group cannot be corrected", "correct the summary of one of its types";
     E_INPUTS "E_INPUTS", "The inputs of a target cannot be listed", "let `each`, `row` and `field` of the rule fit what the node gives";
     E_INTERNAL "E_INTERNAL", "The program met a state that its authors ruled out", "report it with the command that leads there";
+    E_IN_THE_WAY "E_IN_THE_WAY", "An edit by symbol was refused. The message lists what is in the way", "mend what is named first";
     E_IO "E_IO", "A file cannot be read or written", "check the disk and the permissions";
     E_KEY "E_KEY", "A provider refuses the key, or the key is not set", "export the variable that `api_key_env` names";
     E_LABEL "E_LABEL", "A text is not a label, or a label of the wrong kind", "write `//package:target`";
@@ -206,7 +207,7 @@ codes! {
     N_EVIDENCE "N_EVIDENCE", "A summary names evidence that does not exist. The evidence was left out", "nothing";
     N_GONE "N_GONE", "The target does not exist any more. A stored version is shown", "see `cortex history LABEL`";
     N_GROUP "N_GROUP", "A prompt depends on other answers that do not exist yet", "build those first";
-    N_IN_THE_WAY "N_IN_THE_WAY", "What a rename meets", "see the error beside it";
+    N_IN_THE_WAY "N_IN_THE_WAY", "What a rename or an edit by symbol meets", "see the error beside it";
     N_LAST_GOOD "N_LAST_GOOD", "The file has a syntax error. A version from before it is shown", "correct the file";
     N_NOT_FILED "N_NOT_FILED", "The store cannot be written, so results are not kept", "use a store that can be written";
     N_NOT_WHOLE "N_NOT_WHOLE", "A file has a syntax error, so the answer may be incomplete", "correct the file; `--last-good` shows the version before";

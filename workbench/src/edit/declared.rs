@@ -33,7 +33,8 @@ pub(super) struct Declared {
 pub(super) struct Is {
     /// `Namespace.Type` or `Namespace.Type#Member(int)`; with the kind it makes the identifier.
     pub(super) name: String,
-    kind: &'static str,
+    /// In a word.
+    pub(super) kind: &'static str,
     doc: String,
     attributes: Vec<String>,
     /// Under which `#if` it is.

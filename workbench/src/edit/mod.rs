@@ -1,5 +1,7 @@
 //! Edit sessions: text of files found exactly, changed in a buffer, and written back byte for byte where nothing was changed.
 
+pub mod adding_members;
+pub mod adding_usings;
 mod attributes;
 mod beginning;
 pub mod brief;
@@ -45,6 +47,7 @@ pub mod place;
 #[cfg(test)]
 pub(crate) mod real;
 mod refusing;
+pub mod removal;
 mod replacing;
 pub mod replies;
 pub mod response;

@@ -169,7 +169,7 @@ pub(super) fn read(text: &str, defines: &BTreeSet<String>) -> Syntax {
 }
 
 /// Whether more of a text is not understood than before.
-fn worse(before: &Syntax, after: &Syntax) -> bool {
+pub(super) fn worse(before: &Syntax, after: &Syntax) -> bool {
     let rank = |tier: Tier| match tier {
         Tier::Whole | Tier::Repaired => 0,
         Tier::Skeleton => 1,

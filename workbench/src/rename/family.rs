@@ -19,7 +19,7 @@ use producers::csharp::usages::{outside, related};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of members that have a name of their own.
-const NAMED: [&str; 6] = ["method", "property", "event", "field", "constant", "enum member"];
+pub(super) const NAMED: [&str; 6] = ["method", "property", "event", "field", "constant", "enum member"];
 
 /// What gets a new name together.
 pub(super) struct Family {

@@ -4,6 +4,7 @@
 //! place that used the symbol has to use it still, and no other place may.
 
 mod crefs;
+mod deletion;
 mod directives;
 mod family;
 mod places;
@@ -13,6 +14,7 @@ use crate::edit::merge::unified;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
+pub use deletion::delete;
 use engine::seams::world::World;
 use family::Family;
 use places::{Change, Texts};
@@ -151,5 +153,7 @@ pub fn plan<O: Outputs>(
     Ok(way.result(plan))
 }
 
+#[cfg(test)]
+mod deletion_tests;
 #[cfg(test)]
 mod tests;

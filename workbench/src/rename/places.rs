@@ -42,7 +42,7 @@ impl<'w> Texts<'w> {
     }
 
     /// The identifier at a place, and where it begins in bytes.
-    fn identifier_at(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
+    pub(super) fn identifier_at(&mut self, (file, line, column): &Spot) -> Option<(usize, String)> {
         let text = self.read(file)?;
         let start = start_of_line(text, *line)?;
         let rest = &text[start..];
@@ -84,6 +84,11 @@ impl Change {
 
     pub(super) fn files(&self) -> impl Iterator<Item = &String> {
         self.at.keys()
+    }
+
+    /// All places, in bytes.
+    pub(super) fn places(&self) -> impl Iterator<Item = (&String, usize)> {
+        self.at.iter().flat_map(|(file, places)| places.keys().map(move |at| (file, *at)))
     }
 
     pub(super) fn len(&self) -> usize {

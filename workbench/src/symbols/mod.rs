@@ -34,6 +34,7 @@ pub mod search_by_meaning;
 mod search_tests;
 pub mod source;
 pub mod state;
+pub mod unbound;
 pub mod usages;
 #[cfg(test)]
 mod usages_tests;

@@ -1,0 +1,349 @@
+//! A using directive added to a file: among those that are there, in their order, and once.
+
+use super::declared::declared;
+use super::lines::{Ends, split};
+use super::replacing::tail;
+use super::symbol::{Refused, read, worse};
+use producers::csharp::lexer::{Token, lex};
+use producers::csharp::model::{Syntax, Using};
+use producers::csharp::preprocess::blank;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Reads a directive as somebody gives it: `System.Linq`, `static N.T`, `A = N.T`, also between `using` and `;`.
+///
+/// # Errors
+/// When it is none.
+pub fn directive(given: &str) -> Result<Using, Refused> {
+    let text = format!("{};", written(given));
+    let syntax = read(&text, &BTreeSet::new());
+    let is_whole = !text.contains("..") && !written(given).ends_with(['.', ':', '=', ',']);
+    let is_one = lex(&text).tokens.iter().filter(|token| token.text(&text) == ";").count() == 1;
+    match syntax.usings.as_slice() {
+        [one] if is_whole && is_one && syntax.types.is_empty() && !syntax.top_level && parsed(&text).len() == 1 => Ok(one.clone()),
+        _ => Err(Refused::new(
+            format!("`{}` is no using directive; nothing was changed", given.trim()),
+            "give a namespace, `static TYPE` or `NAME = TYPE`",
+        )),
+    }
+}
+
+/// The directive without what ends it.
+fn written(given: &str) -> String {
+    let plain = given.trim().trim_end_matches(';').trim();
+    let (global, rest) = match plain.strip_prefix("global ") {
+        Some(rest) => ("global ", rest.trim_start()),
+        None => ("", plain),
+    };
+    let rest = rest.strip_prefix("using ").unwrap_or(rest).trim_start();
+    format!("{global}using {rest}")
+}
+
+/// The text with the directive; `None` where it stands there already.
+///
+/// # Errors
+/// When it is none, or there is no place for it.
+pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result<Option<String>, Refused> {
+    let wanted = directive(given)?;
+    let before = read(text, defines);
+    let is_there = |one: &Using| (&one.alias, &one.target, one.is_static) == (&wanted.alias, &wanted.target, wanted.is_static);
+    // One that stands in a namespace counts for that alone.
+    let counts = |one: &Using| one.namespace.is_empty() || all_in(&before, &one.namespace);
+    if before
+        .usings
+        .iter()
+        .any(|one| is_there(one) && counts(one) && (one.is_global || !wanted.is_global))
+    {
+        return Ok(None);
+    }
+    if let Some(other) = before.usings.iter().find(|one| wanted.alias.is_some() && one.alias == wanted.alias) {
+        let why = format!(
+            "{} is {} there; nothing was changed",
+            other.alias.as_deref().unwrap_or_default(),
+            other.target
+        );
+        return Err(Refused::new(why, "choose another name"));
+    }
+    let compiled = blank(text, defines);
+    let made = placed(text, &compiled, &format!("{};", written(given)), &wanted, &before)?;
+    let after = read(&made, defines);
+    let is = |text: &str, syntax| declared(text, syntax).into_iter().map(|one| one.is).collect::<Vec<_>>();
+    let came: Vec<&Using> = after.usings.iter().filter(|one| !before.usings.contains(one)).collect();
+    let is_added = after.usings.len() == before.usings.len() + 1 && matches!(came.as_slice(), [one] if is_there(one));
+    match is_added && !worse(&before, &after) && is(text, &before) == is(&made, &after) {
+        true => Ok(Some(made)),
+        false => Err(Refused::new(
+            "the file has no place for a using directive that its reader understands; nothing was changed",
+            "put it there with `replace`",
+        )),
+    }
+}
+
+/// Whether all types of a text are in a namespace.
+fn all_in(syntax: &Syntax, namespace: &str) -> bool {
+    let lies_in = |name: &str| {
+        name.strip_prefix(namespace)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    syntax.types.iter().all(|decl| lies_in(&decl.namespace))
+}
+
+/// A directive of a text.
+struct Stands {
+    range: Range<usize>,
+    /// Global ones come first, those of types and names last.
+    rank: u8,
+    target: String,
+}
+
+/// The directives at the head of what tokens begin with, and the first token behind them.
+fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>, usize) {
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
+    let mut found = Vec::new();
+    loop {
+        let Some(end) = (at..tokens.len()).find(|end| word(*end) == ";") else {
+            break;
+        };
+        if word(at) == "extern" && word(at + 1) == "alias" {
+            at = end + 1;
+            continue;
+        }
+        let is_global = word(at) == "global";
+        let first = at + usize::from(is_global);
+        // A statement or a declaration has two words beside each other, or brackets.
+        let name = first + 1 + usize::from(matches!(word(first + 1), "static" | "unsafe"));
+        let is_alias = word(name + 1) == "=";
+        let is_word = |at: usize| word(at).starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '@'));
+        let is_plain = is_alias || (name..end).all(|at| word(at) != "(" && !(is_word(at) && is_word(at + 1)) && word(at) != "=");
+        if word(first) != "using" || !is_plain {
+            break;
+        }
+        let rank = match (is_global, is_alias, name > first + 1) {
+            (true, ..) => 0,
+            (false, false, false) => 1,
+            (false, false, true) => 2,
+            (false, true, _) => 3,
+        };
+        found.push(Stands {
+            range: tokens[at].start as usize..tokens[end].end as usize,
+            rank,
+            target: (name..end).map(word).collect(),
+        });
+        at = end + 1;
+    }
+    (found, at)
+}
+
+fn parsed(text: &str) -> Vec<Stands> {
+    head(text, &lex(text).tokens, 0).0
+}
+
+/// The text with the directive in its place.
+fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax) -> Result<String, Refused> {
+    let lexed = lex(compiled);
+    let tokens = &lexed.tokens;
+    let word = |at: usize| tokens.get(at).map_or("", |token| token.text(compiled));
+    let (mut all, next) = head(compiled, tokens, 0);
+    if all.is_empty() && word(next) == "namespace" && !wanted.is_global {
+        let open = (next..tokens.len()).find(|at| matches!(word(*at), "{" | ";"));
+        if let Some(open) = open.filter(|open| all_in(before, &(next + 1..*open).map(word).collect::<String>())) {
+            all = head(compiled, tokens, open + 1).0;
+        }
+    }
+    let own = parsed(new).into_iter().next();
+    let (rank, target) = own.map_or((1, String::new()), |own| (own.rank, own.target));
+    let usual = Ends::of(text).usual();
+    // Those that `#if` may leave out have no neighbours.
+    all.retain(|one| depth(&text[..one.range.start]) == 0);
+    let Some(beside) = neighbour(&all, rank, &target) else {
+        let first = tokens.get(next).map_or(text.len(), |token| token.start as usize);
+        let documented = lexed.docs.first().map_or(first, |doc| first.min(doc.0 as usize));
+        let line = text[..documented].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        if depth(&text[..line]) != 0 || !text[line..documented].trim().is_empty() {
+            return Err(Refused::new(
+                "what the file begins with is under `#if`; nothing was changed",
+                "put the directive there with `replace`",
+            ));
+        }
+        let gap = if line == text.len() { "" } else { usual };
+        return Ok([&text[..line], new, usual, gap, &text[line..]].concat());
+    };
+    let (one, is_behind) = (beside.0, beside.1);
+    let line = text[..one.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let indent = &text[line..one.range.start];
+    let own_line = indent.trim().is_empty();
+    let insert = |at: usize, new: String| [&text[..at], &new, &text[at..]].concat();
+    Ok(match (is_behind, tail(&text[one.range.end..])) {
+        (true, Some(tail)) if own_line => {
+            let at = one.range.end + tail;
+            match text[..at].ends_with(['\n', '\r']) {
+                true => insert(at, format!("{indent}{new}{usual}")),
+                false => insert(at, format!("{usual}{indent}{new}")),
+            }
+        }
+        (true, _) => insert(one.range.end, format!(" {new}")),
+        (false, _) if own_line => insert(line, format!("{indent}{new}{usual}")),
+        (false, _) => insert(one.range.start, format!("{new} ")),
+    })
+}
+
+/// The directive that a new one stands behind, or before.
+fn neighbour<'s>(all: &'s [Stands], rank: u8, target: &str) -> Option<(&'s Stands, bool)> {
+    let alike: Vec<&Stands> = all.iter().filter(|one| one.rank == rank).collect();
+    let system = |name: &str| !(name == "System" || name.starts_with("System."));
+    let plain = |name: &str| (false, name.to_lowercase());
+    let first = |name: &str| (system(name), name.to_lowercase());
+    let is_sorted = |key: &dyn Fn(&str) -> (bool, String)| alike.windows(2).all(|two| key(&two[0].target) <= key(&two[1].target));
+    let key: Option<&dyn Fn(&str) -> (bool, String)> = match (is_sorted(&first), is_sorted(&plain)) {
+        (true, _) => Some(&first),
+        (false, true) => Some(&plain),
+        (false, false) => None,
+    };
+    if let Some(key) = key
+        && let Some(next) = alike.iter().position(|one| key(&one.target) > key(target))
+    {
+        return match next.checked_sub(1) {
+            Some(before) => Some((alike[before], true)),
+            None => Some((alike[0], false)),
+        };
+    }
+    let before = all.iter().rfind(|one| one.rank <= rank);
+    before.map(|one| (one, true)).or_else(|| all.first().map(|one| (one, false)))
+}
+
+/// How many `#if` are open at the end of a text.
+fn depth(text: &str) -> usize {
+    split(text).fold(0_usize, |depth, line| {
+        let line = line.trim_start().strip_prefix('#').map_or("", str::trim_start);
+        match () {
+            () if line.starts_with("if") => depth + 1,
+            () if line.starts_with("endif") => depth.saturating_sub(1),
+            () => depth,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn with(text: &str, given: &str) -> Result<Option<String>, String> {
+        with_using(text, given, &BTreeSet::new()).map_err(|refused| refused.why)
+    }
+
+    #[test]
+    fn a_directive_stands_among_those_that_are_there() {
+        for (text, given, made) in [
+            (
+                "using A;\r\nusing C; // c\r\nclass X { }\r\n",
+                "B",
+                "using A;\r\nusing B;\r\nusing C; // c\r\nclass X { }\r\n",
+            ),
+            (
+                "using A;\nusing C; // c\nclass X { }\n",
+                "using D;",
+                "using A;\nusing C; // c\nusing D;\nclass X { }\n",
+            ),
+            (
+                "using System;\nusing A;\n",
+                "System.Linq",
+                "using System;\nusing System.Linq;\nusing A;\n",
+            ),
+            (
+                "using A;\nusing System;\n",
+                "System.Linq",
+                "using A;\nusing System;\nusing System.Linq;\n",
+            ),
+            ("using System;\n", "A", "using System;\nusing A;\n"),
+            ("using B;\n", "A", "using A;\nusing B;\n"),
+            ("using Z;\nusing A;\n", "M", "using Z;\nusing A;\nusing M;\n"),
+            (
+                "using A;\nusing static B.C;\nusing D = A.D;\n",
+                "E",
+                "using A;\nusing E;\nusing static B.C;\nusing D = A.D;\n",
+            ),
+            (
+                "using A;\nusing D = A.D;\n",
+                "static B.C",
+                "using A;\nusing static B.C;\nusing D = A.D;\n",
+            ),
+            ("using A;\n", "global using B", "global using B;\nusing A;\n"),
+            ("using A;\n", "L = A.List<int>", "using A;\nusing L = A.List<int>;\n"),
+            ("// Licence.\nnamespace N;\n", "A", "// Licence.\nusing A;\n\nnamespace N;\n"),
+            (
+                "/// <summary>X.</summary>\nclass X { }",
+                "A",
+                "using A;\n\n/// <summary>X.</summary>\nclass X { }",
+            ),
+            (
+                "namespace N\n{\n\tusing B;\n\tclass X { }\n}\n",
+                "A",
+                "namespace N\n{\n\tusing A;\n\tusing B;\n\tclass X { }\n}\n",
+            ),
+            (
+                "namespace N;\nusing B;\nclass X { }\n",
+                "C",
+                "namespace N;\nusing B;\nusing C;\nclass X { }\n",
+            ),
+            ("using A; using C;\nclass X { }\n", "B", "using A; using B; using C;\nclass X { }\n"),
+            (
+                "using A;\n#if X\nusing B;\n#endif\nclass X { }\n",
+                "C",
+                "using A;\nusing C;\n#if X\nusing B;\n#endif\nclass X { }\n",
+            ),
+            (
+                "using A;\nusing var x = new X();\n",
+                "B",
+                "using A;\nusing B;\nusing var x = new X();\n",
+            ),
+            ("", "A", "using A;\n"),
+            ("using A;", "B", "using A;\nusing B;"),
+        ] {
+            assert_eq!(with(text, given), Ok(Some(made.to_owned())), "{text}{given}");
+            assert_eq!(with(made, given), Ok(None), "{made}");
+        }
+    }
+
+    #[test]
+    fn what_is_none_and_what_clashes_is_refused() {
+        for given in ["", "1", "A; class B { }", "A B", "var x = 1", "(A)", "A.", "A;\nusing B"] {
+            assert!(
+                with("class X { }", given).is_err_and(|why| why.contains("is no using directive")),
+                "{given}"
+            );
+        }
+        let why = with("using D = A.B;\n", "D = A.C").expect_err("another one");
+        assert_eq!(why, "D is A.B there; nothing was changed");
+        assert!(with("#if X\nclass A { }\n#else\nclass B { }\n#endif\n", "C").is_err());
+    }
+
+    proptest! {
+        /// Beside the directive every byte stays, the file declares what it did, and a second time there is nothing to do.
+        #[test]
+        fn all_else_stays_byte_for_byte(
+            usings in proptest::collection::vec("(static |X[0-9] = |)[A-E](\\.[A-E]){0,2}", 0..5),
+            given in "(static |Y = |)[A-E](\\.[A-E]){0,2}",
+            form in 0_usize..4,
+            crlf in any::<bool>(),
+        ) {
+            let lines: String = usings.iter().enumerate().map(|(at, one)| format!("using {};{}\n", one.replace("X", &format!("X{at}_")), if at == 1 { " // it" } else { "" })).collect();
+            let text = match form {
+                0 => format!("{lines}\nnamespace N;\n\nclass A {{ }}\n"),
+                1 => format!("// Licence\n\n{lines}namespace N {{ class A<T> {{ class B {{ }} }} }}"),
+                2 => format!("namespace N\n{{\n{lines}    partial class A {{ }}\n}}\n"),
+                _ => format!("#nullable enable\n{lines}/// <summary>A.</summary>\n[Old] class A {{ }}\n"),
+            };
+            let text = if crlf { text.replace('\n', "\r\n") } else { text };
+            let Some(made) = with(&text, &given).expect("a directive") else { return Ok(()) };
+            let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();
+            let added = made.len() - text.len();
+            // Equal bytes around a stretch that came leave where it begins open.
+            prop_assert!((0..=same).any(|at| made.is_char_boundary(at) && text[at..] == made[at + added..]));
+            prop_assert_eq!(with(&made, &given), Ok(None));
+            if crlf {
+                prop_assert!(!made.replace("\r\n", "").contains('\n'));
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Declarations taken out of a text with what is their own: documentation, attributes, the comments behind them on their last line, and a blank line
+//! that parted them from others. Every other declaration is afterwards what it was.
+
+use super::brought::keeps_directives;
+use super::declared::{Declared, Place, declared, encloses};
+use super::head::Parts;
+use super::lines::{body, split};
+use super::replacing::{comma, tail};
+use super::symbol::{Refused, read, worse};
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// A text without a symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The text.
+    pub text: String,
+    /// The bytes of the text before that are gone, in their order.
+    pub ranges: Vec<Range<usize>>,
+}
+
+/// Takes out all that a text declares of a symbol, as it is compiled under these symbols for `#if`; `None` where it declares nothing of it.
+///
+/// # Errors
+/// When what comes out would not be what it was beside it.
+pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<Option<Removed>, Refused> {
+    let before = read(text, defines);
+    let all = declared(text, &before);
+    let mut parts: Vec<&Declared> = all.iter().filter(|one| one.is.name == symbol).collect();
+    parts.sort_by_key(|one| one.range.start);
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    let (mut made, mut ranges) = (text.to_owned(), Vec::new());
+    for one in parts.into_iter().rev() {
+        stands_alone(text, &all, one)?;
+        let old = own(text, one);
+        made.replace_range(old.clone(), "");
+        let without = [&text[..old.start], &text[old.end..]].concat();
+        let place = Place {
+            new: old.start..old.start,
+            old: old.clone(),
+        };
+        keeps_directives(text, &without, &place, defines)?;
+        ranges.insert(0, old);
+    }
+    let after = read(&made, defines);
+    let is_gone = |one: &&Declared| ranges.iter().any(|range| encloses(range, one));
+    let stay: Vec<_> = all.iter().filter(|one| !is_gone(one)).map(|one| &one.is).collect();
+    let now = declared(&made, &after);
+    if worse(&before, &after) || stay != now.iter().map(|one| &one.is).collect::<Vec<_>>() {
+        let why = format!("without {symbol} other declarations would not be what they are");
+        return Err(Refused::new(why, "edit what stands there with `replace`"));
+    }
+    Ok(Some(Removed { text: made, ranges }))
+}
+
+/// Refuses what cannot go without others.
+fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refused> {
+    let name = &one.is.name;
+    let hint = "edit what stands there with `replace`";
+    if let Some(other) = all.iter().find(|other| other.range == one.range && other.is != one.is) {
+        return Err(Refused::new(format!("{name} is declared together with {}", other.is.name), hint));
+    }
+    if one.is.kind != "enum member" {
+        return match text[one.range.clone()].ends_with([';', '}']) {
+            true => Ok(()),
+            false => Err(Refused::new(format!("{name} is a parameter of its type"), hint)),
+        };
+    }
+    let behind = all
+        .iter()
+        .filter(|other| other.owner == one.owner && other.range.start > one.range.start);
+    let Some(next) = behind.min_by_key(|other| other.range.start) else {
+        return Ok(());
+    };
+    let declaration = &text[next.range.clone()];
+    match declaration[Parts::of(declaration).itself..].contains('=') {
+        true => Ok(()),
+        false => Err(Refused::new(
+            format!("without {name} {} and what follows it would have other values", next.is.name),
+            hint,
+        )),
+    }
+}
+
+/// The bytes that go with a declaration.
+fn own(text: &str, one: &Declared) -> Range<usize> {
+    let line = text[..one.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let begins = text[line..one.range.start].trim().is_empty();
+    let rest = &text[one.range.end..];
+    let ended = match one.is.kind {
+        "enum member" => comma(rest).unwrap_or(0),
+        // A semicolon may stand behind the brace of a type.
+        _ if one.owner.is_empty() => rest.trim_start().strip_prefix(';').map_or(0, |others| rest.len() - others.len()),
+        _ => 0,
+    };
+    let end = one.range.end + ended;
+    match tail(&text[end..]) {
+        Some(tail) if begins => with_blank(text, line..end + tail),
+        _ if begins => one.range.start..end + spaces(&text[end..]),
+        _ => line + text[line..one.range.start].trim_end().len()..end,
+    }
+}
+
+/// Whole lines with the blank one that parted them from others: the one before them, or behind the first of a block.
+fn with_blank(text: &str, lines: Range<usize>) -> Range<usize> {
+    let is_blank = |line: &str| body(line).trim().is_empty();
+    let (before, behind) = (split(&text[..lines.start]).last(), split(&text[lines.end..]).next());
+    let ends = behind.is_none_or(|line| is_blank(line) || line.trim_start().starts_with('}'));
+    match (before, behind) {
+        (Some(blank), _) if is_blank(blank) && ends => lines.start - blank.len()..lines.end,
+        (before, Some(blank)) if is_blank(blank) && before.is_none_or(|line| body(line).trim_end().ends_with('{')) => {
+            lines.start..lines.end + blank.len()
+        }
+        _ => lines,
+    }
+}
+
+/// The white space within a line that a text begins with.
+fn spaces(text: &str) -> usize {
+    text.len() - text.trim_start_matches([' ', '\t']).len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn without(text: &str, symbol: &str) -> Result<String, String> {
+        let found = removed(text, symbol, &BTreeSet::new());
+        found.map(|removed| removed.expect("declared").text).map_err(|refused| refused.why)
+    }
+
+    #[test]
+    fn a_declaration_goes_with_what_is_its_own() {
+        for (text, symbol, made) in [
+            (
+                "class A\r\n{\r\n\t/// <summary>X.</summary>\r\n\t[Old]\r\n\tint X; // x\r\n\r\n\tint Y;\r\n}\r\n",
+                "A#X",
+                "class A\r\n{\r\n\tint Y;\r\n}\r\n",
+            ),
+            ("class A\n{\n    int X;\n\n    int Y;\n}\n", "A#Y", "class A\n{\n    int X;\n}\n"),
+            ("class A { int X; int Y; }", "A#X", "class A { int Y; }"),
+            ("class A { int X; int Y; }", "A#Y", "class A { int X; }"),
+            ("enum E { A, B = 2, C }", "E#A", "enum E { B = 2, C }"),
+            ("enum E\n{\n    A,\n    C // c\n}\n", "E#C", "enum E\n{\n    A,\n}\n"),
+            (
+                "namespace N;\n\nclass A { };\n\nclass B { }\n",
+                "N.A",
+                "namespace N;\n\nclass B { }\n",
+            ),
+            (
+                "class O\n{\n    class A<T> { T M; }\n    class A { }\n}\n",
+                "O+A`1",
+                "class O\n{\n    class A { }\n}\n",
+            ),
+            (
+                "partial class A { int X; }\npartial class A { int Y; }\nclass B { }\n",
+                "A",
+                "class B { }\n",
+            ),
+        ] {
+            assert_eq!(without(text, symbol).as_deref(), Ok(made), "{symbol}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_go_alone_stays() {
+        for (text, symbol, why) in [
+            ("class A { int X, Y; }", "A#X", "A#X is declared together with A#Y"),
+            ("record R(int X, int Y);", "R#Y", "R#Y is a parameter of its type"),
+            (
+                "enum E { A, B, C = 7 }",
+                "E#A",
+                "without E#A E#B and what follows it would have other values",
+            ),
+        ] {
+            assert_eq!(without(text, symbol), Err(why.to_owned()), "{symbol}");
+        }
+        assert_eq!(removed("class A { int X; }", "A#Z", &BTreeSet::new()), Ok(None));
+        let half = "class A {\n#if X\n    int X;\n#else\n    int Y; int Z {\n#endif\n    get; }\n}\n";
+        assert!(without(half, "A#Z").is_err());
+    }
+
+    proptest! {
+        /// What is beside a member stays byte for byte, whatever ends lines and wherever types stand.
+        #[test]
+        fn all_else_stays_byte_for_byte(
+            members in proptest::collection::vec(0_usize..6, 1..6),
+            at in any::<proptest::sample::Index>(),
+            form in 0_usize..4,
+            crlf in any::<bool>(),
+            tabs in any::<bool>(),
+        ) {
+            let indent = if tabs { "\t" } else { "    " };
+            let member = |(number, form): (usize, &usize)| match form {
+                0 => format!("{indent}int M{number}; // it\n"),
+                1 => format!("{indent}/// <summary>It.</summary>\n{indent}[Old(\"]}}\")]\n{indent}void M{number}() {{ if (true) {{ }} }}\n\n"),
+                2 => format!("\n{indent}// about it\n{indent}public int M{number} => 1; /* \n two */\n"),
+                3 => format!("{indent}class M{number}<T> where T : class {{ T X; }}"),
+                4 => format!("{indent}int M{number} {{ get; set; }} = 3; "),
+                _ => format!("\n#region R\n{indent}string M{number} = @\"a\n}} b\";\n#endregion\n"),
+            };
+            let body: String = members.iter().enumerate().map(member).collect();
+            let text = match form {
+                0 => format!("namespace N;\n\nclass A\n{{\n{body}\n}}\n"),
+                1 => format!("namespace N {{\nclass A {{\n{body}}} }}"),
+                2 => format!("using System;\n\npartial class A {{ }}\nnamespace N {{ partial struct A\n{{\n{body}\n}}\n}}\n"),
+                _ => format!("namespace N; class O {{ }} record A(int P) {{\n{body}\n}} // end"),
+            };
+            let text = if crlf { text.replace('\n', "\r\n") } else { text };
+            let number = at.index(members.len());
+            let symbol = match members[number] {
+                1 => format!("N.A#M{number}()"),
+                3 => format!("N.A+M{number}`1"),
+                _ => format!("N.A#M{number}"),
+            };
+            let gone = removed(&text, &symbol, &BTreeSet::new()).expect("removed").expect("declared");
+            let [range] = gone.ranges.as_slice() else { panic!("one place") };
+            prop_assert_eq!(&gone.text, &[&text[..range.start], &text[range.end..]].concat());
+            let cut = &text[range.clone()];
+            let has = |number: usize| cut.contains(&format!("M{number}"));
+            prop_assert!(has(number));
+            for other in (0..members.len()).filter(|other| *other != number) {
+                prop_assert!(!has(other));
+            }
+            prop_assert!(!cut.contains("#region") && !cut.contains("#endregion"));
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Deleting a type or a member where nothing uses it: what is in the way, or the texts without it.
+
+use super::family::{Family, NAMED};
+use super::places::{Change, Texts};
+use super::{InTheWay, Planning, RenameRequest, Rewritten, directives};
+use crate::edit::lines::line_and_column;
+use crate::edit::removal::removed;
+use crate::edit::symbol::Refused;
+use crate::symbols::index::{Symbols, namespace};
+use crate::symbols::locations::all_declarations;
+use crate::symbols::meaning::Candidate;
+use crate::symbols::outputs::{Outputs, SymbolError, file_label};
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::usages::{Subject, usages};
+use engine::seams::world::World;
+use engine::values::table::Table;
+use producers::csharp::deps::dotnet;
+use producers::csharp::types::symbol_of;
+use producers::csharp::usages::Place;
+use producers::csharp::{defines, generated};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Plans to delete a symbol; the new name of `asked` says nothing.
+///
+/// # Errors
+/// Outside, when outputs cannot be read; inside, what is in the way.
+pub fn delete<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    world: &dyn World,
+    asked: RenameRequest<'_>,
+) -> Result<Result<Vec<Rewritten>, InTheWay>, O::Error> {
+    let (candidate, key) = (asked.candidate, asked.candidate.key());
+    let mut way = InTheWay::default();
+    check(symbols, candidate, &mut way);
+    if !way.0.is_empty() {
+        return Ok(Err(way));
+    }
+    let family = Family::of(outputs, symbols, candidate, &mut way)?;
+    let others: Vec<Candidate> = family
+        .paths
+        .iter()
+        .filter(|path| **path != candidate.path)
+        .map(|path| with_files(symbols, path))
+        .collect();
+    for (path, at) in all_declarations(outputs, &others.iter().collect::<Vec<_>>())? {
+        way.add(format!(
+            "{}:{}:{}: {path} overrides or implements it, or it that one",
+            at.file, at.line, at.column
+        ));
+    }
+    let mut texts = Texts::new(world);
+    let gone = without(outputs, symbols, asked, &mut texts, &mut way)?;
+    for place in used(outputs, symbols, asked, &mut way)? {
+        let spot = (place.file.clone(), place.line, place.column);
+        let is_gone = |at: usize| {
+            gone.get(&place.file)
+                .is_some_and(|(_, _, ranges)| ranges.iter().any(|range| range.contains(&at)))
+        };
+        if !texts.identifier_at(&spot).is_some_and(|(at, _)| is_gone(at)) {
+            way.add(format!(
+                "{}:{}:{}: it is used here: {}",
+                place.file, place.line, place.column, place.text
+            ));
+        }
+    }
+    let mut planning = Planning {
+        outputs,
+        symbols,
+        asked,
+        family: &family,
+        texts,
+        change: Change::default(),
+        way,
+    };
+    directives::find(&mut planning)?;
+    let Planning {
+        mut texts,
+        change,
+        mut way,
+        ..
+    } = planning;
+    for (file, at) in change.places() {
+        let (line, column) = line_and_column(texts.of(file).unwrap_or_default(), at);
+        way.add(format!("{file}:{line}:{column}: a using directive names it"));
+    }
+    if candidate.member().is_none() {
+        keep_namespaces(symbols, key, asked.sources, &mut texts, &mut way);
+    }
+    let files = gone.into_iter().map(|(path, (before, after, _))| Rewritten { path, before, after });
+    Ok(way.result(files.collect()))
+}
+
+/// Refuses what others reach without its name.
+fn check(symbols: &Symbols, candidate: &Candidate, way: &mut InTheWay) {
+    let key = candidate.key();
+    if let Some(heir) = &candidate.inherited_by {
+        way.add(format!("{heir} inherits it: name the type that declares it"));
+    }
+    if candidate.member().is_some() && !NAMED.contains(&candidate.kind.as_str()) {
+        way.add(format!("a {} is used without a name, and not every use is found", candidate.kind));
+    }
+    if symbols.is_generated(key) {
+        way.add(format!("{key} is generated"));
+    }
+    let begins = match candidate.member_name() {
+        Some(name) => name == MAIN,
+        None => symbols.declares(key, MAIN),
+    };
+    if begins {
+        way.add(format!("{}: a program may begin in it", candidate.path));
+    }
+}
+
+/// Where programs begin.
+const MAIN: &str = "Main";
+
+/// A symbol by its path, with its files.
+fn with_files(symbols: &Symbols, path: &str) -> Candidate {
+    let row = symbols.find(Candidate::of(path, &[]).key()).and_then(|at| symbols.row(at).ok());
+    Candidate::of(path, &row.map_or_else(Vec::new, |row| row.files))
+}
+
+/// A text before, after, and what of it is gone.
+type Gone = (String, String, Vec<Range<usize>>);
+
+/// The files that declare it, without it.
+fn without<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    asked: RenameRequest<'_>,
+    texts: &mut Texts<'_>,
+    way: &mut InTheWay,
+) -> Result<BTreeMap<String, Gone>, O::Error> {
+    let candidate = asked.candidate;
+    let name = match candidate.member() {
+        None => symbol_of(candidate.key()).to_owned(),
+        Some(member) => format!("{}#{member}", symbol_of(candidate.key())),
+    };
+    let files = match symbols.find(candidate.key()) {
+        Some(at) => symbols.row(at)?.files,
+        None => Vec::new(),
+    };
+    let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
+    let mut gone = BTreeMap::new();
+    for (file, output) in files.into_iter().zip(outputs.read(&labels)?) {
+        let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
+        let (Some(known), Some(text)) = (known, texts.read(&file)) else {
+            way.add(format!("{file}: it cannot be read as text"));
+            continue;
+        };
+        match removed(text, &name, &known.own.into_iter().collect()) {
+            Ok(None) => continue,
+            Ok(Some(without)) => drop(gone.insert(file.clone(), (text.to_owned(), without.text, without.ranges))),
+            Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
+        }
+        if asked.flawed.contains(&file) {
+            way.add(format!("{file}: it could not be read as a whole"));
+        }
+        if generated::is_generated(&file, texts.of(&file).unwrap_or_default()) {
+            way.add(format!("{file}: it is generated"));
+        }
+    }
+    if gone.is_empty() {
+        way.add("no declaration of it is found in the files as they are");
+    }
+    Ok(gone)
+}
+
+/// Where it is used, in code and documentation, and of a type what it declares, too. What may be a use is in the way at once.
+fn used<O: Outputs>(outputs: &mut O, symbols: &Symbols, asked: RenameRequest<'_>, way: &mut InTheWay) -> Result<BTreeSet<Place>, O::Error> {
+    let path = &asked.candidate.path;
+    let found = resolve(symbols, outputs, path, &Options::default())?;
+    let Ok(subject) = Subject::of(&found) else {
+        way.add(format!("{path}: its uses cannot be told from those of others"));
+        return Ok(BTreeSet::new());
+    };
+    let found = usages(outputs, symbols, &subject, asked.gaps)?;
+    for label in found.unread {
+        way.add(format!("{label} could not be made, and may use it"));
+    }
+    found.unseen.into_iter().for_each(|why| way.add(why));
+    let mut certain = found.certain;
+    if asked.candidate.member().is_some() {
+        for (place, why) in found.possible {
+            way.add(format!(
+                "{}:{}:{}: possible use, {why}: {}",
+                place.file, place.line, place.column, place.text
+            ));
+        }
+        return Ok(certain);
+    }
+    // Types that it declares and its extension methods are used without its name.
+    let (member, nested) = (format!("{path}#"), format!("{}+", symbol_of(path)));
+    for output in outputs.read(&["//types/...:usages".to_owned()])? {
+        let Some(bytes) = output.bytes else { continue };
+        let damaged = || SymbolError::damaged().at_label(&output.label);
+        let table = Table::open(&bytes).ok_or_else(damaged)?;
+        for (_, value) in table.rows().filter(|(row, _)| row.starts_with(&member) || row.starts_with(&nested)) {
+            let places: Vec<Place> = serde_json::from_slice(value).map_err(|_| damaged())?;
+            certain.extend(places);
+        }
+    }
+    Ok(certain)
+}
+
+/// With the last type of a namespace goes what using directives of it name.
+fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut InTheWay) {
+    let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
+    let lies_in = |name: &str, outer: &str| {
+        name.strip_prefix(outer)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    let mut outer = own;
+    while !outer.is_empty() {
+        let stays = symbols
+            .keys()
+            .any(|other| other != key && !symbol_of(other).starts_with(&nested) && lies_in(namespace(other), outer));
+        if stays || dotnet::has_namespace(outer) {
+            return;
+        }
+        for file in sources.iter().filter(|file| file.ends_with(".cs")) {
+            let Some(text) = texts.read(file).filter(|text| text.contains(outer)) else {
+                continue;
+            };
+            for (number, line) in (1..).zip(text.lines()) {
+                let words: Vec<&str> = line.trim().trim_start_matches("global ").split([' ', ';']).collect();
+                if words.first() == Some(&"using") && words.contains(&outer) {
+                    way.add(format!(
+                        "{file}:{number}:1: a using directive names {outer}, which would have no type any more"
+                    ));
+                }
+            }
+        }
+        outer = outer.rsplit_once('.').map_or("", |(outer, _)| outer);
+    }
+}

@@ -1,0 +1,85 @@
+//! Deletions in small workspaces: what nothing uses goes, and nothing else does.
+
+use super::*;
+use crate::symbols::resolve::{Options, resolve};
+use crate::symbols::samples::Sample;
+use engine::files::memory::MemoryWorld;
+
+const SHOP: &str = "namespace N.Shops;\r\n\r\npublic interface ISell\r\n{\r\n\tint Price(int count);\r\n\tint Idle => 1;\r\n}\r\n\r\n/// <summary>See <see cref=\"Told\"/>.</summary>\r\npublic partial class Shop : ISell\r\n{\r\n\tpublic int Price(int count) => count;\r\n\tpublic int Price(string name) => Price(name.Length);\r\n\r\n\t/// <summary>Goes.</summary>\r\n\tint Unused(int depth) => depth == 0 ? 0 : Unused(depth - 1); // it\r\n\r\n\tpublic int Told;\r\n\tpublic override string ToString() => \"\";\r\n\tpartial void Half();\r\n\tstatic void Main() { }\r\n\tclass Inner { public static int Seen; }\r\n}\r\n";
+const OTHERS: &str = "using N.Shops;\nnamespace U;\npartial class Alone { int A; }\nclass Go { int Sum(Shop shop) => shop.Price(1); int Half() => \"a\".Twice(); object Late() => Lost.Half(); }\nstatic class Extends { public static int Twice(this string text) => 2; }\n";
+const PART: &str = "namespace N.Shops { partial class Shop { partial void Half() { } } }\nnamespace U { partial class Alone { Alone Next; } }\nnamespace Last.One { class Only { } }\n";
+const LAST: &str = "using Last.One;\nenum E { A, B, C = 4 }\n";
+
+/// The texts without a symbol, or what is in the way.
+fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
+    let files = [
+        ("src/shop.cs", SHOP),
+        ("src/others.cs", OTHERS),
+        ("src/part.cs", PART),
+        ("src/last.cs", LAST),
+    ];
+    let mut sample = Sample::of(&files);
+    let symbols = sample.names();
+    let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
+    let candidate = found.candidate().expect("one").clone();
+    let world = MemoryWorld::new();
+    files.iter().for_each(|(path, text)| world.put(path, text.as_bytes()));
+    let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let asked = RenameRequest {
+        candidate: &candidate,
+        new: "",
+        leave_possible: false,
+        gaps: &BTreeSet::new(),
+        flawed: &BTreeSet::new(),
+        sources: &sources,
+    };
+    let planned = delete(&mut sample, &symbols, &world, asked).expect("outputs");
+    planned.map_err(|way| way.0.into_iter().collect())
+}
+
+#[test]
+fn what_nothing_uses_goes() {
+    let files = deleted("Shop#Unused").expect("nothing is in the way");
+    let gone = "\t/// <summary>Goes.</summary>\r\n\tint Unused(int depth) => depth == 0 ? 0 : Unused(depth - 1); // it\r\n\r\n";
+    assert_eq!(files.len(), 1);
+    assert_eq!(files[0].after, SHOP.replace(gone, ""));
+    // All parts of a type, whose uses of itself are no others.
+    let files = deleted("U.Alone").expect("nothing is in the way");
+    let after: Vec<&str> = files.iter().map(|file| file.after.as_str()).collect();
+    let others = OTHERS.replace("partial class Alone { int A; }\n", "");
+    let part = PART.replace("partial class Alone { Alone Next; } ", "");
+    assert_eq!(after, [others.as_str(), part.as_str()]);
+    assert_eq!(deleted("ISell#Idle").expect("nothing is in the way").len(), 1);
+}
+
+#[test]
+fn what_is_used_stays_with_every_place() {
+    for (symbol, ways) in [
+        ("Shop#Price(string)", &[][..]),
+        (
+            "Shop#Price(int)",
+            &[
+                "src/shop.cs:5:6: N.Shops.ISell#Price(int) overrides or implements it, or it that one",
+                "src/shop.cs:13:35: it is used here: public int Price(string name) => Price(name.Length);",
+                "src/others.cs:4:39: it is used here",
+            ],
+        ),
+        ("Shop#Told", &["src/shop.cs:9:29: it is used here"]),
+        ("Shop#ToString", &["N.Shops.Shop#ToString(): "]),
+        ("Shop#Main", &["a program may begin in it"]),
+        ("N.Shops.Shop", &["a program may begin in it"]),
+        ("U.Extends", &["src/others.cs:4:67: it is used here"]),
+        ("Last.One.Only", &["src/last.cs:1:1: a using directive names Last.One"]),
+        ("E#A", &["src/last.cs: without E#A E#B and what follows it would have other values"]),
+    ] {
+        match deleted(symbol) {
+            Ok(_) => assert!(ways.is_empty(), "{symbol} went"),
+            Err(told) => {
+                assert!(!ways.is_empty(), "{symbol}: {told:?}");
+                for way in ways {
+                    assert!(told.iter().any(|told| told.contains(way)), "{symbol}: {way} is not in {told:#?}");
+                }
+            }
+        }
+    }
+}
