@@ -57,4 +57,12 @@ def answer(prompt: str) -> str:
     return "\n".join(text) if text else "NO CHANGE"
 
 
-sys.stdout.write(answer(sys.stdin.read()))
+def answers(prompt: str) -> str:
+    """The answer to a prompt, also to one that holds several questions."""
+    parts = re.split(r"^# QUESTION (\d+: .*)\n", prompt, flags=re.MULTILINE)
+    if len(parts) < 3:
+        return answer(prompt)
+    return "\n".join(f"# ANSWER {title}\n{answer(question)}" for title, question in zip(parts[1::2], parts[2::2]))
+
+
+sys.stdout.write(answers(sys.stdin.read()))

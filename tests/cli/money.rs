@@ -464,3 +464,33 @@ fn a_limit_buys_first_what_most_is_waiting_for() {
     let state = |name: &str| bench.run(&["semantic", name, "--json"]).json()["semanticState"].clone();
     assert_eq!((state("Z"), state("A")), ("cached".into(), "pending".into()));
 }
+
+#[test]
+fn one_call_buys_the_answers_to_all_questions_that_are_asked_as_one() {
+    let bench = workspace(&PAIR);
+    manifest(&bench, "", "params.together = 8");
+    put(&bench, "full", &format!("# ANSWER 1\n{FULL}\n# ANSWER 2\n{FULL}"));
+    let built = bench.run(&["build", "--max-calls", "1", ALL]);
+    assert_eq!((built.code, calls(&bench)), (0, 1), "{built:?}");
+    let cost = bench.run(&["cost", "--json"]).json();
+    assert_eq!(
+        (&cost["spent"]["spent"]["calls"], &cost["spent"]["times"]),
+        (&1.into(), &2.into()),
+        "{cost}"
+    );
+    // How questions are asked is no part of the key.
+    manifest(&bench, "", "");
+    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 0));
+}
+
+#[test]
+fn a_build_that_is_stopped_in_a_question_for_many_can_go_on() {
+    let bench = workspace(&PAIR);
+    manifest(&bench, "", "params.together = 8");
+    put(&bench, "full", &format!("# ANSWER 1\n{FULL}\n# ANSWER 2\n{FULL}"));
+    put(&bench, "act", "kill -INT $PPID; exec sleep 600");
+    let stopped = bench.run(&["build", ALL]);
+    assert_eq!((stopped.code, calls(&bench)), (130, 1), "{stopped:?}");
+    put(&bench, "act", "");
+    assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
+}

@@ -70,7 +70,7 @@ impl Session {
         // A model takes its time: others may have the store, and who asks the same waits for this answer.
         store.let_go();
         let flight = match producer.pool(&bound.params) {
-            Pool::Paid => blobs.flight(&key, cancel)?,
+            Pool::Paid => blobs.flight(&key, &|| cancel.is_cancelled())?,
             _ => None,
         };
         if cancel.is_cancelled() {

@@ -1,6 +1,7 @@
 //! Answers that cost money: nobody else asks for one meanwhile, and of several machines that asked at the same moment all keep the same.
 
 use super::jobs::{Done, Shared};
+use crate::seams::company::Seat;
 use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::store::unconfirmed::Unconfirmed;
@@ -9,8 +10,13 @@ use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
-pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool) -> Result<Option<Flight>, Done> {
-    let flight = shared.blobs.flight(key, &shared.cancel).map_err(Done::Broken)?;
+pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, company: Option<&Seat>) -> Result<Option<Flight>, Done> {
+    let is_cancelled = || {
+        // Another process is waited for, which may wait for one of this company.
+        company.iter().for_each(|seat| seat.leave());
+        shared.cancel.is_cancelled()
+    };
+    let flight = shared.blobs.flight(key, &is_cancelled).map_err(Done::Broken)?;
     if shared.cancel.is_cancelled() {
         return Err(Done::of_failure(Failure::Cancelled));
     }

@@ -4,7 +4,6 @@
 
 use crate::graph::lookups::{Lookup, LookupSet};
 use crate::planning::expand;
-use crate::seams::producer::Cancel;
 use crate::store::records::ActionRecord;
 use crate::store::{Flight, Store, StoreError};
 use crate::values::digest::{ActionKey, Digest};
@@ -135,8 +134,8 @@ impl Blobs {
     ///
     /// # Errors
     /// When it cannot be told whether somebody else asks.
-    pub fn flight(&self, key: &ActionKey, cancel: &Cancel) -> Result<Option<Flight>, StoreError> {
-        self.store.flight(key, &|| cancel.is_cancelled())
+    pub fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        self.store.flight(key, is_cancelled)
     }
 
     /// The blob, if it is in memory.

@@ -12,6 +12,7 @@ use crate::graph::lookups::LookupSet;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
+use crate::seams::company::Seat;
 use crate::seams::paid::{Correction, FormerNames, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
@@ -226,6 +227,11 @@ impl Done {
 impl Job {
     /// Does it. Never panics: a producer's panic becomes a failure.
     pub fn run(&self, shared: &Shared) -> Done {
+        self.run_in(shared, None)
+    }
+
+    /// Does it in company, where it has a seat.
+    pub(super) fn run_in(&self, shared: &Shared, company: Option<&Seat>) -> Done {
         if shared.cancel.is_cancelled() {
             return Done::of_failure(Failure::Cancelled);
         }
@@ -283,7 +289,7 @@ impl Job {
                 };
                 if missing.is_empty() {
                     match past.map(|past| past.find(shared, &self.label, inputs)).transpose() {
-                        Ok(past) => self.produce(shared, &**producer, &roles, key, *how, past),
+                        Ok(past) => self.produce(shared, &**producer, &roles, key, (*how, company), past),
                         Err(error) => Done::Broken(error),
                     }
                 } else {
@@ -436,7 +442,7 @@ impl Job {
         producer: &dyn Producer,
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
-        how: Make,
+        (how, company): (Make, Option<&Seat>),
         past: Option<(Option<Previous>, Option<Correction>)>,
     ) -> Done {
         let nothing = Vars::new();
@@ -460,6 +466,7 @@ impl Job {
             correction,
             fresh,
             unknown,
+            company,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
         if let Some(former) = shared.former.get().filter(|_| looks_back) {
@@ -477,7 +484,7 @@ impl Job {
             inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
-            Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh) {
+            Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh, company) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },
@@ -499,6 +506,8 @@ impl Job {
                 }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
+        // Whoever asked for nothing is not waited for while the cache takes its time.
+        company.iter().for_each(|seat| seat.leave());
         match made {
             Ok(Ok(done)) => match how {
                 Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done),

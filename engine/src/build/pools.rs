@@ -3,6 +3,7 @@
 //! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for the
 //! others (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
 
+use super::companies::{self, Companies};
 use super::jobs::{Done, Job, Shared};
 use super::remote_queue::Afield;
 use crate::graph::NodeId;
@@ -26,6 +27,7 @@ pub struct Pools {
     afield: Option<Afield>,
     slow: Lane,
     paid: Lane,
+    companies: Companies,
     /// Jobs of lanes handed out but not begun are not to begin.
     stopped: Arc<AtomicBool>,
 }
@@ -43,10 +45,10 @@ struct Lane {
     arrived: u64,
 }
 
-struct Waiting {
+pub(super) struct Waiting {
     priority: f64,
     arrival: u64,
-    job: Job,
+    pub(super) job: Job,
 }
 
 impl PartialEq for Waiting {
@@ -86,6 +88,8 @@ const ENDING: Duration = Duration::from_millis(600);
 pub enum From {
     /// In a pool of this machine.
     Here(Pool),
+    /// In a company, which stands beside the pools.
+    Company,
     /// By a farm.
     Farm,
 }
@@ -109,7 +113,7 @@ impl Finished {
         let pool = match self.from {
             From::Here(Pool::Cpu) => "cpu",
             From::Here(Pool::Slow) => "slow",
-            From::Here(Pool::Paid) => "paid",
+            From::Here(Pool::Paid) | From::Company => "paid",
             From::Farm => "farm",
         };
         Worked {
@@ -139,6 +143,7 @@ impl Pools {
             slow: Lane::new(Pool::Slow, threads, threads),
             // A call takes seconds: what is asked next is decided when a thread is free.
             paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),
+            companies: Companies::new(paid.clamp(1, MOST_THREADS)),
             stopped: Arc::default(),
         }
     }
@@ -159,7 +164,12 @@ impl Pools {
 
     /// Takes a job that costs money.
     pub fn paid(&mut self, job: Job, priority: f64) {
-        self.paid.add(job, priority);
+        if companies::keeps_company(&self.shared, &job) {
+            let waiting = self.paid.arrive(job, priority);
+            self.companies.add(waiting);
+        } else {
+            self.paid.add(job, priority);
+        }
     }
 
     /// Hands out what workers have room for; with `stop`, forgets what waits.
@@ -169,11 +179,16 @@ impl Pools {
             self.cpu_waiting.clear();
             self.slow.waiting.clear();
             self.paid.waiting.clear();
+            self.companies.clear();
             self.afield.iter_mut().for_each(Afield::clear);
         }
         self.pump_cpu();
         for lane in [&mut self.slow, &mut self.paid] {
             lane.pump(&self.shared, &self.done, &self.stopped);
+        }
+        // What computes may bring more of them.
+        if !self.computes() {
+            self.companies.pump(&self.shared, &self.done, &self.stopped);
         }
     }
 
@@ -231,13 +246,18 @@ impl Pools {
             From::Here(Pool::Cpu) => self.cpu_out -= 1,
             From::Here(Pool::Slow) => self.slow.out -= 1,
             From::Here(Pool::Paid) => self.paid.out -= 1,
+            From::Company => self.companies.took_back(),
             From::Farm => self.afield.iter_mut().for_each(|afield| afield.took_back(finished.worker)),
         }
     }
 
     /// Whether no job waits and none is out.
     pub fn idle(&self) -> bool {
-        !self.computes() && self.slow.is_idle() && self.paid.is_idle()
+        !self.computes() && self.lanes_are_idle()
+    }
+
+    fn lanes_are_idle(&self) -> bool {
+        self.slow.is_idle() && self.paid.is_idle() && self.companies.is_idle()
     }
 
     /// Whether a computing job waits or is out.
@@ -247,14 +267,14 @@ impl Pools {
 
     /// How long a build that was told to stop waits for the jobs that are out.
     pub fn patience(&self) -> Duration {
-        let lanes = self.slow.is_idle() && self.paid.is_idle();
-        if lanes { COMPUTING } else { ENDING }
+        if self.lanes_are_idle() { COMPUTING } else { ENDING }
     }
 
     /// Waits for no job that is still out: what it comes to is thrown away.
     pub fn abandon(&mut self) {
         self.slow.handles.clear();
         self.paid.handles.clear();
+        self.companies.abandon();
     }
 
     /// Waits for the workers to end.
@@ -262,6 +282,7 @@ impl Pools {
         self.afield.iter_mut().for_each(Afield::stop);
         self.slow.stop();
         self.paid.stop();
+        self.companies.stop();
         self.rayon = None;
     }
 }
@@ -281,12 +302,17 @@ impl Lane {
     }
 
     fn add(&mut self, job: Job, priority: f64) {
+        let waiting = self.arrive(job, priority);
+        self.waiting.push(waiting);
+    }
+
+    fn arrive(&mut self, job: Job, priority: f64) -> Waiting {
         self.arrived += 1;
-        self.waiting.push(Waiting {
+        Waiting {
             priority,
             arrival: self.arrived,
             job,
-        });
+        }
     }
 
     fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) {

@@ -1,6 +1,7 @@
 //! Seams: the traits through which the engine meets what it does not know.
 
 pub mod annotate;
+pub mod company;
 pub mod farm;
 pub mod fold;
 pub mod lineage;

@@ -71,12 +71,13 @@ impl Spent {
             self.model.clone_from(&other.model);
         }
         // A sum of several has no one who answered.
-        self.agent = if self.calls == 0 || self.agent == other.agent {
+        let is_first = self.calls == 0 && self.input_tokens == 0 && self.output_tokens == 0;
+        self.agent = if is_first || self.agent == other.agent {
             other.agent.clone()
         } else {
             None
         };
-        self.micros = if self.calls == 0 {
+        self.micros = if is_first {
             other.micros
         } else {
             self.micros.zip(other.micros).map(|(mine, theirs)| mine.saturating_add(theirs))

@@ -3,6 +3,7 @@
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
+use super::company::Seat;
 use super::fold::Fold;
 use super::paid::{Correction, FormerNames, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use super::update::TableUpdate;
@@ -168,6 +169,8 @@ pub struct Inputs<'a> {
     pub correction: Option<Correction>,
     /// Where answers to parts of a question are filed.
     pub parts: &'a dyn Parts,
+    /// Its place among jobs that may be asked about together.
+    pub company: Option<&'a Seat>,
     /// Whether a person asked for a new answer, so that an earlier one is not to be patched.
     pub fresh: bool,
     /// For a [plan](Producer::plan): inputs that are not known yet because they have to be made (and paid for) first.
@@ -199,6 +202,7 @@ impl<'a> Inputs<'a> {
             former: &NO_NAMES,
             correction: None,
             parts: &NoParts,
+            company: None,
             fresh: false,
             unknown: 0,
             cancel,
@@ -362,6 +366,12 @@ pub trait Producer: Send + Sync {
     fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
         let _ = inputs;
         Ok(Plan::default())
+    }
+
+    /// Whether jobs of it that wait at one time are given [seats](Inputs::company) in one company, so that it can ask about them together.
+    fn keeps_company(&self, params: &Params, settings: &Params) -> bool {
+        let _ = (params, settings);
+        false
     }
 
     /// Whether it makes what costs money from the previous result where there is one: then the newest answer of any machine will do for it.

@@ -27,6 +27,7 @@ mod shelf;
 mod sse;
 #[cfg(test)]
 mod tests;
+pub mod together;
 pub mod tokens;
 mod trouble;
 mod world;
@@ -57,6 +58,12 @@ pub trait Ask: Send + Sync {
 
     /// Whether an earlier run handed this very question over in a batch, so that it is paid for.
     fn is_handed_over(&self, _: &ActionKey, _: u32, _: &[Turn]) -> bool {
+        false
+    }
+
+    /// Whether several questions to this model may be asked as one. What is kept of an answer is kept of each alone, so not where it is recorded,
+    /// replayed, sent in a batch, left to agents or heard as it grows.
+    fn joins(&self, _model: &Params, _settings: &Params) -> bool {
         false
     }
 

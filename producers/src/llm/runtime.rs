@@ -397,6 +397,13 @@ impl Ask for Runtime {
         self.batches.is_handed_over(self, key, attempt, turns)
     }
 
+    fn joins(&self, model: &Params, settings: &Params) -> bool {
+        let api = Model::of(model).map(|model| model.api);
+        let is_kept = api.is_none_or(|api| Reach::of(settings, api).record.is_some());
+        let answers = matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command));
+        answers && !is_kept && !self.limits.batch && self.hear.is_none()
+    }
+
     fn flush(&self) -> Result<(), Failure> {
         self.batches.flush(self)
     }

@@ -14,7 +14,7 @@ use super::slots::Slot;
 use super::splice::{self, Spliced};
 use super::subject::type_key;
 use super::template::Template;
-use crate::llm::{About, Answer, Ask, Question, Turn, Wants};
+use crate::llm::{About, Answer, Ask, Question, Turn, Wants, together};
 use engine::seams::paid::{Rejected, Spent};
 use engine::seams::producer::{Failure, Inputs};
 use engine::values::codes::ErrorCode;
@@ -143,14 +143,15 @@ impl<'a> Talk<'a> {
             },
         };
         self.asked += 1;
-        let answer = self.ask.ask(&question, self.inputs.cancel).map_err(|failure| {
-            if let Failure::Permanent(told) = &failure
-                && told.code == ErrorCode::E_CONTEXT
-            {
-                self.room().learn_limit(&prompt::text(turns), types, told);
-            }
-            self.in_vain(failure)
-        })?;
+        let answer =
+            together::ask(self.ask, &question, self.inputs.company, self.wishes.together, self.inputs.cancel).map_err(|failure| {
+                if let Failure::Permanent(told) = &failure
+                    && told.code == ErrorCode::E_CONTEXT
+                {
+                    self.room().learn_limit(&prompt::text(turns), types, told);
+                }
+                self.in_vain(failure)
+            })?;
         self.spent.get_or_insert_default().add(&answer.spent);
         self.raw.clone_from(&answer.text);
         self.remarks.extend(answer.remarks.iter().cloned());
@@ -168,7 +169,7 @@ impl<'a> Talk<'a> {
     /// What was spent on answers that are lost when nothing comes of the node.
     fn in_vain_so_far(&self) -> Option<Spent> {
         let spent = self.spent.as_ref()?.less(&self.filed);
-        (spent.calls > 0).then_some(spent)
+        (spent.calls > 0 || spent.input_tokens > 0).then_some(spent)
     }
 
     fn rejected(&self, why: Diagnostic) -> Failure {

@@ -96,6 +96,10 @@ impl Producer for Semantic {
         plan::plan(inputs, &*self.ask, &self.rooms)
     }
 
+    fn keeps_company(&self, params: &Params, settings: &Params) -> bool {
+        parameters::asks(params) && parameters::together(settings) > 1
+    }
+
     fn builds_on_previous(&self, params: &Params) -> bool {
         parameters::asks(params)
     }

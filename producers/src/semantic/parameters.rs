@@ -24,7 +24,7 @@ pub(super) const SECTIONS: [(&str, &str); 5] = [
 ];
 
 /// Every parameter.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 12] = [
     "docs",
     "evidence",
     "generated",
@@ -36,10 +36,11 @@ const KNOWN: [&str; 11] = [
     "sections",
     "structures",
     "template",
+    "together",
 ];
 
 /// Parameters that say how an answer is come by and not what it is: they are no part of the key.
-const SETTINGS: [&str; 2] = ["max_diff", "max_patches"];
+const SETTINGS: [&str; 3] = ["max_diff", "max_patches", "together"];
 
 /// Most sections, the seed's included.
 const MOST_SECTIONS: usize = 20;
@@ -72,6 +73,8 @@ pub(super) struct Wishes {
     pub(super) max_patches: u64,
     /// Part of the inputs' text beyond which a change is answered anew.
     pub(super) max_diff: f64,
+    /// Most questions that are asked as one.
+    pub(super) together: usize,
     /// Globs of files that no model sees, beside those that nobody wants seen.
     pub(super) never_send: Vec<String>,
     /// Path of the template, for messages.
@@ -105,6 +108,7 @@ impl Wishes {
             max_tokens: params.get("max_tokens").and_then(Value::as_u64).unwrap_or(1200),
             max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(32),
             max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(1.0),
+            together: together(settings),
             never_send: texts("never_send"),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
         }
@@ -156,6 +160,12 @@ pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound 
     bound
 }
 
+/// Most questions that are asked as one.
+pub(super) fn together(settings: &Params) -> usize {
+    let most = settings.get("together").and_then(Value::as_u64).unwrap_or(1);
+    usize::try_from(most).unwrap_or(1)
+}
+
 /// Whether bound parameters name a language model.
 pub(super) fn asks(params: &Params) -> bool {
     params.get("asks").and_then(Value::as_bool).unwrap_or(false)
@@ -202,6 +212,11 @@ pub(super) fn check(params: &Params) -> Result<(), Vec<ParamError>> {
             "max_tokens" => (
                 "'max_tokens' is a whole number from 64 to 1000000",
                 "write max_tokens = 1200, the longest answer for one type",
+            ),
+            "together" if value.as_u64().is_some_and(|number| (1..=32).contains(&number)) => continue,
+            "together" => (
+                "'together' is a whole number from 1 to 32",
+                "write together = 8: so many small questions of a build are asked as one; 1 asks each alone",
             ),
             "template" if value.as_str().is_some_and(is_secret) => (
                 "'template' names a file that is never sent to a model",

@@ -133,6 +133,10 @@ impl Ask for Model {
         Some(input + 2 * output)
     }
 
+    fn joins(&self, _: &Params, _: &Params) -> bool {
+        true
+    }
+
     fn flush(&self) -> Result<(), Failure> {
         Ok(())
     }

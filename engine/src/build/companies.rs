@@ -1,0 +1,109 @@
+//! Companies: jobs that cost money and may be asked about as one are handed out together, once nothing computes that could bring more of them.
+//!
+//! One company runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. How many of them may call
+//! somebody at a time is what the pool for such jobs was given.
+
+use super::jobs::{Done, Job, Shared, Task};
+use super::pools::{Finished, From, Waiting};
+use crate::seams::company::Company;
+use crate::seams::producer::Failure;
+use crossbeam_channel::Sender;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Most jobs of a company.
+const MOST_SEATS: usize = 256;
+
+/// Jobs that wait for company, and the company that is out.
+pub(super) struct Companies {
+    calls: usize,
+    waiting: BinaryHeap<Waiting>,
+    out: usize,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Companies {
+    /// Companies of which so many jobs may call somebody at a time.
+    pub(super) fn new(calls: usize) -> Self {
+        Self {
+            calls,
+            waiting: BinaryHeap::new(),
+            out: 0,
+            threads: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, waiting: Waiting) {
+        self.waiting.push(waiting);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Hands out everything that waits, the most wanted first, unless a company is out.
+    pub(super) fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) {
+        if self.out > 0 || self.waiting.is_empty() {
+            return;
+        }
+        self.stop();
+        self.out = self.waiting.len().min(MOST_SEATS);
+        let company = Company::new(self.out, self.calls);
+        for number in 0..self.out {
+            let Some(Waiting { job, .. }) = self.waiting.pop() else { break };
+            let (seat, shared, done, stopped) = (company.seat(number), shared.clone(), done.clone(), stopped.clone());
+            self.threads.push(std::thread::spawn(move || {
+                let began = Instant::now();
+                let came_to = if stopped.load(Relaxed) {
+                    Done::failed(Failure::Cancelled)
+                } else {
+                    job.run_in(&shared, Some(&seat))
+                };
+                drop(seat);
+                let finished = Finished {
+                    id: job.id,
+                    done: came_to,
+                    from: From::Company,
+                    worker: number,
+                    task: job.task.name(),
+                    began,
+                    took: began.elapsed(),
+                };
+                // The loop may have ended early; then nobody wants the result.
+                let _ = done.send(finished);
+            }));
+        }
+    }
+
+    pub(super) fn took_back(&mut self) {
+        self.out -= 1;
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.out == 0 && self.waiting.is_empty()
+    }
+
+    /// Waits for no job that is still out.
+    pub(super) fn abandon(&mut self) {
+        self.threads.clear();
+    }
+
+    /// Waits for the threads to end.
+    pub(super) fn stop(&mut self) {
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether a job may be asked about together with others.
+pub(super) fn keeps_company(shared: &Shared, job: &Job) -> bool {
+    let definition = &shared.manifest.producers[shared.manifest.rules[job.rule as usize].producer as usize];
+    let Task::Produce { producer, .. } = &job.task else {
+        return false;
+    };
+    producer.keeps_company(&definition.params, &definition.settings)
+}

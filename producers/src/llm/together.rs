@@ -1,0 +1,346 @@
+//! Questions that are asked as one: those of a company that have the same rules are put under headings of their own, and the answer is cut at
+//! its headings. Each part goes to the one who asked for it, with its share of the cost. A question whose part is missing, doubled, cut or
+//! under another's name is asked alone, as if it had never had company.
+
+use super::{About, Answer, Ask, Part, Question, Role, Turn, Wants};
+use engine::seams::company::{Meeting, Seat};
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Cancel, Failure, Params};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Most tokens of the questions that are asked as one, their rules left out.
+const MOST_TOKENS: u64 = 12_000;
+
+/// What stands behind the rules when several questions follow.
+const RULES: &str = "\
+Several questions follow, each under a line \"# QUESTION n: name\". They have nothing to do with each other: answer each as if it stood alone,
+as the rules above say, all of them in their order. Before each answer write the line \"# ANSWER n: name\" with the number and the name of its
+question.";
+
+/// A question as it is handed in.
+struct Handed {
+    model: Params,
+    settings: Params,
+    turns: Vec<Turn>,
+    tokens: u64,
+    max_tokens: u64,
+    label: String,
+    patch: bool,
+}
+
+/// What becomes of one of them.
+enum Share {
+    Answered(Answer),
+    Failed(Failure),
+    /// It is to be asked alone; this was spent in vain.
+    Alone(Spent),
+}
+
+/// Asks, together with others of the company if there are any; at most `most` questions are one.
+///
+/// # Errors
+/// As [`Ask::ask`].
+pub fn ask(ask: &dyn Ask, question: &Question<'_>, company: Option<&Seat>, most: usize, cancel: &Cancel) -> Result<Answer, Failure> {
+    let Some(seat) = company else {
+        return ask.ask(question, cancel);
+    };
+    let in_vain = match shared(ask, question, seat, most, cancel) {
+        Some(Share::Answered(answer)) => return Ok(answer),
+        Some(Share::Failed(failure)) => return Err(failure),
+        Some(Share::Alone(spent)) => spent,
+        None => Spent::default(),
+    };
+    let _call = seat.call();
+    let alone = ask.ask(question, cancel);
+    if in_vain == Spent::default() {
+        return alone;
+    }
+    match alone {
+        Ok(mut answer) => {
+            answer.spent.add(&in_vain);
+            Ok(answer)
+        }
+        Err(failure) => Err(failure.after(Some(&in_vain), "")),
+    }
+}
+
+/// What came of asking together; `None` where nobody did.
+fn shared(ask: &dyn Ask, question: &Question<'_>, seat: &Seat, most: usize, cancel: &Cancel) -> Option<Share> {
+    let joins = question.attempt == 0
+        && question.wants == Wants::Text
+        && ask.joins(question.model, question.settings)
+        && !ask.is_handed_over(question.key, question.attempt, question.turns);
+    let [system, user] = question.turns else {
+        seat.leave();
+        return None;
+    };
+    if !joins || (system.role, user.role) != (Role::System, Role::User) {
+        seat.leave();
+        return None;
+    }
+    let meeting = seat.meet(Arc::new(Handed {
+        model: question.model.clone(),
+        settings: question.settings.clone(),
+        turns: question.turns.to_vec(),
+        tokens: ask.count(question.model, &text(user)).tokens,
+        max_tokens: question.max_tokens,
+        label: question.about.label.to_owned(),
+        patch: question.about.patch,
+    }))?;
+    let groups = groups(&meeting, most);
+    let group = groups
+        .iter()
+        .find(|group| group.iter().any(|(number, _)| *number == seat.number()))?;
+    let leader = group.first().filter(|_| group.len() > 1)?.0;
+    if leader == seat.number() {
+        lead(ask, question, seat, group, cancel);
+    }
+    let gift = seat.take(leader)?;
+    gift.downcast::<Share>().ok().map(|share| *share)
+}
+
+/// Which questions are one, in the order of the seats: of one model and one set of rules, within the limits.
+fn groups(meeting: &Meeting, most: usize) -> Vec<Vec<(usize, &Handed)>> {
+    let mut open: BTreeMap<String, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<(usize, &Handed)>> = Vec::new();
+    let handed = meeting
+        .iter()
+        .filter_map(|(number, handed)| Some((*number, handed.downcast_ref::<Handed>()?)));
+    for (number, handed) in handed {
+        let settings = Value::Object(handed.settings.clone());
+        let of = format!("{}\n{settings}\n{}", Value::Object(handed.model.clone()), text(&handed.turns[0]));
+        let fits = |group: &Vec<(usize, &Handed)>| {
+            let asked: u64 = group.iter().map(|(_, other)| other.tokens).sum::<u64>() + handed.tokens;
+            let answered: u64 = group.iter().map(|(_, other)| other.max_tokens).sum::<u64>() + handed.max_tokens;
+            let room = |name: &str| handed.model.get(name).and_then(Value::as_u64).unwrap_or(u64::MAX);
+            group.len() < most && asked <= MOST_TOKENS && answered <= room("max_tokens") && asked + answered <= room("context_tokens")
+        };
+        match open.get(&of) {
+            Some(at) if fits(&groups[*at]) => groups[*at].push((number, handed)),
+            _ => {
+                open.insert(of, groups.len());
+                groups.push(vec![(number, handed)]);
+            }
+        }
+    }
+    groups
+}
+
+/// Asks for all of a group and gives each its share.
+fn lead(ask: &dyn Ask, question: &Question<'_>, seat: &Seat, group: &[(usize, &Handed)], cancel: &Cancel) {
+    let turns = joined(group);
+    let why = format!("{} questions are asked as one", group.len());
+    let asked = {
+        let _call = seat.call();
+        let joined = Question {
+            turns: &turns,
+            max_tokens: group.iter().map(|(_, handed)| handed.max_tokens).sum(),
+            about: About {
+                patch: group.iter().all(|(_, handed)| handed.patch),
+                why: &why,
+                ..question.about
+            },
+            ..*question
+        };
+        ask.ask(&joined, cancel)
+    };
+    let shares: Vec<Share> = match asked {
+        Ok(answer) => shares(answer, group),
+        Err(Failure::Cancelled) => group.iter().map(|_| Share::Failed(Failure::Cancelled)).collect(),
+        Err(failure) => {
+            // What it cost is told once. That it was too much at once says nothing of a single one.
+            let mut first = matches!(failure, Failure::Rejected(_)).then_some(failure);
+            let share = |_| first.take().map_or_else(|| Share::Alone(Spent::default()), Share::Failed);
+            group.iter().map(share).collect()
+        }
+    };
+    for ((number, _), share) in group.iter().zip(shares) {
+        seat.give(*number, Box::new(share));
+    }
+}
+
+/// The conversation in which a group is asked.
+fn joined(group: &[(usize, &Handed)]) -> Vec<Turn> {
+    let mut system = group[0].1.turns[0].clone();
+    system.parts.push(Part {
+        text: RULES.to_owned(),
+        stable: true,
+    });
+    let questions = (1..).zip(group).map(|(number, (_, handed))| {
+        let label = &handed.label;
+        format!("# QUESTION {number}: {label}\n\n{}", text(&handed.turns[1]).trim_end())
+    });
+    let user = Turn {
+        role: Role::User,
+        parts: vec![Part {
+            text: questions.collect::<Vec<_>>().join("\n\n"),
+            stable: false,
+        }],
+    };
+    vec![system, user]
+}
+
+fn text(turn: &Turn) -> String {
+    turn.parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The answer cut into what each of a group gets.
+fn shares(answer: Answer, group: &[(usize, &Handed)]) -> Vec<Share> {
+    let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
+    let parts = parts(&answer.text, &labels, answer.cut);
+    let asked: Vec<u64> = group.iter().map(|(_, handed)| handed.tokens).collect();
+    let answered: Vec<u64> = parts.iter().map(|part| part.as_deref().map_or(0, str::len) as u64).collect();
+    let costs = split(&answer.spent, &asked, &answered);
+    let share = |(part, spent): (Option<String>, Spent)| match part {
+        None => Share::Alone(spent),
+        Some(text) => Share::Answered(Answer {
+            text,
+            cut: false,
+            spent,
+            remarks: answer.remarks.clone(),
+        }),
+    };
+    parts.into_iter().zip(costs).map(share).collect()
+}
+
+/// What stands under each heading; `None` for a question whose answer is missing, empty, doubled, under another name, or cut.
+fn parts(text: &str, labels: &[&str], is_cut: bool) -> Vec<Option<String>> {
+    let mut found: Vec<Option<String>> = vec![None; labels.len()];
+    let mut spoilt = vec![false; labels.len()];
+    let mut at: Option<usize> = None;
+    let mut is_fenced = false;
+    for line in text.lines() {
+        if let Some((number, name)) = heading(line) {
+            at = number.checked_sub(1).filter(|at| *at < labels.len());
+            if let Some(at) = at {
+                spoilt[at] |= found[at].is_some() || !(name.is_empty() || name == labels[at]);
+                found[at].get_or_insert_default();
+            }
+            continue;
+        }
+        match at {
+            Some(at) => {
+                let part = found[at].get_or_insert_default();
+                part.push_str(line);
+                part.push('\n');
+            }
+            None => is_fenced |= line.trim_start().starts_with("```"),
+        }
+    }
+    let last = at.and_then(|at| found[at].as_mut());
+    // A fence around all of it ends here.
+    if let Some(last) = last.filter(|last| is_fenced && last.trim_end().ends_with("```")) {
+        let end = last.trim_end().trim_end_matches('`').len();
+        last.truncate(end);
+    }
+    if let Some(at) = at.filter(|_| is_cut) {
+        spoilt[at] = true;
+    }
+    let whole = |(part, spoilt): (Option<String>, bool)| part.filter(|part| !spoilt && !part.trim().is_empty());
+    found.into_iter().zip(spoilt).map(whole).collect()
+}
+
+/// The number and the name in a line such as `# ANSWER 2: //types/N.A:semantic`, as models vary it.
+fn heading(line: &str) -> Option<(usize, &str)> {
+    let inner = line.trim().trim_start_matches(['#', '*']);
+    if inner.len() == line.trim().len() {
+        return None;
+    }
+    let rest = inner.trim_start().strip_prefix("ANSWER ")?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (number, name) = rest.split_at(digits);
+    let name = name.trim_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '*' | '`'));
+    Some((number.parse().ok()?, name))
+}
+
+/// What was spent, in shares that add up to it: tokens by what each asked and was answered, the call as the first one's.
+fn split(spent: &Spent, asked: &[u64], answered: &[u64]) -> Vec<Spent> {
+    let both: Vec<u64> = asked.iter().zip(answered).map(|(asked, answered)| asked + answered).collect();
+    let input = shared_out(spent.input_tokens, asked);
+    let cached = shared_out(spent.cached_tokens, asked);
+    let output = shared_out(spent.output_tokens, answered);
+    let micros = spent.micros.map(|micros| shared_out(micros, &both));
+    let one = |at: usize| Spent {
+        calls: if at == 0 { spent.calls } else { 0 },
+        input_tokens: input[at],
+        cached_tokens: cached[at],
+        output_tokens: output[at],
+        micros: micros.as_ref().map(|micros| micros[at]),
+        ..spent.clone()
+    };
+    (0..asked.len()).map(one).collect()
+}
+
+/// A number in parts by weight; the first has what is left over.
+fn shared_out(all: u64, weights: &[u64]) -> Vec<u64> {
+    let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+    let part = |weight: &u64| {
+        let part = u128::from(all) * u128::from(*weight);
+        part.checked_div(sum).and_then(|part| u64::try_from(part).ok()).unwrap_or(0)
+    };
+    let mut parts: Vec<u64> = weights.iter().map(part).collect();
+    let rest = all - parts.iter().sum::<u64>();
+    if let Some(first) = parts.first_mut() {
+        *first += rest;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
+
+    fn read(text: &str) -> Vec<Option<String>> {
+        parts(text, &LABELS, false)
+    }
+
+    fn some(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn an_answer_is_cut_at_its_headings() {
+        let whole = "Here you are:\n# ANSWER 1: //types/N.A:semantic\nROLE:\n- a\n## ANSWER 2\nNO CHANGE\n**ANSWER 3: `//types/N.C:semantic`**\n- c\n";
+        let expected = [some("ROLE:\n- a\n"), some("NO CHANGE\n"), some("- c\n")];
+        assert_eq!(read(whole), expected);
+        assert_eq!(read(&format!("```\n{}```\n", &whole[14..])), expected, "in a fence");
+    }
+
+    #[test]
+    fn a_part_that_fails_takes_none_with_it() {
+        let (a, b, c) = (some("a\n"), some("b\n"), some("c\n"));
+        assert_eq!(read("# ANSWER 1\na\n# ANSWER 3\nc\n"), [a.clone(), None, c.clone()], "missing");
+        assert_eq!(
+            read("# ANSWER 1\na\n# ANSWER 2\nb\n# ANSWER 2\nb\n"),
+            [a.clone(), None, None],
+            "doubled"
+        );
+        let other = "# ANSWER 1: //types/N.B:semantic\na\n# ANSWER 2\nb\n# ANSWER 3\n\n";
+        assert_eq!(read(other), [None, b.clone(), None], "another's name, and an empty one");
+        assert_eq!(
+            read("# ANSWER 4\nx\n# ANSWER 0\nx\n# ANSWER 2\nb\n"),
+            [None, b, None],
+            "numbers of nothing"
+        );
+        assert_eq!(read("rubbish\n"), [None, None, None]);
+        assert_eq!(parts("# ANSWER 1\na\n# ANSWER 2\nb", &LABELS, true), [a, None, None], "cut");
+    }
+
+    proptest! {
+        #[test]
+        fn shares_add_up(all in 0_u64..1_000_000, weights in proptest::collection::vec(0_u64..10_000, 1..9)) {
+            prop_assert_eq!(shared_out(all, &weights).iter().sum::<u64>(), all);
+        }
+
+        /// Whatever a model writes, nothing breaks, and there is a place for each.
+        #[test]
+        fn any_text_is_read(text in "(# ANSWER [0-9]{1,22}|\n|```|: //types/N.A:semantic|x){0,30}", is_cut: bool) {
+            prop_assert_eq!(parts(&text, &LABELS, is_cut).len(), LABELS.len());
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Questions that are asked as one: each is filed alone, and what goes wrong with one goes wrong with no other.
+
+#[allow(dead_code, reason = "each test target uses its own part of the desk")]
+mod desk;
+
+use desk::samples::error;
+use desk::{Asked, Desk, whole};
+
+const LABELS: [&str; 3] = ["//types/N.A:semantic", "//types/N.B:semantic", "//types/N.C:semantic"];
+const ALL: &str = "//types/...:semantic";
+
+fn code(name: &str, value: u32) -> String {
+    // Long enough for a patch to cost less than a new answer.
+    let rest: String = (0..40)
+        .map(|n| format!("    public string Name{n}() {{ return \"{name}{n}\".Trim().Substring(1); }}\n"))
+        .collect();
+    format!("namespace N;\npublic class {name}\n{{\n    public int Get() {{ return {value}; }}\n{rest}}}\n")
+}
+
+fn desk(params: &str) -> Desk {
+    let desk = Desk::new(params, &[]);
+    put(&desk, 1);
+    desk
+}
+
+fn put(desk: &Desk, value: u32) {
+    for name in ["A", "B", "C"] {
+        desk.put(&format!("src/{name}.cs"), &code(name, value));
+    }
+}
+
+/// The questions in one that is asked for several, with their numbers and names.
+fn questions(asked: &Asked) -> Vec<(String, Asked)> {
+    let blocks = asked.user.split("# QUESTION ").skip(1);
+    blocks
+        .map(|block| {
+            let (title, user) = block.split_once('\n').expect("a title");
+            let one = Asked {
+                user: user.to_owned(),
+                whole: format!("{}\n\n{user}", asked.system),
+                ..asked.clone()
+            };
+            (title.to_owned(), one)
+        })
+        .collect()
+}
+
+fn all_of(asked: &Asked, answer: impl Fn(&Asked) -> String) -> String {
+    let questions = questions(asked);
+    if questions.is_empty() {
+        return answer(asked);
+    }
+    let one = |(title, one): &(String, Asked)| format!("# ANSWER {title}\n{}\n", answer(one));
+    questions.iter().map(one).collect()
+}
+
+fn limits(asked: &Asked) -> String {
+    format!(
+        "LIMITATIONS:\n- Gives another number of {} now [Get].\n",
+        asked.types().join(" and ")
+    )
+}
+
+fn texts(desk: &Desk) -> Vec<String> {
+    LABELS.iter().map(|label| desk.text(label).0).collect()
+}
+
+/// The ledger has what the model was paid, neither more nor less.
+fn assert_paid(desk: &Desk, calls: usize) {
+    let ledger = desk.ledger();
+    let spent = ledger.iter().filter(|line| line.outcome != engine::store::ledger::Outcome::Saved);
+    let sums = spent.fold((0, 0, 0), |sums, line| {
+        let tokens = line.spent.input_tokens + 2 * line.spent.output_tokens;
+        (
+            sums.0 + line.spent.calls as usize,
+            sums.1 + tokens,
+            sums.2 + line.spent.micros.expect("a price"),
+        )
+    });
+    assert_eq!((sums.0, sums.1), (calls, sums.2), "{ledger:#?}");
+}
+
+#[test]
+fn new_types_and_patches_are_one_question_each_filed_alone() {
+    let (many, single) = (desk("params.together = 8"), desk(""));
+    for desk in [&many, &single] {
+        desk.answers(|asked| Ok(all_of(asked, whole)));
+    }
+    let asked = many.build(ALL).asked;
+    assert_eq!((asked.len(), single.build(ALL).asked.len()), (1, 3));
+    let names: Vec<String> = questions(&asked[0]).into_iter().map(|(title, _)| title).collect();
+    assert!(
+        names.iter().zip(1..).all(|(name, n)| name.starts_with(&format!("{n}: //types/N."))),
+        "{names:?}"
+    );
+    assert!(
+        asked[0]
+            .system
+            .starts_with(&single.build_as(ALL, |options| options.fresh = [LABELS[0].to_owned()].into()).asked[0].system)
+    );
+    assert_eq!(texts(&many), texts(&single), "the texts do not depend on the company");
+    assert_paid(&many, 1);
+    put(&many, 2);
+    put(&single, 2);
+    for desk in [&many, &single] {
+        desk.answers(|asked| Ok(all_of(asked, limits)));
+    }
+    let asked = many.build(ALL).asked;
+    assert_eq!((asked.len(), single.build(ALL).asked.len()), (1, 3));
+    assert!(questions(&asked[0]).iter().all(|(_, one)| one.is_patch()), "{}", asked[0].user);
+    assert_eq!(texts(&many), texts(&single));
+    assert!(LABELS.iter().all(|label| many.note(label, "mode") == "patch"));
+    assert_paid(&many, 2);
+    assert_eq!(many.build(ALL).asked.len(), 0, "each is filed under its own key");
+    many.put("src/B.cs", &code("B", 3));
+    let asked = many.build(ALL).asked;
+    assert!(asked.len() == 1 && questions(&asked[0]).is_empty(), "one question needs no company");
+}
+
+#[test]
+fn a_part_that_fails_is_asked_alone_and_takes_none_with_it() {
+    let desk = desk("params.together = 8");
+    desk.answers(|asked| Ok(all_of(asked, whole)));
+    desk.build(ALL);
+    put(&desk, 2);
+    desk.answers(|asked| {
+        let questions = questions(asked);
+        let Some(((first, _), rest)) = questions.split_first() else {
+            return Ok(limits(asked));
+        };
+        // The first is missing, the second stands twice, the third is right.
+        assert!(first.starts_with("1: "));
+        let part = |(title, one): &(String, Asked)| format!("# ANSWER {title}\n{}\n", limits(one));
+        Ok(format!("{}{}", part(&rest[0]).repeat(2), part(&rest[1])))
+    });
+    let built = desk.build(ALL);
+    assert!(built.failures().is_empty());
+    let alone = built.asked.iter().filter(|asked| questions(asked).is_empty()).count();
+    assert_eq!((built.asked.len(), alone), (3, 2));
+    for (label, text) in LABELS.iter().zip(texts(&desk)) {
+        let name = &label[8..11];
+        assert!(text.contains(&format!("Gives another number of {name} now [Get]")), "{text}");
+        assert_eq!(desk.note(label, "mode"), "patch");
+    }
+    assert_paid(&desk, 4);
+    // A part that is there and is rubbish gets its own repair turn.
+    put(&desk, 3);
+    desk.answers(|asked| {
+        let rubbish = |one: &Asked| match one.types()[0].as_str() {
+            "N.B" => "Well.".to_owned(),
+            _ => "NO CHANGE".to_owned(),
+        };
+        match asked.attempt {
+            0 => Ok(all_of(asked, rubbish)),
+            _ => Ok("NO CHANGE".to_owned()),
+        }
+    });
+    let built = desk.build(ALL);
+    assert!(built.failures().is_empty());
+    let attempts: Vec<u32> = built.asked.iter().map(|asked| asked.attempt).collect();
+    assert_eq!(attempts, [0, 1]);
+    assert!(built.asked[1].types() == ["N.B"] && built.asked[1].whole.contains("Well."));
+    assert_paid(&desk, 6);
+}
+
+#[test]
+fn what_cannot_be_asked_at_once_is_asked_one_by_one() {
+    let desk = desk("params.together = 2");
+    desk.answers(|asked| match questions(asked).len() {
+        0 => Ok(whole(asked)),
+        2 => Err(error("E_CONTEXT")),
+        _ => panic!("two are the most"),
+    });
+    let built = desk.build(ALL);
+    assert!(built.failures().is_empty());
+    assert_eq!(built.asked.len(), 4, "two together, then each");
+    assert_paid(&desk, 3);
+}
+
+#[test]
+fn a_build_that_is_stopped_in_a_question_for_many_files_what_was_answered() {
+    let desk = desk("params.together = 2");
+    desk.answers(|asked| match asked.types()[0].as_str() {
+        _ if questions(asked).len() == 2 => Ok(all_of(asked, whole)),
+        _ => Err(engine::seams::producer::Failure::Cancelled),
+    });
+    let asked = desk.build(ALL).asked;
+    assert_eq!(asked.iter().filter(|asked| questions(asked).len() == 2).count(), 1);
+    desk.answers(|asked| Ok(whole(asked)));
+    assert_eq!(desk.build(ALL).asked.len(), 1, "only what had not come is asked for again");
+}
