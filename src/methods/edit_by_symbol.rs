@@ -106,7 +106,7 @@ pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &st
     let names = desk.names()?;
     let (of, _) = resolve_one(desk, &names, symbol)?;
     let (path, before) = text_of(desk, path)?;
-    let new = fit(new, Ends::of(&before).usual());
+    let new = fit(new, Ends::of(&before).most_frequent());
     let defines = defines(desk, &path);
     let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
     let added = added.map_err(|why| told(&format!("{path}: {}", why.why), &why.hint))?;

@@ -58,7 +58,7 @@ impl Companies {
             self.threads.push(std::thread::spawn(move || {
                 let began = Instant::now();
                 let came_to = if stopped.load(Relaxed) {
-                    Done::failed(Failure::Cancelled)
+                    Done::of_failure(Failure::Cancelled)
                 } else {
                     job.run_in(&shared, Some(&seat))
                 };

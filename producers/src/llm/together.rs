@@ -62,7 +62,7 @@ pub fn ask(ask: &dyn Ask, question: &Question<'_>, company: Option<&Seat>, most:
             answer.spent.add(&in_vain);
             Ok(answer)
         }
-        Err(failure) => Err(failure.after(Some(&in_vain), "")),
+        Err(failure) => Err(failure.after_spending(Some(&in_vain), "")),
     }
 }
 

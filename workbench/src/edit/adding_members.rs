@@ -126,7 +126,7 @@ fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Re
     } else {
         "    "
     };
-    let usual = Ends::of(text).usual();
+    let usual = Ends::of(text).most_frequent();
     let inner = super::indent::indented(new.trim_matches(['\n', '\r']), &format!("{outer}{unit}"));
     let compiled = blank(whole, defines);
     let mut depth = 0_i32;

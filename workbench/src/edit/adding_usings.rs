@@ -152,7 +152,7 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
     }
     let own = parsed(new).into_iter().next();
     let (rank, target) = own.map_or((1, String::new()), |own| (own.rank, own.target));
-    let usual = Ends::of(text).usual();
+    let usual = Ends::of(text).most_frequent();
     // Those that `#if` may leave out have no neighbours.
     all.retain(|one| depth(&text[..one.range.start]) == 0);
     let Some(beside) = neighbour(&all, rank, &target) else {

@@ -23,7 +23,7 @@ fn deleted(symbol: &str) -> Result<Vec<Rewritten>, Vec<String>> {
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
     let candidate = found.candidate().expect("one").clone();
     let world = MemoryWorld::new();
-    files.iter().for_each(|(path, text)| world.put(path, text.as_bytes()));
+    files.iter().for_each(|(path, text)| world.write_source(path, text.as_bytes()));
     let sources: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let asked = RenameRequest {
         candidate: &candidate,
