@@ -32,8 +32,8 @@ pub(crate) fn canonical(function: Function, salt: &str, wanted: &Wanted) -> Cano
     let command = with_name(command.encode_to_vec());
     let root = with_name(Directory::default().encode_to_vec());
     let action = Action {
-        command_digest: Some(command.0.to_message()),
-        input_root_digest: Some(root.0.to_message()),
+        command_digest: Some(command.0.as_message()),
+        input_root_digest: Some(root.0.as_message()),
         salt: [DOMAIN, salt.as_bytes(), &wanted.key.0.0].concat(),
         ..Action::default()
     };
@@ -62,8 +62,8 @@ mod tests {
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         insta::assert_snapshot!(hex(&made.blobs[1].1), @"0a06636f727465780a0770726f647563650a0a73656d616e74696340343a0e2e636f727465782d7265636f7264");
         insta::assert_snapshot!(hex(&made.blobs[0].1), @"0a440a4061336363363230363963393837306639366231616639623562646438306464383738373338613732306438313065643237653230653938326539623632333766102d12420a40653362306334343239386663316331343961666266346338393936666239323432376165343165343634396239333463613439353939316237383532623835354a29636f727465782f3100ff8e2bab3b26e0c127002127905539b47eb421de85d554e15f55a446459b52b4");
-        insta::assert_snapshot!(made.name.to_message().hash, @"4ef7371fc4cdae7699fbe32c5a6c427f41908aec034c3e1426bb6ccdc0e6fce8");
-        insta::assert_snapshot!(canonical(Function::Blake3, "", &lookup_of_bytes(b"key")).name.to_message().hash, @"286999de0f6d389b759a1f44a3cd65191026f62908180959ac201bc9d02bb7a7");
+        insta::assert_snapshot!(made.name.as_message().hash, @"4ef7371fc4cdae7699fbe32c5a6c427f41908aec034c3e1426bb6ccdc0e6fce8");
+        insta::assert_snapshot!(canonical(Function::Blake3, "", &lookup_of_bytes(b"key")).name.as_message().hash, @"286999de0f6d389b759a1f44a3cd65191026f62908180959ac201bc9d02bb7a7");
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Server {
                 }
                 let question = FindMissingBlobsRequest {
                     instance_name: self.instance.clone(),
-                    blob_digests: names.iter().map(Name::to_message).collect(),
+                    blob_digests: names.iter().map(Name::as_message).collect(),
                     digest_function: self.terms.function.number(),
                 };
                 let answer = self.storage().find_missing_blobs(self.request(question)).await?;
@@ -130,7 +130,7 @@ impl Server {
             _ => (blob.to_vec(), compressor::Value::Identity),
         };
         batch_update_blobs_request::Request {
-            digest: Some(name.to_message()),
+            digest: Some(name.as_message()),
             data,
             compressor: compressor as i32,
         }
@@ -170,7 +170,7 @@ impl Server {
         let attempt = || async {
             let question = BatchReadBlobsRequest {
                 instance_name: self.instance.clone(),
-                digests: names.iter().map(Name::to_message).collect(),
+                digests: names.iter().map(Name::as_message).collect(),
                 acceptable_compressors: self.terms.zstd.then_some(compressor::Value::Zstd as i32).into_iter().collect(),
                 digest_function: self.terms.function.number(),
             };

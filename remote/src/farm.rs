@@ -221,7 +221,7 @@ impl Errand {
         let shard = named(shard);
         let file = |name: &str, of: &Name, is_executable| FileNode {
             name: name.to_owned(),
-            digest: Some(of.to_message()),
+            digest: Some(of.as_message()),
             is_executable,
             ..FileNode::default()
         };
@@ -240,8 +240,8 @@ impl Errand {
         };
         let (root, command) = (named(root.encode_to_vec()), named(command.encode_to_vec()));
         let action = Action {
-            command_digest: Some(command.0.to_message()),
-            input_root_digest: Some(root.0.to_message()),
+            command_digest: Some(command.0.as_message()),
+            input_root_digest: Some(root.0.as_message()),
             timeout: Some(seconds(Duration::from_secs(120))),
             do_not_cache: true,
             platform,
@@ -302,7 +302,7 @@ impl Server {
     async fn finished_operation(&self, action: Name) -> Result<Operation, tonic::Status> {
         let question = ExecuteRequest {
             instance_name: self.instance.clone(),
-            action_digest: Some(action.to_message()),
+            action_digest: Some(action.as_message()),
             skip_cache_lookup: true,
             digest_function: self.terms.function.number(),
             ..ExecuteRequest::default()

@@ -81,7 +81,7 @@ mod tests {
 
     fn result(named: &[&[u8]], along: &[&[u8]]) -> ActionResult {
         let file = |blob: &&[u8]| OutputFile {
-            digest: Some(FUNCTION.name(blob).to_message()),
+            digest: Some(FUNCTION.name(blob).as_message()),
             ..OutputFile::default()
         };
         ActionResult {

@@ -60,7 +60,7 @@ impl Function {
 
 impl Name {
     /// As messages carry it.
-    pub(crate) fn to_message(&self) -> Named {
+    pub(crate) fn as_message(&self) -> Named {
         Named {
             hash: Digest(self.hash).to_string(),
             size_bytes: i64::try_from(self.len).unwrap_or(i64::MAX),
@@ -112,8 +112,8 @@ mod tests {
     fn names_by_either_function() {
         let (blake3, sha256) = (Function::Blake3.name(b"abc"), Function::Sha256.name(b"abc"));
         assert_eq!(blake3.hash, Digest::of(b"abc").0);
-        insta::assert_snapshot!(sha256.to_message().hash, @"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        assert_eq!((Name::of(&sha256.to_message()), sha256.len), (Some(sha256), 3));
+        insta::assert_snapshot!(sha256.as_message().hash, @"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!((Name::of(&sha256.as_message()), sha256.len), (Some(sha256), 3));
         assert_eq!(
             Name::of(&Named {
                 hash: "abc".into(),
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(
             Name::of(&Named {
                 size_bytes: -1,
-                ..sha256.to_message()
+                ..sha256.as_message()
             }),
             None
         );

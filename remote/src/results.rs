@@ -93,7 +93,7 @@ impl Server {
             }
             let question = GetActionResultRequest {
                 instance_name: self.instance.clone(),
-                action_digest: Some(name.to_message()),
+                action_digest: Some(name.as_message()),
                 inline_output_files: vec![RECORD.to_owned()],
                 digest_function: self.terms.function.number(),
                 ..GetActionResultRequest::default()
@@ -199,7 +199,7 @@ impl Server {
     ) -> Result<(), NotTaken> {
         let file = |(path, name): &(String, Name)| OutputFile {
             path: path.clone(),
-            digest: Some(name.to_message()),
+            digest: Some(name.as_message()),
             ..OutputFile::default()
         };
         let result = ActionResult {
@@ -214,7 +214,7 @@ impl Server {
             }
             let question = UpdateActionResultRequest {
                 instance_name: self.instance.clone(),
-                action_digest: Some(action.to_message()),
+                action_digest: Some(action.as_message()),
                 action_result: Some(result.clone()),
                 digest_function: self.terms.function.number(),
                 ..UpdateActionResultRequest::default()

@@ -100,10 +100,7 @@ struct Stands {
 fn head(text: &str, tokens: &[Token], mut at: usize) -> (Vec<Stands>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |token| token.text(text));
     let mut found = Vec::new();
-    loop {
-        let Some(end) = (at..tokens.len()).find(|end| word(*end) == ";") else {
-            break;
-        };
+    while let Some(end) = (at..tokens.len()).find(|end| word(*end) == ";") {
         if word(at) == "extern" && word(at + 1) == "alias" {
             at = end + 1;
             continue;
@@ -187,14 +184,17 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
     })
 }
 
+/// What directives of one rank are sorted by.
+type SortKey<'k> = &'k dyn Fn(&str) -> (bool, String);
+
 /// The directive that a new one stands behind, or before.
 fn neighbour<'s>(all: &'s [Stands], rank: u8, target: &str) -> Option<(&'s Stands, bool)> {
     let alike: Vec<&Stands> = all.iter().filter(|one| one.rank == rank).collect();
     let system = |name: &str| !(name == "System" || name.starts_with("System."));
     let plain = |name: &str| (false, name.to_lowercase());
     let first = |name: &str| (system(name), name.to_lowercase());
-    let is_sorted = |key: &dyn Fn(&str) -> (bool, String)| alike.windows(2).all(|two| key(&two[0].target) <= key(&two[1].target));
-    let key: Option<&dyn Fn(&str) -> (bool, String)> = match (is_sorted(&first), is_sorted(&plain)) {
+    let is_sorted = |key: SortKey<'_>| alike.windows(2).all(|two| key(&two[0].target) <= key(&two[1].target));
+    let key: Option<SortKey<'_>> = match (is_sorted(&first), is_sorted(&plain)) {
         (true, _) => Some(&first),
         (false, true) => Some(&plain),
         (false, false) => None,
