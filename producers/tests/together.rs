@@ -98,7 +98,7 @@ fn new_types_and_patches_are_one_question_each_filed_alone() {
             .system
             .starts_with(&single.build_as(ALL, |options| options.fresh = [LABELS[0].to_owned()].into()).asked[0].system)
     );
-    assert_eq!(texts(&many), texts(&single), "the texts do not depend on the company");
+    assert_eq!(texts(&many), texts(&single), "the texts do not depend on the job_group");
     assert_paid(&many, 1);
     put(&many, 2);
     put(&single, 2);
@@ -114,7 +114,10 @@ fn new_types_and_patches_are_one_question_each_filed_alone() {
     assert_eq!(many.build(ALL).asked.len(), 0, "each is filed under its own key");
     many.put("src/B.cs", &code("B", 3));
     let asked = many.build(ALL).asked;
-    assert!(asked.len() == 1 && questions(&asked[0]).is_empty(), "one question needs no company");
+    assert!(
+        asked.len() == 1 && questions(&asked[0]).is_empty(),
+        "one question needs no job_group"
+    );
 }
 
 #[test]

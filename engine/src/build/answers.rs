@@ -1,7 +1,7 @@
 //! Answers that cost money: nobody else asks for one meanwhile, and of several machines that asked at the same moment all keep the same.
 
 use super::jobs::{Done, Shared};
-use crate::seams::company::Seat;
+use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
 use crate::store::records::{ActionRecord, Class, NewResult};
 use crate::store::unconfirmed::Unconfirmed;
@@ -10,10 +10,10 @@ use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
-pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, company: Option<&Seat>) -> Result<Option<Flight>, Done> {
+pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, job_group: Option<&GroupMember>) -> Result<Option<Flight>, Done> {
     let is_cancelled = || {
-        // Another process is waited for, which may wait for one of this company.
-        company.iter().for_each(|seat| seat.leave());
+        // Another process is waited for, which may wait for one of this group.
+        job_group.iter().for_each(|member| member.leave());
         shared.cancel.is_cancelled()
     };
     let flight = shared.blobs.flight(key, &is_cancelled).map_err(Done::Broken)?;

@@ -12,7 +12,7 @@ use crate::graph::lookups::LookupSet;
 use crate::manifest::model::{InputFrom, Manifest};
 use crate::manifest::template::Vars;
 use crate::planning::expand::{self, ExpandError, PlannedInput};
-use crate::seams::company::Seat;
+use crate::seams::job_group::GroupMember;
 use crate::seams::paid::{Correction, FormerNames, Plan, Previous, Spent};
 use crate::seams::producer::{Cancel, Failure, Input, Inputs, Output, Params, Producer, ProducerId};
 use crate::seams::world::World;
@@ -230,8 +230,8 @@ impl Job {
         self.run_in(shared, None)
     }
 
-    /// Does it in company, where it has a seat.
-    pub(super) fn run_in(&self, shared: &Shared, company: Option<&Seat>) -> Done {
+    /// Does it in its group, where it is a member of one.
+    pub(super) fn run_in(&self, shared: &Shared, job_group: Option<&GroupMember>) -> Done {
         if shared.cancel.is_cancelled() {
             return Done::of_failure(Failure::Cancelled);
         }
@@ -289,7 +289,7 @@ impl Job {
                 };
                 if missing.is_empty() {
                     match past.map(|past| past.find(shared, &self.label, inputs)).transpose() {
-                        Ok(past) => self.produce(shared, &**producer, &roles, key, (*how, company), past),
+                        Ok(past) => self.produce(shared, &**producer, &roles, key, (*how, job_group), past),
                         Err(error) => Done::Broken(error),
                     }
                 } else {
@@ -442,7 +442,7 @@ impl Job {
         producer: &dyn Producer,
         roles: &BTreeMap<Arc<str>, Vec<Input>>,
         key: &ActionKey,
-        (how, company): (Make, Option<&Seat>),
+        (how, job_group): (Make, Option<&GroupMember>),
         past: Option<(Option<Previous>, Option<Correction>)>,
     ) -> Done {
         let nothing = Vars::new();
@@ -466,7 +466,7 @@ impl Job {
             correction,
             fresh,
             unknown,
-            company,
+            job_group,
             ..Inputs::bare(&self.label, params, roles, vars, &shared.cancel)
         };
         if let Some(former) = shared.former.get().filter(|_| looks_back) {
@@ -484,7 +484,7 @@ impl Job {
             inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
-            Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh, company) {
+            Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh, job_group) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },
@@ -507,7 +507,7 @@ impl Job {
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
         // Whoever asked for nothing is not waited for while the cache takes its time.
-        company.iter().for_each(|seat| seat.leave());
+        job_group.iter().for_each(|member| member.leave());
         match made {
             Ok(Ok(done)) => match how {
                 Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done),

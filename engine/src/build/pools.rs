@@ -3,7 +3,7 @@
 //! Jobs wait here, newest first for computing (so that what was just made is read while it is in memory) and by priority for the
 //! others (references / (1 + depth), first come first served among equals: seed 000 §5.3), and are handed out a few at a time.
 
-use super::companies::{self, Companies};
+use super::job_groups::{self, JobGroups};
 use super::jobs::{Done, Job, Shared};
 use super::remote_queue::Afield;
 use crate::graph::NodeId;
@@ -27,7 +27,7 @@ pub struct Pools {
     afield: Option<Afield>,
     slow: Lane,
     paid: Lane,
-    companies: Companies,
+    job_groups: JobGroups,
     /// Jobs of lanes handed out but not begun are not to begin.
     stopped: Arc<AtomicBool>,
 }
@@ -88,8 +88,8 @@ const ENDING: Duration = Duration::from_millis(600);
 pub enum From {
     /// In a pool of this machine.
     Here(Pool),
-    /// In a company, which stands beside the pools.
-    Company,
+    /// In a group, which stands beside the pools.
+    JobGroup,
     /// By a farm.
     Farm,
 }
@@ -113,7 +113,7 @@ impl Finished {
         let pool = match self.from {
             From::Here(Pool::Cpu) => "cpu",
             From::Here(Pool::Slow) => "slow",
-            From::Here(Pool::Paid) | From::Company => "paid",
+            From::Here(Pool::Paid) | From::JobGroup => "paid",
             From::Farm => "farm",
         };
         Worked {
@@ -143,7 +143,7 @@ impl Pools {
             slow: Lane::new(Pool::Slow, threads, threads),
             // A call takes seconds: what is asked next is decided when a thread is free.
             paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),
-            companies: Companies::new(paid.clamp(1, MOST_THREADS)),
+            job_groups: JobGroups::new(paid.clamp(1, MOST_THREADS)),
             stopped: Arc::default(),
         }
     }
@@ -164,9 +164,9 @@ impl Pools {
 
     /// Takes a job that costs money.
     pub fn paid(&mut self, job: Job, priority: f64) {
-        if companies::keeps_company(&self.shared, &job) {
+        if job_groups::joins_group(&self.shared, &job) {
             let waiting = self.paid.arrive(job, priority);
-            self.companies.add(waiting);
+            self.job_groups.add(waiting);
         } else {
             self.paid.add(job, priority);
         }
@@ -179,7 +179,7 @@ impl Pools {
             self.cpu_waiting.clear();
             self.slow.waiting.clear();
             self.paid.waiting.clear();
-            self.companies.clear();
+            self.job_groups.clear();
             self.afield.iter_mut().for_each(Afield::clear);
         }
         self.pump_cpu();
@@ -188,7 +188,7 @@ impl Pools {
         }
         // What computes may bring more of them.
         if !self.computes() {
-            self.companies.pump(&self.shared, &self.done, &self.stopped);
+            self.job_groups.pump(&self.shared, &self.done, &self.stopped);
         }
     }
 
@@ -246,7 +246,7 @@ impl Pools {
             From::Here(Pool::Cpu) => self.cpu_out -= 1,
             From::Here(Pool::Slow) => self.slow.out -= 1,
             From::Here(Pool::Paid) => self.paid.out -= 1,
-            From::Company => self.companies.took_back(),
+            From::JobGroup => self.job_groups.took_back(),
             From::Farm => self.afield.iter_mut().for_each(|afield| afield.took_back(finished.worker)),
         }
     }
@@ -257,7 +257,7 @@ impl Pools {
     }
 
     fn lanes_are_idle(&self) -> bool {
-        self.slow.is_idle() && self.paid.is_idle() && self.companies.is_idle()
+        self.slow.is_idle() && self.paid.is_idle() && self.job_groups.is_idle()
     }
 
     /// Whether a computing job waits or is out.
@@ -274,7 +274,7 @@ impl Pools {
     pub fn abandon(&mut self) {
         self.slow.handles.clear();
         self.paid.handles.clear();
-        self.companies.abandon();
+        self.job_groups.abandon();
     }
 
     /// Waits for the workers to end.
@@ -282,7 +282,7 @@ impl Pools {
         self.afield.iter_mut().for_each(Afield::stop);
         self.slow.stop();
         self.paid.stop();
-        self.companies.stop();
+        self.job_groups.stop();
         self.rayon = None;
     }
 }

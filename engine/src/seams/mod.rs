@@ -1,9 +1,9 @@
 //! Seams: the traits through which the engine meets what it does not know.
 
 pub mod annotate;
-pub mod company;
 pub mod farm;
 pub mod fold;
+pub mod job_group;
 pub mod lineage;
 pub mod nearby;
 pub mod paid;

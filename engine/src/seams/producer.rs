@@ -3,8 +3,8 @@
 //! A producer sees its parameters and the blobs of its inputs by role, and nothing else that could change its output. The
 //! `previous` output is a hint (patch prompts start from it); it is never part of the key.
 
-use super::company::Seat;
 use super::fold::Fold;
+use super::job_group::GroupMember;
 use super::paid::{Correction, FormerNames, NoParts, Notes, Parts, Plan, Previous, Rejected, Spent};
 use super::update::TableUpdate;
 use crate::values::codes::ErrorCode;
@@ -170,7 +170,7 @@ pub struct Inputs<'a> {
     /// Where answers to parts of a question are filed.
     pub parts: &'a dyn Parts,
     /// Its place among jobs that may be asked about together.
-    pub company: Option<&'a Seat>,
+    pub job_group: Option<&'a GroupMember>,
     /// Whether a person asked for a new answer, so that an earlier one is not to be patched.
     pub fresh: bool,
     /// For a [plan](Producer::plan): inputs that are not known yet because they have to be made (and paid for) first.
@@ -202,7 +202,7 @@ impl<'a> Inputs<'a> {
             former: &NO_NAMES,
             correction: None,
             parts: &NoParts,
-            company: None,
+            job_group: None,
             fresh: false,
             unknown: 0,
             cancel,
@@ -368,8 +368,8 @@ pub trait Producer: Send + Sync {
         Ok(Plan::default())
     }
 
-    /// Whether jobs of it that wait at one time are given [seats](Inputs::company) in one company, so that it can ask about them together.
-    fn keeps_company(&self, params: &Params, settings: &Params) -> bool {
+    /// Whether jobs of it that wait at one time are made [members](Inputs::job_group) of one group, so that it can ask about them together.
+    fn joins_group(&self, params: &Params, settings: &Params) -> bool {
         let _ = (params, settings);
         false
     }

@@ -1,9 +1,9 @@
-//! Questions that are asked as one: those of a company that have the same rules are put under headings of their own, and the answer is cut at
+//! Questions that are asked as one: those of a group that have the same rules are put under headings of their own, and the answer is cut at
 //! its headings. Each part goes to the one who asked for it, with its share of the cost. A question whose part is missing, doubled, cut or
-//! under another's name is asked alone, as if it had never had company.
+//! under another's name is asked alone, as if it had been in no group.
 
 use super::{About, Answer, Ask, Part, Question, Role, Turn, Wants};
-use engine::seams::company::{Meeting, Seat};
+use engine::seams::job_group::{GroupMember, Submissions};
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Cancel, Failure, Params};
 use serde_json::Value;
@@ -38,21 +38,27 @@ enum Share {
     Alone(Spent),
 }
 
-/// Asks, together with others of the company if there are any; at most `most` questions are one.
+/// Asks, together with others of the group if there are any; at most `most` questions are one.
 ///
 /// # Errors
 /// As [`Ask::ask`].
-pub fn ask(ask: &dyn Ask, question: &Question<'_>, company: Option<&Seat>, most: usize, cancel: &Cancel) -> Result<Answer, Failure> {
-    let Some(seat) = company else {
+pub fn ask(
+    ask: &dyn Ask,
+    question: &Question<'_>,
+    job_group: Option<&GroupMember>,
+    most: usize,
+    cancel: &Cancel,
+) -> Result<Answer, Failure> {
+    let Some(member) = job_group else {
         return ask.ask(question, cancel);
     };
-    let in_vain = match shared(ask, question, seat, most, cancel) {
+    let in_vain = match shared(ask, question, member, most, cancel) {
         Some(Share::Answered(answer)) => return Ok(answer),
         Some(Share::Failed(failure)) => return Err(failure),
         Some(Share::Alone(spent)) => spent,
         None => Spent::default(),
     };
-    let _call = seat.call();
+    let _call = member.call();
     let alone = ask.ask(question, cancel);
     if in_vain == Spent::default() {
         return alone;
@@ -67,20 +73,20 @@ pub fn ask(ask: &dyn Ask, question: &Question<'_>, company: Option<&Seat>, most:
 }
 
 /// What came of asking together; `None` where nobody did.
-fn shared(ask: &dyn Ask, question: &Question<'_>, seat: &Seat, most: usize, cancel: &Cancel) -> Option<Share> {
+fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: usize, cancel: &Cancel) -> Option<Share> {
     let joins = question.attempt == 0
         && question.wants == Wants::Text
         && ask.joins(question.model, question.settings)
         && !ask.is_handed_over(question.key, question.attempt, question.turns);
     let [system, user] = question.turns else {
-        seat.leave();
+        member.leave();
         return None;
     };
     if !joins || (system.role, user.role) != (Role::System, Role::User) {
-        seat.leave();
+        member.leave();
         return None;
     }
-    let meeting = seat.meet(Arc::new(Handed {
+    let submissions = member.submit(Arc::new(Handed {
         model: question.model.clone(),
         settings: question.settings.clone(),
         turns: question.turns.to_vec(),
@@ -89,23 +95,23 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, seat: &Seat, most: usize, canc
         label: question.about.label.to_owned(),
         patch: question.about.patch,
     }))?;
-    let groups = groups(&meeting, most);
+    let groups = groups(&submissions, most);
     let group = groups
         .iter()
-        .find(|group| group.iter().any(|(number, _)| *number == seat.number()))?;
+        .find(|group| group.iter().any(|(number, _)| *number == member.number()))?;
     let leader = group.first().filter(|_| group.len() > 1)?.0;
-    if leader == seat.number() {
-        lead(ask, question, seat, group, cancel);
+    if leader == member.number() {
+        lead(ask, question, member, group, cancel);
     }
-    let gift = seat.take(leader)?;
-    gift.downcast::<Share>().ok().map(|share| *share)
+    let delivery = member.receive(leader)?;
+    delivery.downcast::<Share>().ok().map(|share| *share)
 }
 
-/// Which questions are one, in the order of the seats: of one model and one set of rules, within the limits.
-fn groups(meeting: &Meeting, most: usize) -> Vec<Vec<(usize, &Handed)>> {
+/// Which questions are one, in the order of the members: of one model and one set of rules, within the limits.
+fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &Handed)>> {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     let mut groups: Vec<Vec<(usize, &Handed)>> = Vec::new();
-    let handed = meeting
+    let handed = submissions
         .iter()
         .filter_map(|(number, handed)| Some((*number, handed.downcast_ref::<Handed>()?)));
     for (number, handed) in handed {
@@ -129,11 +135,11 @@ fn groups(meeting: &Meeting, most: usize) -> Vec<Vec<(usize, &Handed)>> {
 }
 
 /// Asks for all of a group and gives each its share.
-fn lead(ask: &dyn Ask, question: &Question<'_>, seat: &Seat, group: &[(usize, &Handed)], cancel: &Cancel) {
+fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(usize, &Handed)], cancel: &Cancel) {
     let turns = joined(group);
     let why = format!("{} questions are asked as one", group.len());
     let asked = {
-        let _call = seat.call();
+        let _call = member.call();
         let joined = Question {
             turns: &turns,
             max_tokens: group.iter().map(|(_, handed)| handed.max_tokens).sum(),
@@ -157,7 +163,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, seat: &Seat, group: &[(usize, &H
         }
     };
     for ((number, _), share) in group.iter().zip(shares) {
-        seat.give(*number, Box::new(share));
+        member.deliver(*number, Box::new(share));
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> Talk<'a> {
         };
         self.asked += 1;
         let answer =
-            together::ask(self.ask, &question, self.inputs.company, self.wishes.together, self.inputs.cancel).map_err(|failure| {
+            together::ask(self.ask, &question, self.inputs.job_group, self.wishes.together, self.inputs.cancel).map_err(|failure| {
                 if let Failure::Permanent(told) = &failure
                     && told.code == ErrorCode::E_CONTEXT
                 {

@@ -96,7 +96,7 @@ impl Producer for Semantic {
         plan::plan(inputs, &*self.ask, &self.rooms)
     }
 
-    fn keeps_company(&self, params: &Params, settings: &Params) -> bool {
+    fn joins_group(&self, params: &Params, settings: &Params) -> bool {
         parameters::asks(params) && parameters::together(settings) > 1
     }
 

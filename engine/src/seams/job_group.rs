@@ -1,45 +1,45 @@
-//! Company: jobs that run side by side so that what they ask can be asked as one. A producer that [keeps company](super::producer::Producer::keeps_company)
-//! is given a seat; what it hands in there, all others of the company see once each of them has handed something in or left.
+//! A job group: jobs that run side by side so that what they ask can be asked as one. A producer that [joins a group](super::producer::Producer::joins_group)
+//! is made a member; what it submits, all others of the group see once each has submitted something or left.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the jobs of a company handed in, by seat.
-pub type Meeting = BTreeMap<usize, Arc<dyn Any + Send + Sync>>;
+/// What the jobs of a group handed in, by member.
+pub type Submissions = BTreeMap<usize, Arc<dyn Any + Send + Sync>>;
 
-/// Something for one seat.
-pub type Gift = Box<dyn Any + Send>;
+/// Something for one member.
+pub type Delivery = Box<dyn Any + Send>;
 
 /// Jobs that run side by side.
-pub struct Company {
+pub struct JobGroup {
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Seats that have neither handed anything in nor left.
+    /// Members that have neither handed anything in nor left.
     absent: BTreeSet<usize>,
-    handed: Meeting,
+    handed: Submissions,
     /// What was handed in, once everybody has.
-    met: Option<Arc<Meeting>>,
-    gifts: BTreeMap<usize, Gift>,
-    /// Seats of which nothing is to be waited for.
+    met: Option<Arc<Submissions>>,
+    deliveries: BTreeMap<usize, Delivery>,
+    /// Members of which nothing is to be waited for.
     left: BTreeSet<usize>,
     /// Calls that may begin now.
     free_calls: usize,
-    /// Seats that wait for a call.
+    /// Members that wait for a call.
     callers: BTreeSet<usize>,
 }
 
-impl Company {
-    /// One of `seats` jobs, of which `calls` may call somebody at a time.
-    pub fn new(seats: usize, calls: usize) -> Arc<Self> {
+impl JobGroup {
+    /// One of `members` jobs, of which `calls` may call somebody at a time.
+    pub fn new(members: usize, calls: usize) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
-                absent: (0..seats).collect(),
+                absent: (0..members).collect(),
                 free_calls: calls.max(1),
                 ..State::default()
             }),
@@ -47,10 +47,10 @@ impl Company {
         })
     }
 
-    /// The seat of a job; dropping it leaves.
-    pub fn seat(self: &Arc<Self>, number: usize) -> Seat {
-        Seat {
-            company: self.clone(),
+    /// A job as a member; dropping it leaves.
+    pub fn member(self: &Arc<Self>, number: usize) -> GroupMember {
+        GroupMember {
+            job_group: self.clone(),
             number,
         }
     }
@@ -80,58 +80,58 @@ impl Company {
     }
 }
 
-/// A job's place in its company.
-pub struct Seat {
-    company: Arc<Company>,
+/// A job as a member of its group.
+pub struct GroupMember {
+    job_group: Arc<JobGroup>,
     number: usize,
 }
 
-impl Seat {
+impl GroupMember {
     /// Its number, by which the jobs are ordered.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Hands something in and waits for the others. `None` when this seat has handed something in or left before.
-    pub fn meet(&self, handed: Arc<dyn Any + Send + Sync>) -> Option<Arc<Meeting>> {
+    /// Hands something in and waits for the others. `None` when this member has handed something in or left before.
+    pub fn submit(&self, handed: Arc<dyn Any + Send + Sync>) -> Option<Arc<Submissions>> {
         let mut is_early = false;
-        self.company.change(|state| {
+        self.job_group.change(|state| {
             is_early = state.absent.remove(&self.number);
             if is_early {
                 state.handed.insert(self.number, handed);
             }
         });
-        is_early.then(|| self.company.wait_until(|state| state.met.clone()))
+        is_early.then(|| self.job_group.wait_until(|state| state.met.clone()))
     }
 
     /// The others need not wait for it: it has to wait for somebody else, or asks nothing.
     pub fn leave(&self) {
-        self.company.change(|state| {
+        self.job_group.change(|state| {
             state.absent.remove(&self.number);
         });
     }
 
-    /// Gives something to another seat.
-    pub fn give(&self, to: usize, gift: Gift) {
-        self.company.change(|state| {
-            state.gifts.insert(to, gift);
+    /// Gives something to another member.
+    pub fn deliver(&self, to: usize, delivery: Delivery) {
+        self.job_group.change(|state| {
+            state.deliveries.insert(to, delivery);
         });
     }
 
-    /// Waits for something that `from` gives to this seat; `None` when it is gone without.
-    pub fn take(&self, from: usize) -> Option<Gift> {
-        self.company.wait_until(|state| match state.gifts.remove(&self.number) {
-            Some(gift) => Some(Some(gift)),
+    /// Waits for something that `from` gives to this member; `None` when it is gone without.
+    pub fn receive(&self, from: usize) -> Option<Delivery> {
+        self.job_group.wait_until(|state| match state.deliveries.remove(&self.number) {
+            Some(delivery) => Some(Some(delivery)),
             None => state.left.contains(&from).then_some(None),
         })
     }
 
-    /// Waits until it may call somebody; the lowest seat first.
+    /// Waits until it may call somebody; the lowest member first.
     pub fn call(&self) -> Call<'_> {
-        self.company.change(|state| {
+        self.job_group.change(|state| {
             state.callers.insert(self.number);
         });
-        self.company.wait_until(|state| {
+        self.job_group.wait_until(|state| {
             let is_next = state.free_calls > 0 && state.callers.first() == Some(&self.number);
             is_next.then(|| {
                 state.free_calls -= 1;
@@ -139,33 +139,33 @@ impl Seat {
             })
         });
         // Another one may be next now.
-        self.company.changed.notify_all();
+        self.job_group.changed.notify_all();
         Call(self)
     }
 }
 
-impl fmt::Debug for Seat {
+impl fmt::Debug for GroupMember {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "seat {}", self.number)
+        write!(out, "member {}", self.number)
     }
 }
 
-impl Drop for Seat {
+impl Drop for GroupMember {
     fn drop(&mut self) {
-        self.company.change(|state| {
+        self.job_group.change(|state| {
             state.absent.remove(&self.number);
             state.left.insert(self.number);
         });
     }
 }
 
-/// One of the calls that a company may make at a time.
+/// One of the calls that a group may make at a time.
 #[derive(Debug)]
-pub struct Call<'a>(&'a Seat);
+pub struct Call<'a>(&'a GroupMember);
 
 impl Drop for Call<'_> {
     fn drop(&mut self) {
-        self.0.company.change(|state| state.free_calls += 1);
+        self.0.job_group.change(|state| state.free_calls += 1);
     }
 }
 
@@ -176,20 +176,20 @@ mod tests {
 
     #[test]
     fn all_that_come_see_the_same_and_nobody_waits_for_who_left() {
-        let company = Company::new(4, 1);
+        let job_group = JobGroup::new(4, 1);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
                 .map(|number| {
-                    let seat = company.seat(number);
+                    let member = job_group.member(number);
                     scope.spawn(move || match number {
                         // One leaves by a word, one by its end.
                         0 => {
-                            seat.leave();
-                            assert!(seat.meet(Arc::new(0)).is_none(), "who left does not come back");
+                            member.leave();
+                            assert!(member.submit(Arc::new(0)).is_none(), "who left does not come back");
                             Vec::new()
                         }
                         1 => Vec::new(),
-                        _ => seat.meet(Arc::new(number)).expect("first").keys().copied().collect(),
+                        _ => member.submit(Arc::new(number)).expect("first").keys().copied().collect(),
                     })
                 })
                 .collect();
@@ -200,24 +200,24 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_gift_of_one_who_is_gone() {
-        let company = Company::new(3, 1);
-        let (first, second, third) = (company.seat(0), company.seat(1), company.seat(2));
-        first.give(1, Box::new(7));
+        let job_group = JobGroup::new(3, 1);
+        let (first, second, third) = (job_group.member(0), job_group.member(1), job_group.member(2));
+        first.deliver(1, Box::new(7));
         drop(first);
-        let found = second.take(0).expect("a gift");
+        let found = second.receive(0).expect("a delivery");
         assert_eq!(found.downcast_ref(), Some(&7));
-        assert!(third.take(0).is_none());
+        assert!(third.receive(0).is_none());
     }
 
     #[test]
     fn calls_are_bounded() {
-        let company = Company::new(8, 2);
+        let job_group = JobGroup::new(8, 2);
         let now = Mutex::new((0, 0));
         thread::scope(|scope| {
             for number in 0..8 {
-                let (seat, now) = (company.seat(number), &now);
+                let (member, now) = (job_group.member(number), &now);
                 scope.spawn(move || {
-                    let _call = seat.call();
+                    let _call = member.call();
                     let mut counts = now.lock().expect("not poisoned");
                     *counts = (counts.0 + 1, counts.1.max(counts.0 + 1));
                     drop(counts);

@@ -1,11 +1,11 @@
-//! Companies: jobs that cost money and may be asked about as one are handed out together, once nothing computes that could bring more of them.
+//! Job groups: jobs that cost money and may be asked about as one are handed out together, once nothing computes that could bring more of them.
 //!
-//! One company runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. How many of them may call
+//! One group runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. How many of them may call
 //! somebody at a time is what the pool for such jobs was given.
 
 use super::jobs::{Done, Job, Shared, Task};
 use super::pools::{Finished, From, Waiting};
-use crate::seams::company::Company;
+use crate::seams::job_group::JobGroup;
 use crate::seams::producer::Failure;
 use crossbeam_channel::Sender;
 use std::collections::BinaryHeap;
@@ -14,19 +14,19 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Most jobs of a company.
-const MOST_SEATS: usize = 256;
+/// Most jobs of a group.
+const MOST_MEMBERS: usize = 256;
 
-/// Jobs that wait for company, and the company that is out.
-pub(super) struct Companies {
+/// Jobs that wait for a group, and the group that is out.
+pub(super) struct JobGroups {
     calls: usize,
     waiting: BinaryHeap<Waiting>,
     out: usize,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Companies {
-    /// Companies of which so many jobs may call somebody at a time.
+impl JobGroups {
+    /// Groups of which so many jobs may call somebody at a time.
     pub(super) fn new(calls: usize) -> Self {
         Self {
             calls,
@@ -44,29 +44,29 @@ impl Companies {
         self.waiting.clear();
     }
 
-    /// Hands out everything that waits, the most wanted first, unless a company is out.
+    /// Hands out everything that waits, the most wanted first, unless a group is running.
     pub(super) fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) {
         if self.out > 0 || self.waiting.is_empty() {
             return;
         }
         self.stop();
-        self.out = self.waiting.len().min(MOST_SEATS);
-        let company = Company::new(self.out, self.calls);
+        self.out = self.waiting.len().min(MOST_MEMBERS);
+        let job_group = JobGroup::new(self.out, self.calls);
         for number in 0..self.out {
             let Some(Waiting { job, .. }) = self.waiting.pop() else { break };
-            let (seat, shared, done, stopped) = (company.seat(number), shared.clone(), done.clone(), stopped.clone());
+            let (member, shared, done, stopped) = (job_group.member(number), shared.clone(), done.clone(), stopped.clone());
             self.threads.push(std::thread::spawn(move || {
                 let began = Instant::now();
                 let came_to = if stopped.load(Relaxed) {
                     Done::of_failure(Failure::Cancelled)
                 } else {
-                    job.run_in(&shared, Some(&seat))
+                    job.run_in(&shared, Some(&member))
                 };
-                drop(seat);
+                drop(member);
                 let finished = Finished {
                     id: job.id,
                     done: came_to,
-                    from: From::Company,
+                    from: From::JobGroup,
                     worker: number,
                     task: job.task.name(),
                     began,
@@ -100,10 +100,10 @@ impl Companies {
 }
 
 /// Whether a job may be asked about together with others.
-pub(super) fn keeps_company(shared: &Shared, job: &Job) -> bool {
+pub(super) fn joins_group(shared: &Shared, job: &Job) -> bool {
     let definition = &shared.manifest.producers[shared.manifest.rules[job.rule as usize].producer as usize];
     let Task::Produce { producer, .. } = &job.task else {
         return false;
     };
-    producer.keeps_company(&definition.params, &definition.settings)
+    producer.joins_group(&definition.params, &definition.settings)
 }
