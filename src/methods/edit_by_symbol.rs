@@ -72,7 +72,7 @@ pub(super) fn add_using(desk: &mut Desk<'_>, path: &str, given: &str) -> Result<
         hint: "nothing was changed; write whole names, or give a type another name with `NAME = TYPE`",
     };
     let names = desk.names()?;
-    let refused = |why: Refused| told(&format!("{path}: {}", why.why), &why.hint);
+    let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
     let using = adding_usings::directive(given).map_err(refused)?;
     if !is_known(&names, &using) {
         let why = format!("{path}: the workspace declares no {}", using.target);
@@ -109,7 +109,7 @@ pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &st
     let new = fit(new, Ends::of(&before).most_frequent());
     let defines = defines(desk, &path);
     let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
-    let added = added.map_err(|why| told(&format!("{path}: {}", why.why), &why.hint))?;
+    let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
     let mut way = BTreeSet::new();
     // Other parts of the type.
     for own in overloads::of(desk, &[of.key()])?.into_iter().flatten() {
@@ -144,11 +144,11 @@ pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &st
 /// The real path of a file, and its text.
 fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root(desk)?);
-    let path = disk.resolve(path).map_err(|why| told(&why.to_string(), why.hint()))?;
+    let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
     let read = disk.read(&path).ok().flatten().and_then(|found| decode(&found.bytes).ok());
     match read {
         Some((text, _)) => Ok((path, text)),
-        None => Err(told(&format!("{path} is no text file of the workspace"), "name a file of C#")),
+        None => Err(refused(&format!("{path} is no text file of the workspace"), "name a file of C#")),
     }
 }
 
@@ -176,7 +176,7 @@ fn is_known(names: &Names, using: &Using) -> bool {
 }
 
 /// What an argument lacks.
-fn told(why: &str, hint: &str) -> Failed {
+fn refused(why: &str, hint: &str) -> Failed {
     Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, why).hint(hint))
 }
 

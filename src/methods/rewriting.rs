@@ -78,7 +78,7 @@ impl Rewriting<'_> {
         // The new texts are looked at in a session of their own, which holds them beside the files.
         let tried = self.order(&disk, rewrite.clone(), None, Some(Mode::Manual))?;
         let tried = tried.session.ok_or_else(|| Failed::bug(&"an edit has no session"))?;
-        let found = self.look(desk, &tried, looked);
+        let found = self.bind_new_texts(desk, &tried, looked);
         for end in [Order::Discard, Order::Close] {
             drop(self.order(&disk, end, Some(&tried), None));
         }
@@ -94,7 +94,12 @@ impl Rewriting<'_> {
     }
 
     /// Looks at the workspace with the texts of a session.
-    fn look<T>(&self, desk: &Desk<'_>, session: &str, looked: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>) -> Result<T, Failed> {
+    fn bind_new_texts<T>(
+        &self,
+        desk: &Desk<'_>,
+        session: &str,
+        looked: impl FnOnce(&mut Desk<'_>) -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
         let global = desk.context.global.clone();
         let context = Context::of_request(global, desk.context.cancel(), Arc::new(Silent));
         context.use_overlay(session);

@@ -11,9 +11,11 @@ fn a_part_of_a_file_has_another_output_only_when_its_own_lines_change() {
     let part = "//files/A.cs#N.A:part";
     // A version has a key of its own; readers run again for another output.
     let outputs = || {
-        let history = bench.run(&["history", part, "--json"]).json();
-        let versions = history["versions"].as_array().expect("a list").iter();
-        versions.map(|version| version["output"].to_string()).collect::<BTreeSet<_>>().len()
+        // As it is printed: the bench masks digests.
+        let printed = bench.command(&["history", part, "--json"]).output().expect("it runs").stdout;
+        let printed = String::from_utf8(printed).expect("text");
+        let lines = printed.lines().filter(|line| line.contains("\"output\":"));
+        lines.map(str::to_owned).collect::<BTreeSet<_>>().len()
     };
     bench.write("A.cs", &text("", "int one;", "int two;"));
     bench.write("Other.cs", "namespace N;\npublic partial class A { int three; }\n");

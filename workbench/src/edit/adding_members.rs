@@ -64,7 +64,7 @@ pub fn with_member(text: &str, symbol: &str, new: &str, defines: &BTreeSet<Strin
         .into_iter()
         .filter(|member| !was.contains(&member_key(member)))
         .collect();
-    came.iter().try_for_each(|member| fits(decl, member))?;
+    came.iter().try_for_each(|member| check_member(decl, member))?;
     Ok(Added {
         text: made,
         keys: came.iter().map(member_key).collect(),
@@ -166,7 +166,7 @@ fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Re
 }
 
 /// Refuses a member that the type cannot have.
-fn fits(decl: &TypeDecl, member: &Member) -> Result<(), Refused> {
+fn check_member(decl: &TypeDecl, member: &Member) -> Result<(), Refused> {
     let has = |modifier: &str| member.modifiers.iter().any(|one| one == modifier);
     let of = |modifier: &str| decl.modifiers.iter().any(|one| one == modifier);
     let is_constant = matches!(member.kind, MemberKind::Constant);

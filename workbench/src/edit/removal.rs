@@ -34,7 +34,7 @@ pub fn removed(text: &str, symbol: &str, defines: &BTreeSet<String>) -> Result<O
     let (mut made, mut ranges) = (text.to_owned(), Vec::new());
     for one in parts.into_iter().rev() {
         stands_alone(text, &all, one)?;
-        let old = own(text, one);
+        let old = range_to_remove(text, one);
         made.replace_range(old.clone(), "");
         let without = [&text[..old.start], &text[old.end..]].concat();
         let place = Place {
@@ -85,7 +85,7 @@ fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refu
 }
 
 /// The bytes that go with a declaration.
-fn own(text: &str, one: &Declared) -> Range<usize> {
+fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
     let line = text[..one.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
     let begins = text[line..one.range.start].trim().is_empty();
     let rest = &text[one.range.end..];
