@@ -212,7 +212,7 @@ impl<'c> Desk<'c> {
     pub fn output(&mut self, label: &str) -> Result<LabelledOutput, Failed> {
         let context = self.context;
         let (_, session) = self.open()?;
-        let (shown, code) = show::made(context, session, label)?;
+        let (shown, code) = show::make_output(context, session, label)?;
         self.worsen(code);
         Ok(shown)
     }

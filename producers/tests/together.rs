@@ -19,11 +19,11 @@ fn code(name: &str, value: u32) -> String {
 
 fn desk(params: &str) -> Desk {
     let desk = Desk::new(params, &[]);
-    put(&desk, 1);
+    set_number(&desk, 1);
     desk
 }
 
-fn put(desk: &Desk, value: u32) {
+fn set_number(desk: &Desk, value: u32) {
     for name in ["A", "B", "C"] {
         desk.put(&format!("src/{name}.cs"), &code(name, value));
     }
@@ -100,8 +100,8 @@ fn new_types_and_patches_are_one_question_each_filed_alone() {
     );
     assert_eq!(texts(&many), texts(&single), "the texts do not depend on the job_group");
     assert_paid(&many, 1);
-    put(&many, 2);
-    put(&single, 2);
+    set_number(&many, 2);
+    set_number(&single, 2);
     for desk in [&many, &single] {
         desk.answers(|asked| Ok(all_of(asked, limits)));
     }
@@ -125,7 +125,7 @@ fn a_part_that_fails_is_asked_alone_and_takes_none_with_it() {
     let desk = desk("params.together = 8");
     desk.answers(|asked| Ok(all_of(asked, whole)));
     desk.build(ALL);
-    put(&desk, 2);
+    set_number(&desk, 2);
     desk.answers(|asked| {
         let questions = questions(asked);
         let Some(((first, _), rest)) = questions.split_first() else {
@@ -147,7 +147,7 @@ fn a_part_that_fails_is_asked_alone_and_takes_none_with_it() {
     }
     assert_paid(&desk, 4);
     // A part that is there and is rubbish gets its own repair turn.
-    put(&desk, 3);
+    set_number(&desk, 3);
     desk.answers(|asked| {
         let rubbish = |one: &Asked| match one.types()[0].as_str() {
             "N.B" => "Well.".to_owned(),

@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let looking = Instant::now();
     let mut look = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())?;
     if is_plain(context, args)
-        && let Some(known) = workspace.engine.known(&mut look, &request.digest)?
+        && let Some(known) = workspace.engine.find_current_request(&mut look, &request.digest)?
     {
         context.say(&look.refresh.diagnostics);
         context.say(&damage(&workspace));

@@ -208,7 +208,7 @@ pub struct LabelledOutput {
 
 /// Builds one label and gives its output.
 pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
-    match made(context, session, label)? {
+    match make_output(context, session, label)? {
         (shown, Code::Ok) => Ok(shown),
         (_, code) => Err(unmade(code)),
     }
@@ -223,7 +223,7 @@ fn unmade(code: Code) -> Failed {
 }
 
 /// Builds one label and gives its output, also where that was made and something else failed: it cannot be laid out, say. The code tells.
-pub fn made(context: &Context, session: &mut Session, label: &str) -> Result<(LabelledOutput, Code), Failed> {
+pub fn make_output(context: &Context, session: &mut Session, label: &str) -> Result<(LabelledOutput, Code), Failed> {
     let (report, code) = outputs(context, session, "show", &[label.to_owned()], false)?;
     if code != Code::Ok && !matches!(report.outputs.as_slice(), [Some(_)]) {
         return Err(unmade(code));

@@ -94,8 +94,6 @@ pub struct Show {
 
 /// Tokens unless told.
 const USUAL: usize = 8_000;
-/// Lines of a difference to an anchor that is given as a field.
-const LINES: usize = 400;
 /// Bytes of what is told: authors, reasons, plans.
 const LONGEST_WORDS: usize = 4 << 10;
 
@@ -269,8 +267,8 @@ impl Method for Show {
                 .map(|version| version.at)
         };
         let anchor_diff = live.anchor.as_ref().filter(|_| is_full);
-        let anchor_diff =
-            anchor_diff.map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(LINES), None));
+        let anchor_diff = anchor_diff
+            .map(|(_, number, change)| DiffSummary::of(*number, at(*number), &change.clone().with_line_limit(journal::PATCH), None));
         let made = live.render(&Budget::of_tokens(self.budget, room));
         if made.tokens > self.budget {
             notes.push(format!(

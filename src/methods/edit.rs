@@ -303,6 +303,12 @@ fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> 
     if files.is_empty() { found.files.clone() } else { files }
 }
 
+/// The symbols for `#if` that a file is compiled under; `None` where they are not known, as where a manifest names the target otherwise.
+pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Option<BTreeSet<String>> {
+    let shown = desk.output(&file_label(file, "defines")).ok()?;
+    Some(producers::csharp::defines::read(&shown.bytes).ok()?.own.into_iter().collect())
+}
+
 impl Edit {
     /// What is looked at in all of the workspace before it is saved.
     fn by_symbol(&self, desk: &mut Desk<'_>) -> Result<Option<Response>, Failed> {
@@ -351,11 +357,7 @@ impl Edit {
         let disk = Disk::new(&window::root(desk)?);
         let files = parts(desk, &names, &disk, &found);
         let defines = match files.as_slice() {
-            [file] if is_conditional(&disk, file) => {
-                // A manifest may name them otherwise.
-                let shown = desk.output(&file_label(file, "defines")).ok();
-                shown.and_then(|shown| Some(producers::csharp::defines::read(&shown.bytes).ok()?.own.into_iter().collect()))
-            }
+            [file] if is_conditional(&disk, file) => defines_of(desk, file),
             _ => None,
         };
         match files.as_slice() {

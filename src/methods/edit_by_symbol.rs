@@ -1,6 +1,7 @@
 //! Operations of `edit` that are about a symbol in all of the workspace: looked at before they are saved, and refused with what is in the way.
 
-use super::edit::Edit;
+use super::edit::{Edit, defines_of};
+use super::rename::RenameSubject;
 use super::rewriting::Rewriting;
 use super::symbols::{Names, resolve_one};
 use super::{Method, window};
@@ -22,40 +23,20 @@ use workbench::edit::symbol::Refused;
 use workbench::edit::{adding_members, adding_usings};
 use workbench::rename::{self, InTheWay, Rewritten};
 use workbench::symbols::hierarchy::{implementations, locate};
-use workbench::symbols::outputs::file_label;
+use workbench::symbols::index::is_within;
 use workbench::symbols::overloads;
 use workbench::symbols::unbound::Bound;
 
 /// Deletes a type or a member that nothing uses.
 pub(super) fn safe_delete(desk: &mut Desk<'_>, symbol: &str) -> Result<Response, Failed> {
     let refusal = format!("{symbol} is not deleted");
-    let rewriting = Rewriting {
-        method: Edit::NAME,
-        operation: "safe_delete",
-        code: ErrorCode::E_IN_THE_WAY,
-        refusal: &refusal,
-        hint: "nothing was changed; mend what is named first",
-    };
-    let names = desk.names()?;
-    let (candidate, _) = resolve_one(desk, &names, symbol)?;
-    let health = desk.health()?;
-    let gaps = health.gaps();
-    let flawed: BTreeSet<String> = names.flaws.keys().cloned().collect();
-    let (workspace, session) = desk.open()?;
-    let world = workspace.engine.world.clone();
-    let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-    let asked = rename::RenameRequest {
-        candidate: &candidate,
-        new: "",
-        leave_possible: false,
-        gaps: &gaps,
-        flawed: &flawed,
-        sources: &sources,
-    };
-    let files = rename::delete(desk, &names.symbols, &*world, asked)?.map_err(|way| rewriting.refused(&way))?;
+    let rewriting = rewriting("safe_delete", &refusal, "nothing was changed; mend what is named first");
+    let subject = RenameSubject::read(desk, symbol)?;
+    let asked = subject.request("", false);
+    let files = rename::delete(desk, &subject.names.symbols, &*subject.world, asked)?.map_err(|way| rewriting.refused(&way))?;
     let done = saved(desk, &rewriting, &files)?;
     Ok(Response {
-        summary: format!("deleted {}, which nothing uses", candidate.path),
+        summary: format!("deleted {}, which nothing uses", subject.candidate.path),
         ..done
     })
 }
@@ -64,13 +45,11 @@ pub(super) fn safe_delete(desk: &mut Desk<'_>, symbol: &str) -> Result<Response,
 pub(super) fn add_using(desk: &mut Desk<'_>, path: &str, given: &str) -> Result<Response, Failed> {
     let (path, before) = text_of(desk, path)?;
     let refusal = format!("{path} gets no `{given}`");
-    let rewriting = Rewriting {
-        method: Edit::NAME,
-        operation: "add_using",
-        code: ErrorCode::E_IN_THE_WAY,
-        refusal: &refusal,
-        hint: "nothing was changed; write whole names, or give a type another name with `NAME = TYPE`",
-    };
+    let rewriting = rewriting(
+        "add_using",
+        &refusal,
+        "nothing was changed; write whole names, or give a type another name with `NAME = TYPE`",
+    );
     let names = desk.names()?;
     let refused = |why: Refused| refused(&format!("{path}: {}", why.why), &why.hint);
     let using = adding_usings::directive(given).map_err(refused)?;
@@ -78,7 +57,7 @@ pub(super) fn add_using(desk: &mut Desk<'_>, path: &str, given: &str) -> Result<
         let why = format!("{path}: the workspace declares no {}", using.target);
         return Err(rewriting.refused(&InTheWay(BTreeSet::from([why]))));
     }
-    let defines = defines(desk, &path);
+    let defines = defines_of(desk, &path).unwrap_or_default();
     let made = adding_usings::with_using(&before, given, &defines).map_err(refused)?;
     let file = Rewritten {
         after: made.clone().unwrap_or_else(|| before.clone()),
@@ -96,18 +75,16 @@ pub(super) fn add_using(desk: &mut Desk<'_>, path: &str, given: &str) -> Result<
 /// Adds a member to the part of a type that a file has.
 pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &str) -> Result<Response, Failed> {
     let refusal = format!("{symbol} gets no new member");
-    let rewriting = Rewriting {
-        method: Edit::NAME,
-        operation: "add_member",
-        code: ErrorCode::E_IN_THE_WAY,
-        refusal: &refusal,
-        hint: "nothing was changed; mend the text, add what it names first, or put it there with `insert_after`",
-    };
+    let rewriting = rewriting(
+        "add_member",
+        &refusal,
+        "nothing was changed; mend the text, add what it names first, or put it there with `insert_after`",
+    );
     let names = desk.names()?;
     let (of, _) = resolve_one(desk, &names, symbol)?;
     let (path, before) = text_of(desk, path)?;
     let new = fit(new, Ends::of(&before).most_frequent());
-    let defines = defines(desk, &path);
+    let defines = defines_of(desk, &path).unwrap_or_default();
     let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
     let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
     let mut way = BTreeSet::new();
@@ -141,6 +118,16 @@ pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &st
     })
 }
 
+fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Rewriting<'r> {
+    Rewriting {
+        method: Edit::NAME,
+        operation,
+        code: ErrorCode::E_IN_THE_WAY,
+        refusal,
+        hint,
+    }
+}
+
 /// The real path of a file, and its text.
 fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root(desk)?);
@@ -152,26 +139,15 @@ fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> 
     }
 }
 
-/// The symbols for `#if` that a file is compiled under; none where they are not known.
-fn defines(desk: &mut Desk<'_>, path: &str) -> BTreeSet<String> {
-    let shown = desk.output(&file_label(path, "defines")).ok();
-    let known = shown.and_then(|shown| producers::csharp::defines::read(&shown.bytes).ok());
-    known.map_or_else(BTreeSet::new, |known| known.own.into_iter().collect())
-}
-
 /// Whether what a directive names is there, or may be of a package: what begins as names of the workspace do is of it.
 fn is_known(names: &Names, using: &Using) -> bool {
     let target = using.target.strip_prefix("global::").unwrap_or(&using.target);
     let target = target.split('<').next().unwrap_or(target);
     let root = |name: &str| name.split('.').next().map(str::to_owned);
-    let lies_in = |name: &str| {
-        name.strip_prefix(target)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let plain = |key: &str| symbol_of(key).split('`').next().unwrap_or_default().replace('+', ".");
     let namespaces = names.symbols.namespaces();
     let is_type = || (using.is_static || using.alias.is_some()) && names.symbols.keys().any(|key| plain(key) == target);
-    let is_space = !using.is_static && (namespaces.iter().any(|name| lies_in(name)) || dotnet::has_namespace(target));
+    let is_space = !using.is_static && (namespaces.iter().any(|name| is_within(name, target)) || dotnet::has_namespace(target));
     is_space || is_type() || !namespaces.iter().any(|name| root(name) == root(target))
 }
 

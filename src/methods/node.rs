@@ -115,7 +115,7 @@ impl Method for Get {
                 code: Code::Usage,
                 diagnostics,
             })?;
-            let (shown, code) = show::made(context, &mut other, &label)?;
+            let (shown, code) = show::make_output(context, &mut other, &label)?;
             desk.worsen(code);
             return Ok(Output::new(&shown, NodeState::Current));
         }

@@ -6,11 +6,14 @@ use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
+use engine::seams::world::World;
 use engine::values::codes::ErrorCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use workbench::rename::{self, Plan};
+use std::sync::Arc;
+use workbench::rename::{self, Plan, RenameRequest};
+use workbench::symbols::meaning::Candidate;
 
 /// Rename a type or a member everywhere: declarations, overrides, implementations, uses, using directives and references in documentation.
 ///
@@ -114,25 +117,50 @@ impl Method for Rename {
     }
 }
 
+/// A symbol with what has to be known of the workspace before it is renamed or deleted.
+pub(super) struct RenameSubject {
+    pub names: Names,
+    pub candidate: Candidate,
+    pub world: Arc<dyn World>,
+    gaps: BTreeSet<String>,
+    flawed: BTreeSet<String>,
+    sources: Vec<String>,
+}
+
+impl RenameSubject {
+    pub fn read(desk: &mut Desk<'_>, symbol: &str) -> Result<Self, Failed> {
+        let names = desk.names()?;
+        let (candidate, _) = resolve_one(desk, &names, symbol)?;
+        let gaps = desk.health()?.gaps();
+        let flawed = names.flaws.keys().cloned().collect();
+        let (workspace, session) = desk.open()?;
+        Ok(Self {
+            names,
+            candidate,
+            world: workspace.engine.world.clone(),
+            gaps,
+            flawed,
+            sources: session.sources.files().into_iter().map(|(path, _)| path).collect(),
+        })
+    }
+
+    pub fn request<'s>(&'s self, new: &'s str, leave_possible: bool) -> RenameRequest<'s> {
+        RenameRequest {
+            candidate: &self.candidate,
+            new,
+            leave_possible,
+            gaps: &self.gaps,
+            flawed: &self.flawed,
+            sources: &self.sources,
+        }
+    }
+}
+
 impl Rename {
     fn planned(&self, desk: &mut Desk<'_>) -> Result<Plan, Failed> {
-        let names = desk.names()?;
-        let (candidate, _) = resolve_one(desk, &names, &self.symbol)?;
-        let health = desk.health()?;
-        let gaps = health.gaps();
-        let flawed: BTreeSet<String> = names.flaws.keys().cloned().collect();
-        let (workspace, session) = desk.open()?;
-        let world = workspace.engine.world.clone();
-        let sources: Vec<String> = session.sources.files().into_iter().map(|(path, _)| path).collect();
-        let asked = rename::RenameRequest {
-            candidate: &candidate,
-            new: &self.new,
-            leave_possible: self.leave_possible,
-            gaps: &gaps,
-            flawed: &flawed,
-            sources: &sources,
-        };
-        let planned = rename::plan(desk, &names.symbols, &*world, asked)?;
+        let subject = RenameSubject::read(desk, &self.symbol)?;
+        let asked = subject.request(&self.new, self.leave_possible);
+        let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, asked)?;
         planned.map_err(|way| {
             let hint = match way.0.iter().any(|what| what.contains(": possible use")) {
                 true => "nothing was changed; mend what is named, or leave possible uses as they are with leavePossible",

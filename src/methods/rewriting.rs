@@ -7,7 +7,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
-use engine::values::event::{Event, Observer};
+use engine::values::event::Silent;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use workbench::edit::disk::Disk;
@@ -148,11 +148,4 @@ impl Rewriting<'_> {
             diagnostics: std::iter::once(why).chain(named).collect(),
         }
     }
-}
-
-/// Nobody follows the look at the new texts.
-struct Silent;
-
-impl Observer for Silent {
-    fn event(&self, _: &Event<'_>) {}
 }

@@ -25,8 +25,6 @@ const ALIVE_EVERY: Duration = Duration::from_secs(15);
 const PATHS: usize = 20;
 /// Events that wait for a page that does not read.
 const WAITING: usize = 4;
-/// The file of the store.
-const STORE: &str = engine::store::disk::DATABASE;
 
 /// What a page compares with what it heard before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -63,7 +61,7 @@ impl News {
     /// Looks for builds for as long as the runtime runs, if anybody wants to know.
     pub(super) async fn follow_builds(self, host: Arc<Host>, store: Option<PathBuf>) {
         let stamp = || {
-            let about = store.as_ref()?.join(STORE).metadata().ok()?;
+            let about = store.as_ref()?.join(engine::store::disk::DATABASE).metadata().ok()?;
             Some((about.len(), about.modified().ok()?))
         };
         let mut seen: Option<(u64, SystemTime)> = None;

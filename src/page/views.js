@@ -3,7 +3,7 @@ const overviewView = (view) => {
   view.title = "Overview";
   // The log of builds is there at once, however large the graph is; how everything stands takes a look at all of it, and comes after.
   const log = view.ask("node.builds", { count: 40 });
-  const paid = log.then(({ document }) => (document.builds.some((build) => build.spent?.calls > 0) ? currencyOf(view) : ""));
+  const paid = log.then((found) => (found.document.builds.some((build) => build.spent?.calls > 0) ? currencyOf(view) : ""));
   return el("article", null,
     el("h1.unseen", null, "Overview"),
     view.slot(log.catch(() => null).then(() => view.ask("status", {})), (status) => standing(status)),
@@ -11,7 +11,7 @@ const overviewView = (view) => {
       view.slot(Promise.all([log, paid]), ([found, currency]) => builds(found.document.builds, currency))));
 };
 let currency;
-const currencyOf = (view) => (currency !== undefined ? currency : view.ask("cost", {}).then((document) => (currency = document.currency ?? ""), () => ""));
+const currencyOf = (view) => (currency !== undefined ? currency : view.ask("cost", {}).then((answer) => (currency = answer.currency ?? ""), () => ""));
 
 const ORDER = [["current", "f-current"], ["stale", "f-stale"], ["maybe_stale", "f-open"], ["pending", "f-failed"], ["generating", "f-open"], ["none", "f-none"]];
 const standing = (status) => {
@@ -179,20 +179,20 @@ const OUTCOMES = { full: "new answers", patch: "patches", unchanged: "found to h
 const costView = (view) => {
   view.title = "Cost";
   return el("article", null, el("h1", null, "Cost"), el("p.note", null, "What models were paid for this checkout, and what filed answers saved."),
-    view.slot(view.ask("cost", {}), (document) => {
-      if (document.first === null) return empty("No model was asked, and no filed answer used.");
+    view.slot(view.ask("cost", {}), (answer) => {
+      if (answer.first === null) return empty("No model was asked, and no filed answer used.");
       const sum = (one) => Object.entries(one.money).map(([currency, micros]) => millionths(micros) + " " + currency).join(" and ") || (one.agents ? "no money" : "no price known");
       const columns = (head) => [
         [head, "", ([name]) => name], ["Times", "Answers", ([, one]) => count(one.times), true], ["Tokens in", "Sent", ([, one]) => count(one.spent.input_tokens), true],
         ["Tokens out", "Answered", ([, one]) => count(one.spent.output_tokens), true], ["Cost", "", ([, one]) => sum(one), true], ["Waited", "Time that models took", ([, one]) => duration(one.took_us), true],
       ];
-      const saved = document.by_outcome.saved;
-      const named = Object.entries(document.by_outcome).map(([name, one]) => [OUTCOMES[name] ?? name, one]);
+      const saved = answer.by_outcome.saved;
+      const named = Object.entries(answer.by_outcome).map(([name, one]) => [OUTCOMES[name] ?? name, one]);
       return [
-        figures([["Spent", sum(document.spent), plural(document.spent.spent.calls, "call")], saved && ["Saved", sum(saved), plural(saved.times, "filed answer")]]),
+        figures([["Spent", sum(answer.spent), plural(answer.spent.spent.calls, "call")], saved && ["Saved", sum(saved), plural(saved.times, "filed answer")]]),
         section("By outcome", null, table("By outcome", columns("Outcome"), named)),
-        section("By model", null, table("By model", columns("Model"), Object.entries(document.by_model))),
-        section("Dearest targets", null, table("Dearest targets", [["Target", "", ([label]) => labelLink(label)], ...columns("").slice(1)], document.targets.slice(0, 40))),
+        section("By model", null, table("By model", columns("Model"), Object.entries(answer.by_model))),
+        section("Dearest targets", null, table("Dearest targets", [["Target", "", ([label]) => labelLink(label)], ...columns("").slice(1)], answer.targets.slice(0, 40))),
       ];
     }));
 };

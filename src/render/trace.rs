@@ -105,7 +105,7 @@ impl Trace {
         written.map_err(|error| write_failure(&path, &error))
     }
 
-    fn heard(&self) -> std::sync::MutexGuard<'_, TraceEvents> {
+    fn lock_events(&self) -> std::sync::MutexGuard<'_, TraceEvents> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -133,11 +133,11 @@ impl Observer for Trace {
             began: micros(self.start, worked.began),
             ended: micros(self.start, worked.began + worked.took),
         };
-        self.heard().jobs.push(job);
+        self.lock_events().jobs.push(job);
     }
 
     fn phase(&self, phase: &Phase) {
-        self.heard().phases.push(*phase);
+        self.lock_events().phases.push(*phase);
     }
 }
 

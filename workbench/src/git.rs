@@ -63,10 +63,14 @@ pub fn file_at(root: &Path, commit: &str, path: &str) -> Option<Vec<u8>> {
     if !is_name(commit) {
         return None;
     }
+    output(root, &["cat-file", "blob", &format!("{commit}:./{path}")])
+}
+
+/// What git prints, asked so that it fetches nothing and takes no lock; `None` where it fails.
+fn output(folder: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = Command::new("git")
-        .args(["cat-file", "blob"])
-        .arg(format!("{commit}:./{path}"))
-        .current_dir(root)
+        .args(args)
+        .current_dir(folder)
         .env("GIT_NO_LAZY_FETCH", "1")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .stdin(Stdio::null())
@@ -81,16 +85,8 @@ pub fn author(root: &Path, commit: &str) -> Option<String> {
     if !is_name(commit) {
         return None;
     }
-    let output = Command::new("git")
-        .args(["cat-file", "commit", commit])
-        .current_dir(root)
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let commit = output(root, &["cat-file", "commit", commit])?;
+    let text = String::from_utf8_lossy(&commit);
     let line = text
         .lines()
         .take_while(|line| !line.is_empty())
@@ -126,16 +122,7 @@ pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<Stri
 
 /// The names of the contents of all files of a commit, by `git ls-tree`, which runs no filter and no hook.
 fn tree(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
-    let output = Command::new("git")
-        .args(["ls-tree", "-r", "-z", "--full-tree", commit])
-        .current_dir(top)
-        .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
+    let listed = output(top, &["ls-tree", "-r", "-z", "--full-tree", commit])?;
     let line = |line: &[u8]| {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         let name = std::str::from_utf8(&line[..tab]).ok()?.rsplit(' ').next()?;
@@ -145,7 +132,7 @@ fn tree(top: &Path, commit: &str) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
             .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
         Some((line[tab + 1..].to_vec(), pairs.collect::<Option<Vec<u8>>>()?))
     };
-    Some(output.stdout.split(|byte| *byte == 0).filter_map(line).collect())
+    Some(listed.split(|byte| *byte == 0).filter_map(line).collect())
 }
 
 fn read(path: &Path, largest: u64) -> Option<Vec<u8>> {

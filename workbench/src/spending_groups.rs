@@ -91,9 +91,10 @@ fn grouped(
 
 /// The commit of the build that was running at a moment; of a build that the log has no more, `None`.
 fn commit_at(builds: &[BuildRecord], at: u64) -> Option<&str> {
+    let begun = builds.partition_point(|build| build.at <= at);
     // Times are whole seconds: a line may be entered a second after the build's last commit.
-    let running = |build: &&BuildRecord| build.at <= at && at <= build.end_seconds() + 1;
-    builds.iter().rev().find(running)?.commit.as_deref()
+    let last = builds[..begun].iter().rfind(|build| at <= build.end_seconds() + 1)?;
+    last.commit.as_deref()
 }
 
 fn producer(session: &Session, label: &str) -> Option<String> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
 pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, job_group: Option<&GroupMember>) -> Result<Option<Flight>, Done> {
     let is_cancelled = || {
-        // Another process is waited for, which may wait for one of this group.
+        // This job waits for another process, which may wait for a job of this group: the group goes on without it.
         job_group.iter().for_each(|member| member.leave());
         shared.cancel.is_cancelled()
     };

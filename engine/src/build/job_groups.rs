@@ -1,7 +1,7 @@
 //! Job groups: jobs that cost money and may be asked about as one are handed out together, once nothing computes that could bring more of them.
 //!
-//! One group runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. How many of them may call
-//! somebody at a time is what the pool for such jobs was given.
+//! One group runs at a time, each of its jobs in a thread of its own: a thread costs less than a question. The limit of the pool for paid
+//! jobs bounds how many of them call a model at a time.
 
 use super::jobs::{Done, Job, Shared, Task};
 use super::pools::{Finished, From, Waiting};
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// Most jobs of a group.
 const MOST_MEMBERS: usize = 256;
 
-/// Jobs that wait for a group, and the group that is out.
+/// Jobs that wait for a group, and the group that is running.
 pub(super) struct JobGroups {
     calls: usize,
     waiting: BinaryHeap<Waiting>,
@@ -26,7 +26,7 @@ pub(super) struct JobGroups {
 }
 
 impl JobGroups {
-    /// Groups of which so many jobs may call somebody at a time.
+    /// No groups yet; at most `calls` jobs of a group call a model at a time.
     pub(super) fn new(calls: usize) -> Self {
         Self {
             calls,
@@ -72,7 +72,7 @@ impl JobGroups {
                     began,
                     took: began.elapsed(),
                 };
-                // The loop may have ended early; then nobody wants the result.
+                // A build that ended early has dropped the receiver.
                 let _ = done.send(finished);
             }));
         }
@@ -86,7 +86,7 @@ impl JobGroups {
         self.out == 0 && self.waiting.is_empty()
     }
 
-    /// Waits for no job that is still out.
+    /// Leaves the threads of running jobs to themselves.
     pub(super) fn abandon(&mut self) {
         self.threads.clear();
     }

@@ -506,7 +506,7 @@ impl Job {
                 }),
             Make::Plan { .. } => producer.plan(&inputs).map(|plan| Done::Planned(Box::new(plan))),
         }));
-        // Whoever asked for nothing is not waited for while the cache takes its time.
+        // A job that asked nothing leaves its group before the slow write to the cache.
         job_group.iter().for_each(|member| member.leave());
         match made {
             Ok(Ok(done)) => match how {

@@ -199,22 +199,20 @@ pub(super) fn stored_graph_and_links(engine: &Engine, state: &State) -> Result<O
         let store = store.clone();
         Box::new(move |page: u32| store.row(view, part, &page.to_be_bytes()).ok().flatten())
     };
+    let graph_over = |skeleton: Skeleton| {
+        let graph = Graph::over(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
+        graph.filter(|graph| graph.len() as u64 == state.nodes)
+    };
     let memory = engine.graphs.as_ref().map(|memory| (memory, graph_memory::digest(&rows)));
-    let known = memory.as_ref().and_then(|(memory, rows)| memory.find(rows));
-    let (skeleton, links) = match known {
-        Some((skeleton, links)) => (Some(skeleton), Some(links)),
-        None => (Skeleton::read(&rows), None),
-    };
-    let is_new = links.is_none();
-    let Some(skeleton) = skeleton else { return Ok(None) };
-    let kept = memory.filter(|_| is_new).map(|memory| (memory, skeleton.clone()));
-    let graph = Graph::over(skeleton, &state.stale, source(Part::Nodes), source(Part::Lookups));
-    let Some(graph) = graph.filter(|graph| graph.len() as u64 == state.nodes) else {
-        return Ok(None);
-    };
-    let links = links.unwrap_or_else(|| Links::of(&graph));
-    if let Some(((memory, rows), skeleton)) = kept {
-        memory.remember(rows, skeleton, links.clone());
+    if let Some((skeleton, links)) = memory.as_ref().and_then(|(memory, digest)| memory.find(digest)) {
+        return Ok(graph_over(skeleton).map(|graph| (graph, links)));
+    }
+    let Some(skeleton) = Skeleton::read(&rows) else { return Ok(None) };
+    let kept = memory.map(|(memory, digest)| (memory, digest, skeleton.clone()));
+    let Some(graph) = graph_over(skeleton) else { return Ok(None) };
+    let links = Links::of(&graph);
+    if let Some((memory, digest, skeleton)) = kept {
+        memory.remember(digest, skeleton, links.clone());
     }
     Ok(Some((graph, links)))
 }

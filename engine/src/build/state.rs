@@ -106,16 +106,15 @@ const SAME_MOMENT_SECS: u64 = 60;
 
 impl CurrentRequest {
     /// Whether a record of a moment later needs no commit: only the time differs, by little, or the watcher's moment where no file is laid out.
-    pub(super) fn says_the_same(&self, later: &Self) -> bool {
-        let as_of_later = Self {
-            at: later.at,
-            watched: match later.exported.is_empty() {
-                true => later.watched.clone(),
-                false => self.watched.clone(),
-            },
-            ..self.clone()
-        };
-        later.at.abs_diff(self.at) < SAME_MOMENT_SECS && as_of_later == *later
+    pub(super) fn says_the_same(mut self, later: &Self) -> bool {
+        if later.at.abs_diff(self.at) >= SAME_MOMENT_SECS {
+            return false;
+        }
+        self.at = later.at;
+        if later.exported.is_empty() {
+            self.watched.clone_from(&later.watched);
+        }
+        self == *later
     }
 
     /// Whether somebody watches the output folder and saw nothing move there since the files of this request were found in place.

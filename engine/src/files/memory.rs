@@ -288,14 +288,14 @@ struct MemoryExports {
 }
 
 impl MemoryExports {
-    fn known(&self) -> MutexGuard<'_, ExportRecords> {
+    fn lock_records(&self) -> MutexGuard<'_, ExportRecords> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Exports for MemoryExports {
     fn verify(&self, nodes: &[u32]) -> Vec<u32> {
-        let (known, state) = (self.known(), self.world.state());
+        let (known, state) = (self.lock_records(), self.world.state());
         let same = |(path, digest): &(String, Digest)| state.outputs.get(path).is_some_and(|bytes| Digest::of(bytes) == *digest);
         let bad: BTreeSet<u32> = nodes.iter().copied().filter(|node| !known.0.get(node).is_some_and(same)).collect();
         bad.into_iter().collect()
@@ -309,7 +309,7 @@ impl Exports for MemoryExports {
             });
         }
         if let Some(first) = self
-            .known()
+            .lock_records()
             .0
             .iter()
             .find(|(owner, (held, _))| **owner != node && held == path)
@@ -324,7 +324,7 @@ impl Exports for MemoryExports {
         if self.path(node).is_some_and(|old| old != path) {
             self.remove(node)?;
         }
-        let (mut known, mut state) = (self.known(), self.world.state());
+        let (mut known, mut state) = (self.lock_records(), self.world.state());
         let outcome = if state.outputs.get(path).is_some_and(|old| old == bytes) {
             ExportOutcome::AlreadyPresent
         } else if state.unwritable.contains(path) {
@@ -343,7 +343,7 @@ impl Exports for MemoryExports {
     }
 
     fn remove(&self, node: u32) -> Result<(), WorldError> {
-        let (mut known, mut state) = (self.known(), self.world.state());
+        let (mut known, mut state) = (self.lock_records(), self.world.state());
         let Some((path, _)) = known.0.get(&node) else { return Ok(()) };
         if state.unwritable.contains(path) && state.outputs.contains_key(path) {
             return Err(world_error(path, "removed", "Permission denied"));
@@ -355,15 +355,15 @@ impl Exports for MemoryExports {
     }
 
     fn path(&self, node: u32) -> Option<String> {
-        self.known().0.get(&node).map(|(path, _)| path.clone())
+        self.lock_records().0.get(&node).map(|(path, _)| path.clone())
     }
 
     fn digest(&self, node: u32) -> Option<Digest> {
-        self.known().0.get(&node).map(|(_, digest)| *digest)
+        self.lock_records().0.get(&node).map(|(_, digest)| *digest)
     }
 
     fn take_dirty_rows(&self) -> RowEdits {
-        let mut known = self.known();
+        let mut known = self.lock_records();
         if !std::mem::take(&mut known.1) {
             return Vec::new();
         }

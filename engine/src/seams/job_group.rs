@@ -20,13 +20,13 @@ pub struct JobGroup {
 
 #[derive(Default)]
 struct State {
-    /// Members that have neither handed anything in nor left.
+    /// Members that have neither submitted nor left.
     absent: BTreeSet<usize>,
     handed: Submissions,
-    /// What was handed in, once everybody has.
+    /// All submissions, once no member is absent.
     met: Option<Arc<Submissions>>,
     deliveries: BTreeMap<usize, Delivery>,
-    /// Members of which nothing is to be waited for.
+    /// Members that have ended: the others stop waiting for a delivery of theirs.
     left: BTreeSet<usize>,
     /// Calls that may begin now.
     free_calls: usize,
@@ -35,7 +35,7 @@ struct State {
 }
 
 impl JobGroup {
-    /// One of `members` jobs, of which `calls` may call somebody at a time.
+    /// A group of `members` jobs; at most `calls` of them call a model at a time.
     pub fn new(members: usize, calls: usize) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::new(State {
@@ -92,7 +92,7 @@ impl GroupMember {
         self.number
     }
 
-    /// Hands something in and waits for the others. `None` when this member has handed something in or left before.
+    /// Submits something and blocks until every other member has submitted or left. `None` when this member has submitted or left before.
     pub fn submit(&self, handed: Arc<dyn Any + Send + Sync>) -> Option<Arc<Submissions>> {
         let mut is_early = false;
         self.job_group.change(|state| {
@@ -104,21 +104,21 @@ impl GroupMember {
         is_early.then(|| self.job_group.wait_until(|state| state.met.clone()))
     }
 
-    /// The others need not wait for it: it has to wait for somebody else, or asks nothing.
+    /// Leaves before submitting: this member waits for another process, or has no question. The others go on without it.
     pub fn leave(&self) {
         self.job_group.change(|state| {
             state.absent.remove(&self.number);
         });
     }
 
-    /// Gives something to another member.
+    /// Delivers something to another member.
     pub fn deliver(&self, to: usize, delivery: Delivery) {
         self.job_group.change(|state| {
             state.deliveries.insert(to, delivery);
         });
     }
 
-    /// Waits for something that `from` gives to this member; `None` when it is gone without.
+    /// Blocks until `from` delivers something to this member; `None` when `from` ended without.
     pub fn receive(&self, from: usize) -> Option<Delivery> {
         self.job_group.wait_until(|state| match state.deliveries.remove(&self.number) {
             Some(delivery) => Some(Some(delivery)),
@@ -126,7 +126,7 @@ impl GroupMember {
         })
     }
 
-    /// Waits until it may call somebody; the lowest member first.
+    /// Blocks until this member may call a model; the member with the lowest number goes first.
     pub fn call(&self) -> Call<'_> {
         self.job_group.change(|state| {
             state.callers.insert(self.number);
@@ -138,7 +138,7 @@ impl GroupMember {
                 state.callers.remove(&self.number);
             })
         });
-        // Another one may be next now.
+        // The next caller may go now.
         self.job_group.changed.notify_all();
         Call(self)
     }
@@ -175,7 +175,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn all_that_come_see_the_same_and_nobody_waits_for_who_left() {
+    fn members_that_submit_see_the_same_and_those_that_left_delay_none() {
         let job_group = JobGroup::new(4, 1);
         thread::scope(|scope| {
             let threads: Vec<_> = (0..4)
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_gift_of_one_who_is_gone() {
+    fn a_member_that_ended_delivers_nothing() {
         let job_group = JobGroup::new(3, 1);
         let (first, second, third) = (job_group.member(0), job_group.member(1), job_group.member(2));
         first.deliver(1, Box::new(7));

@@ -82,7 +82,7 @@ impl Bench {
         stated
     }
 
-    fn known(&self) -> SourcesSeen {
+    fn sources_seen(&self) -> SourcesSeen {
         all(&SourceTree::load(self.rows.clone().into_iter().collect::<Rows>()))
     }
 
@@ -200,11 +200,11 @@ proptest! {
         for edit in &after {
             apply(&mut bench, &mut watcher, edit);
             if let Edit::Look = edit {
-                prop_assert_eq!(bench.known(), bench.there());
+                prop_assert_eq!(bench.sources_seen(), bench.there());
             }
         }
         bench.read_changes(&mut watcher);
-        prop_assert_eq!(bench.known(), bench.there());
+        prop_assert_eq!(bench.sources_seen(), bench.there());
         prop_assert_eq!(watcher.trouble(), None);
     }
 }
@@ -222,7 +222,7 @@ fn a_file_changes_under_a_name_that_came_with_its_directory() {
     bench.read_changes(&mut watcher);
     bench.write("a/x.cs", "two");
     bench.read_changes(&mut watcher);
-    assert_eq!(bench.known(), bench.there());
+    assert_eq!(bench.sources_seen(), bench.there());
     // A name of several files, one after the other.
     bench.write("c.cs", "one");
     bench.read_changes(&mut watcher);
@@ -231,7 +231,7 @@ fn a_file_changes_under_a_name_that_came_with_its_directory() {
     bench.read_changes(&mut watcher);
     bench.write("b/x.cs", "three");
     bench.read_changes(&mut watcher);
-    assert_eq!(bench.known(), bench.there());
+    assert_eq!(bench.sources_seen(), bench.there());
 }
 
 #[test]
@@ -251,11 +251,11 @@ fn nothing_moved_is_nothing_looked_at() {
     bench.write("a/y.cs", "other");
     // The directory, which moved lately and is listed again, and its one source.
     assert!((2..=3).contains(&bench.read_changes(&mut watcher)));
-    assert_eq!(bench.known(), bench.there());
+    assert_eq!(bench.sources_seen(), bench.there());
     // A row that went missing is noticed by the number of those that are left.
     bench.rows.remove(b"a/b".as_slice());
     assert!(bench.read_changes(&mut watcher) > 4);
-    assert_eq!(bench.known(), bench.there());
+    assert_eq!(bench.sources_seen(), bench.there());
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn a_queue_that_overflows_loses_nothing() {
     let watched = watcher.since(fingerprint(&sets()), bench.token.as_deref()).unwrap();
     assert_eq!(watched.moved, None);
     bench.read_changes(&mut watcher);
-    assert_eq!(bench.known(), bench.there());
+    assert_eq!(bench.sources_seen(), bench.there());
     assert_eq!(bench.read_changes(&mut watcher), 0);
 }
 

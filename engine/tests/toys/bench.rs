@@ -320,7 +320,7 @@ impl Bench {
         let manifest = self.manifest.clone();
         let mut look = engine.read_sources::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");
         engine
-            .known(&mut look, &self.request(patterns, &How::default()).digest)
+            .find_current_request(&mut look, &self.request(patterns, &How::default()).digest)
             .expect("a store")
     }
 

@@ -10,8 +10,9 @@ use tree_sitter::{Query, QueryCursor, StreamingIterator};
 /// The capture that names the selected node. A selector with one capture needs no such name, and one with none selects its whole pattern.
 pub const TARGET: &str = "target";
 
-/// Matches of a query that are in progress at once; more are dropped by tree-sitter, which is reported.
-const IN_PROGRESS: u32 = 65_536;
+/// Matches of a query that are in progress at once; tree-sitter drops more, which is reported. At each node it compares all of them with each
+/// other: this bounds the time of a query such as `(block (_) @a (_) @b (_) @target)`.
+const IN_PROGRESS: u32 = 256;
 
 /// Brackets of a query inside each other: tree-sitter reads them by recursion.
 const DEEPEST: usize = 64;
@@ -140,6 +141,16 @@ mod tests {
         }
         assert_eq!(texts("a.py", "f(1)", "(call) @it").as_deref(), Ok(&["f(1)".to_owned()][..]));
         assert_eq!(texts("a.py", "f(1)", "(lambda)").as_deref(), Ok(&[][..]));
+    }
+
+    #[test]
+    fn a_query_that_tries_all_ways_is_refused() {
+        let text = format!("class A {{ void M() {{ {} }} }}", "f(); ".repeat(400));
+        // Any three statements of the 400.
+        let refused = select("A.cs", &text, "(block (_) @a (_) @b (_) @target)");
+        assert_eq!(refused, Err(SelectorError::TooMany));
+        let calls = select("A.cs", &text, "(invocation_expression)").expect("a plain query");
+        assert_eq!(calls.len(), 400);
     }
 
     #[test]

@@ -20,7 +20,7 @@ as the rules above say, all of them in their order. Before each answer write the
 question.";
 
 /// A question as it is handed in.
-struct Handed {
+struct JointQuestion {
     model: Params,
     settings: Params,
     turns: Vec<Turn>,
@@ -86,7 +86,7 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
         member.leave();
         return None;
     }
-    let submissions = member.submit(Arc::new(Handed {
+    let submissions = member.submit(Arc::new(JointQuestion {
         model: question.model.clone(),
         settings: question.settings.clone(),
         turns: question.turns.to_vec(),
@@ -108,16 +108,16 @@ fn shared(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, most: us
 }
 
 /// Which questions are one, in the order of the members: of one model and one set of rules, within the limits.
-fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &Handed)>> {
+fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &JointQuestion)>> {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
-    let mut groups: Vec<Vec<(usize, &Handed)>> = Vec::new();
+    let mut groups: Vec<Vec<(usize, &JointQuestion)>> = Vec::new();
     let handed = submissions
         .iter()
-        .filter_map(|(number, handed)| Some((*number, handed.downcast_ref::<Handed>()?)));
+        .filter_map(|(number, handed)| Some((*number, handed.downcast_ref::<JointQuestion>()?)));
     for (number, handed) in handed {
         let settings = Value::Object(handed.settings.clone());
         let of = format!("{}\n{settings}\n{}", Value::Object(handed.model.clone()), text(&handed.turns[0]));
-        let fits = |group: &Vec<(usize, &Handed)>| {
+        let fits = |group: &Vec<(usize, &JointQuestion)>| {
             let asked: u64 = group.iter().map(|(_, other)| other.tokens).sum::<u64>() + handed.tokens;
             let answered: u64 = group.iter().map(|(_, other)| other.max_tokens).sum::<u64>() + handed.max_tokens;
             let room = |name: &str| handed.model.get(name).and_then(Value::as_u64).unwrap_or(u64::MAX);
@@ -135,7 +135,7 @@ fn groups(submissions: &Submissions, most: usize) -> Vec<Vec<(usize, &Handed)>> 
 }
 
 /// Asks for all of a group and gives each its share.
-fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(usize, &Handed)], cancel: &Cancel) {
+fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(usize, &JointQuestion)], cancel: &Cancel) {
     let turns = joined(group);
     let why = format!("{} questions are asked as one", group.len());
     let asked = {
@@ -168,7 +168,7 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
 }
 
 /// The conversation in which a group is asked.
-fn joined(group: &[(usize, &Handed)]) -> Vec<Turn> {
+fn joined(group: &[(usize, &JointQuestion)]) -> Vec<Turn> {
     let mut system = group[0].1.turns[0].clone();
     system.parts.push(Part {
         text: RULES.to_owned(),
@@ -193,7 +193,7 @@ fn text(turn: &Turn) -> String {
 }
 
 /// The answer cut into what each of a group gets.
-fn shares(answer: Answer, group: &[(usize, &Handed)]) -> Vec<Share> {
+fn shares(answer: Answer, group: &[(usize, &JointQuestion)]) -> Vec<Share> {
     let labels: Vec<&str> = group.iter().map(|(_, handed)| handed.label.as_str()).collect();
     let parts = parts(&answer.text, &labels, answer.cut);
     let asked: Vec<u64> = group.iter().map(|(_, handed)| handed.tokens).collect();

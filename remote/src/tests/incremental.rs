@@ -12,7 +12,7 @@ use std::sync::Arc;
 type ResultsByNumber = BTreeMap<u32, (SharedResult, Arc<[u8]>)>;
 
 /// Results by number, whose outputs differ and of which some are shared.
-fn made(numbers: impl IntoIterator<Item = u32>) -> ResultsByNumber {
+fn numbered_results(numbers: impl IntoIterator<Item = u32>) -> ResultsByNumber {
     let one = |number: u32| {
         let (result, blobs) = result(&number.to_string(), &[format!("output {}", number / 2 * 2).as_bytes()]);
         (number, (result, blobs[0].clone()))
@@ -47,10 +47,10 @@ fn serves(server: &Running, name: &str, made: &ResultsByNumber) -> bool {
 #[test]
 fn what_is_sent_is_what_is_new() {
     let server = start(sha256());
-    let first = made(0..3_000);
+    let first = numbered_results(0..3_000);
     let (whole, all) = warm(&server, &["one", "latest"], &[], &first);
     assert!(whole && serves(&server, "one", &first));
-    let second = made((0..3_000).filter(|number| number % 100 != 7).chain(10_000..10_020));
+    let second = numbered_results((0..3_000).filter(|number| number % 100 != 7).chain(10_000..10_020));
     let (whole, new) = warm(&server, &["two", "latest"], &["latest"], &second);
     assert!(whole && serves(&server, "two", &second) && serves(&server, "latest", &second) && serves(&server, "one", &first));
     assert!(new * 10 < all, "{new} of {all}");
@@ -58,7 +58,7 @@ fn what_is_sent_is_what_is_new() {
     let (whole, again) = warm(&server, &["two", "latest"], &["latest"], &second);
     assert!(whole && again <= new, "{again} after {new}");
     // What is mostly of no use any more is not kept.
-    let third = made(0..100);
+    let third = numbered_results(0..100);
     assert!(warm(&server, &["three"], &["latest"], &third).0);
     let (other, _) = client(def(&server.endpoint()));
     assert_eq!(results_of(&other, "three").map(|found| found.len()), Some(100));
@@ -73,7 +73,7 @@ fn many_small_volumes_are_put_together() {
     };
     let mut most = 0;
     for step in 1..40 {
-        let now = made(0..step * 3);
+        let now = numbered_results(0..step * 3);
         assert!(warm(&server, &["latest"], &[], &now).0 && serves(&server, "latest", &now));
         most = most.max(volumes("latest"));
     }
@@ -83,7 +83,7 @@ fn many_small_volumes_are_put_together() {
 /// What an earlier job filed is gone in part: by a rule of the storage, or by somebody's hand.
 #[test]
 fn what_is_gone_is_filed_anew() {
-    let first = made(0..3_000);
+    let first = numbered_results(0..3_000);
     for keep in 0..6_u8 {
         let server = start(sha256());
         assert!(warm(&server, &["one"], &[], &first).0);
@@ -99,7 +99,7 @@ fn what_is_gone_is_filed_anew() {
 #[test]
 fn of_several_names_the_first_that_can_be_read_is_taken() {
     let server = start(sha256());
-    let (older, newer) = (made(0..5), made(0..9));
+    let (older, newer) = (numbered_results(0..5), numbered_results(0..9));
     assert!(warm(&server, &["older"], &[], &older).0);
     let blobs = server.shelf.lock().unwrap().blobs.clone();
     assert!(warm(&server, &["newer"], &[], &newer).0);
@@ -117,7 +117,9 @@ fn of_several_names_the_first_that_can_be_read_is_taken() {
 #[test]
 fn two_jobs_that_warm_at_once_do_no_harm() {
     let server = start(sha256());
-    let trees: Vec<ResultsByNumber> = (0..4).map(|job| made((0..500).filter(|number| number % 7 != job))).collect();
+    let trees: Vec<ResultsByNumber> = (0..4)
+        .map(|job| numbered_results((0..500).filter(|number| number % 7 != job)))
+        .collect();
     std::thread::scope(|scope| {
         for (job, tree) in trees.iter().enumerate() {
             let server = &server;
@@ -138,7 +140,7 @@ fn two_jobs_that_warm_at_once_do_no_harm() {
 #[test]
 fn a_bundle_of_a_newer_form_is_a_miss_that_is_told_once() {
     let server = start(sha256());
-    let tree = made(0..5);
+    let tree = numbered_results(0..5);
     assert!(warm(&server, &["one"], &[], &tree).0);
     let (other, _) = client(def(&server.endpoint()));
     let newer = crate::volume::compress(&[0xa3, 0, 2, 1, 0, 2, 0x80]);
@@ -162,7 +164,7 @@ proptest! {
     fn a_bundle_serves_its_tree(trees in vec((btree_set(0_u32..40, 0..40), any::<u8>()), 1..6)) {
         let server = start(sha256());
         for (at, (numbers, lost)) in trees.iter().enumerate() {
-            let tree = made(numbers.iter().copied());
+            let tree = numbered_results(numbers.iter().copied());
             let name = at.to_string();
             prop_assert!(warm(&server, &[&name, "latest"], &["latest"], &tree).0);
             prop_assert!(serves(&server, &name, &tree));

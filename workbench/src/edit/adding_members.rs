@@ -1,7 +1,7 @@
 //! A member added to a type: behind the last one of its name or kind, or as the first of all, with the lines and commas that it needs.
 
 use super::declared::{Declared, declared, encloses};
-use super::lines::{Ends, split};
+use super::lines::{Ends, line_start, split};
 use super::meaning::find_declaration;
 use super::symbol::{Head, Refused, SymbolEdit, Where, edited, read};
 use producers::csharp::ids::{kind_word, member_key, member_kind_word};
@@ -119,7 +119,7 @@ fn beside<'d>(
 /// The text with a first member in a type that has none.
 fn first(text: &str, of: &Declared, new: &str, defines: &BTreeSet<String>) -> Result<String, Refused> {
     let whole = &text[of.range.clone()];
-    let line = text[..of.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let line = line_start(text, of.range.start);
     let outer: String = text[line..].chars().take_while(|c| matches!(c, ' ' | '\t')).collect();
     let unit = if split(text).any(|line| line.starts_with('\t')) {
         "\t"

@@ -1,9 +1,10 @@
 //! A using directive added to a file: among those that are there, in their order, and once.
 
 use super::declared::declared;
-use super::lines::{Ends, split};
+use super::lines::{Ends, line_start, split};
 use super::replacing::tail;
 use super::symbol::{Refused, read, worse};
+use crate::symbols::index::is_within;
 use producers::csharp::lexer::{Token, lex};
 use producers::csharp::model::{Syntax, Using};
 use producers::csharp::preprocess::blank;
@@ -81,11 +82,7 @@ pub fn with_using(text: &str, given: &str, defines: &BTreeSet<String>) -> Result
 
 /// Whether all types of a text are in a namespace.
 fn all_in(syntax: &Syntax, namespace: &str) -> bool {
-    let lies_in = |name: &str| {
-        name.strip_prefix(namespace)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
-    syntax.types.iter().all(|decl| lies_in(&decl.namespace))
+    syntax.types.iter().all(|decl| is_within(&decl.namespace, namespace))
 }
 
 /// A directive of a text.
@@ -155,7 +152,7 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
     let Some(beside) = neighbour(&all, rank, &target) else {
         let first = tokens.get(next).map_or(text.len(), |token| token.start as usize);
         let documented = lexed.docs.first().map_or(first, |doc| first.min(doc.0 as usize));
-        let line = text[..documented].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let line = line_start(text, documented);
         if depth(&text[..line]) != 0 || !text[line..documented].trim().is_empty() {
             return Err(Refused::new(
                 "what the file begins with is under `#if`; nothing was changed",
@@ -166,7 +163,7 @@ fn placed(text: &str, compiled: &str, new: &str, wanted: &Using, before: &Syntax
         return Ok([&text[..line], new, usual, gap, &text[line..]].concat());
     };
     let (one, is_behind) = (beside.0, beside.1);
-    let line = text[..one.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let line = line_start(text, one.range.start);
     let indent = &text[line..one.range.start];
     let own_line = indent.trim().is_empty();
     let insert = |at: usize, new: String| [&text[..at], &new, &text[at..]].concat();

@@ -18,6 +18,11 @@ pub fn split(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Where the line of a byte begins.
+pub fn line_start(text: &str, at: usize) -> usize {
+    memchr::memrchr2(b'\r', b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1)
+}
+
 /// A line without its end.
 pub fn body(line: &str) -> &str {
     line.trim_end_matches(['\r', '\n'])
@@ -114,12 +119,11 @@ pub fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     let ends = Ends::of(before);
     let mut line = 1 + ends.lf + ends.crlf + ends.cr;
-    let mut start = memchr::memrchr2(b'\r', b'\n', before.as_bytes()).map_or(0, |end| end + 1);
+    let mut start = line_start(text, at);
     // Between CR and LF the line goes on.
     if before.ends_with('\r') && text[at..].starts_with('\n') {
         line -= 1;
-        let rest = &before[..at - 1];
-        start = memchr::memrchr2(b'\r', b'\n', rest.as_bytes()).map_or(0, |end| end + 1);
+        start = line_start(text, at - 1);
     }
     (line, before[start..].chars().count() + 1)
 }

@@ -4,7 +4,7 @@
 use super::brought::keeps_directives;
 use super::declared::{Declared, Place, declared, encloses};
 use super::head::Parts;
-use super::lines::{body, split};
+use super::lines::{body, line_start, split};
 use super::replacing::{comma, tail};
 use super::symbol::{Refused, read, worse};
 use std::collections::BTreeSet;
@@ -86,7 +86,7 @@ fn stands_alone(text: &str, all: &[Declared], one: &Declared) -> Result<(), Refu
 
 /// The bytes that go with a declaration.
 fn range_to_remove(text: &str, one: &Declared) -> Range<usize> {
-    let line = text[..one.range.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let line = line_start(text, one.range.start);
     let begins = text[line..one.range.start].trim().is_empty();
     let rest = &text[one.range.end..];
     let ended = match one.is.kind {

@@ -1,7 +1,7 @@
 //! Where the text of an edit goes: in a declaration's place, or before or behind it on lines of its own.
 
 use super::indent::indented;
-use super::lines::{Ends, body, line_end, split};
+use super::lines::{Ends, body, line_end, line_start, split};
 use super::symbol::Where;
 use producers::csharp::lexer::{comment_end, lex};
 use producers::csharp::preprocess::blank;
@@ -28,7 +28,7 @@ pub(super) fn place_declaration(
     let usual = Ends::of(text).most_frequent();
     let (own, around) = (stand.own, stand.around);
     let parted = Parted::of(text, own);
-    let start = text[..around.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let start = line_start(text, around.start);
     let plain = parted.fit(new, where_to, defines);
     let new = match &text[start..around.start] {
         indent if indent.trim().is_empty() => indented(&plain, indent_of(text, own).unwrap_or(indent)),
@@ -84,7 +84,7 @@ pub(super) fn place_declaration(
 
 /// What stands before the first line of a declaration, if nothing but white space does.
 fn indent_of<'t>(text: &'t str, own: &Range<usize>) -> Option<&'t str> {
-    let start = text[..own.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let start = line_start(text, own.start);
     Some(&text[start..own.start]).filter(|indent| indent.trim().is_empty())
 }
 
@@ -100,7 +100,7 @@ fn ends_blank(text: &str) -> bool {
 fn gap(text: &str, own: &Range<usize>) -> bool {
     let behind: Vec<&str> = split(&text[own.end..]).skip(1).take(2).map(|line| body(line).trim()).collect();
     let is_last = behind.first().is_none_or(|line| line.starts_with('}'));
-    let start = text[..own.start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let start = line_start(text, own.start);
     let before = split(&text[..start]).last().map(|line| body(line).trim());
     match is_last {
         true => before == Some(""),

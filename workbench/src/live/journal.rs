@@ -21,7 +21,7 @@ pub(super) const SOMEBODY: &str = "somebody else";
 /// Plans that are remembered.
 const PLANS: usize = 8;
 /// Lines of a patch that are remembered.
-pub(super) const PATCH: usize = 200;
+pub const PATCH: usize = 200;
 
 /// A state of a document, or a try that failed to change it.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use super::{InTheWay, Planning, RenameRequest, Rewritten, directives};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::removed;
 use crate::edit::symbol::Refused;
-use crate::symbols::index::{Symbols, namespace};
+use crate::symbols::index::{Symbols, is_within, namespace};
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::{Outputs, SymbolError, file_label};
@@ -208,15 +208,11 @@ fn used<O: Outputs>(outputs: &mut O, symbols: &Symbols, asked: RenameRequest<'_>
 /// With the last type of a namespace goes what using directives of it name.
 fn keep_namespaces(symbols: &Symbols, key: &str, sources: &[String], texts: &mut Texts<'_>, way: &mut InTheWay) {
     let (own, nested) = (namespace(key), format!("{}+", symbol_of(key)));
-    let lies_in = |name: &str, outer: &str| {
-        name.strip_prefix(outer)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-    };
     let mut outer = own;
     while !outer.is_empty() {
         let stays = symbols
             .keys()
-            .any(|other| other != key && !symbol_of(other).starts_with(&nested) && lies_in(namespace(other), outer));
+            .any(|other| other != key && !symbol_of(other).starts_with(&nested) && is_within(namespace(other), outer));
         if stays || dotnet::has_namespace(outer) {
             return;
         }

@@ -3,7 +3,7 @@
 //! Of much only the next level is listed: namespaces inside a namespace, folders inside a folder, namespaces of a project, each with the number of its
 //! types, and the types that stand directly in it. Nested types stand in the lists of files alone.
 
-use super::index::{Symbols, simple_name};
+use super::index::{Symbols, is_within, simple_name};
 use super::locations::{SourceLocation, declarations};
 use super::outputs::{Outputs, SymbolError, Trouble, read_one};
 use super::overloads;
@@ -235,10 +235,7 @@ fn is_in(layout: &Layout, container: &Container, key: &str, row: &TypeRow) -> bo
         Container::File(file) => row.files.contains(file),
         _ if is_nested => false,
         Container::Folder(path) => row.files.iter().any(|file| is_below(file, path)),
-        Container::Namespace(name) => {
-            let rest = row.namespace.strip_prefix(name.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        }
+        Container::Namespace(name) => is_within(&row.namespace, name),
         Container::Project(project) => row.files.iter().any(|file| layout.compiles(project, file)),
     }
 }

@@ -328,6 +328,13 @@ pub fn namespace(key: &str) -> &str {
     outermost.rsplit_once('.').map_or("", |(namespace, _)| namespace)
 }
 
+/// Whether a namespace is `outer` or lies in it.
+pub fn is_within(namespace: &str, outer: &str) -> bool {
+    namespace
+        .strip_prefix(outer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 /// Number of names in a key's namespace.
 pub fn depth(key: &str) -> usize {
     match namespace(key) {

@@ -5,6 +5,7 @@ use super::outputs::Outputs;
 use super::overloads::short_of;
 use super::resolve::Candidate;
 use super::source::{Part, Source, sources};
+use crate::edit::lines::line_start;
 use producers::csharp::declared_names::name_in_declaration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +94,7 @@ fn name_location(part: &Part, symbol: &Candidate) -> SourceLocation {
     let at = start + name_in_declaration(&text[start..], name, symbol.member().is_none()).unwrap_or(0);
     let before = &text[..at];
     let breaks = before.matches('\n').count() + before.replace("\r\n", "\n").matches('\r').count();
-    let line = before.rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let line = line_start(text, at);
     let small = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     SourceLocation {
         file: part.file.clone(),
