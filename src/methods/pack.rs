@@ -24,10 +24,11 @@ use std::collections::BTreeSet;
 use workbench::packs::{self, Pack, PackError, PackRow};
 use workbench::symbols::state::{Freshness, State};
 
-/// Make the text of a pack: outlines of the types that a filter means and of those that their declarations name, within a budget of tokens.
+/// Make the text of a pack: outlines of the types that a filter selects and of those that their declarations name, within a budget of tokens.
 ///
-/// A filter is made of namespace:, type:, access:, tag: and depends: with * and ?, joined by AND, OR, ! and parentheses. With one the pack is
-/// made, or replaced; without, the pack of that name in cortex.toml or made before is meant. The text is also .cortex/out/packs/NAME.md.
+/// A filter is made of namespace:, type:, access:, tag:, depends: and file: with * and ?, joined by AND, OR, ! and parentheses; file: also
+/// selects files of other languages. With one the pack is made, or replaced; without, the pack of that name in cortex.toml or made before is
+/// meant. The text is also .cortex/out/packs/NAME.md.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Build {
@@ -61,6 +62,9 @@ pub struct Built {
     pack_text: String,
     /// Types in it, in the order of the text.
     types: Vec<String>,
+    /// Files of other languages in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
     /// What was left out of it, and why.
     left_out: Vec<LeftOut>,
     /// About how many tokens the text is.
@@ -73,9 +77,9 @@ pub struct Built {
 /// Something that is not in the text of a pack.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct LeftOut {
-    /// `type`, or `summary` of a type that is in it.
+    /// `type`, `file`, or `summary` of a type that is in it.
     part: String,
-    /// The type.
+    /// The type or the file.
     path: String,
     /// A sentence: the budget, or the `!` of the filter.
     why: String,
@@ -113,6 +117,7 @@ impl Method for Build {
             pack_text: String::from_utf8_lossy(&shown.bytes).into_owned(),
             state: with_omissions(state, &meant, &contents, &left_out),
             types: contents.types,
+            files: contents.files,
             left_out,
             path: format!(".cortex/out/packs/{}.md", self.name),
         })
@@ -161,7 +166,8 @@ fn renamed(desk: &mut Desk<'_>, name: &str, mut state: State) -> Result<State, F
 /// With what the text lacks of the types that are `meant`, and why it is empty.
 fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_out: &[LeftOut]) -> State {
     let shown = &contents.types;
-    let summaries = left_out.iter().filter(|out| out.part == "summary").count();
+    let left = |part: &str| left_out.iter().filter(|out| out.part == part).count();
+    let (summaries, files) = (left("summary"), left("file"));
     let crowded = match contents.needed {
         Some(needed) => format!(
             "no type fits the budget, see leftOut; the text without any takes {} tokens, with {needed} there is one in it",
@@ -173,7 +179,11 @@ fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_
     if summaries > 0 {
         state = state.cut(shown.len() - summaries, shown.len(), "summaries do not fit the budget, see leftOut");
     }
-    let excluded = left_out.len() - summaries - (meant.len() - shown.len());
+    if files > 0 {
+        let all = contents.files.len() + files;
+        state = state.cut(contents.files.len(), all, "files do not fit the budget, see leftOut");
+    }
+    let excluded = left_out.len() - summaries - files - (meant.len() - shown.len());
     if excluded > 0 {
         let types = match excluded {
             1 => "1 type that others name is".to_owned(),
@@ -181,8 +191,8 @@ fn with_omissions(mut state: State, meant: &[String], contents: &Contents, left_
         };
         state.notes.push(format!("{types} excluded by the filter, see leftOut"));
     }
-    if meant.is_empty() {
-        let why = "the filter means none of the types that there are; files that the manifest's sources leave out are not indexed";
+    if meant.is_empty() && contents.files.len() + files == 0 {
+        let why = "the filter selects none of the types that there are; files that the manifest's sources leave out are not indexed";
         state.notes.push(why.to_owned());
     }
     state
@@ -255,6 +265,9 @@ struct Info {
     /// Types in its text, as `pack build` last made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     types: Option<usize>,
+    /// Files of other languages in its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    files: Option<usize>,
     /// About how many tokens that text is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_estimate: Option<u64>,
@@ -285,6 +298,7 @@ impl Method for List {
                 made,
                 meant: selection.value.map(|selection| selection.types.len()),
                 types: contents.value.as_ref().map(|contents| contents.types.len()),
+                files: contents.value.as_ref().map(|contents| contents.files.len()).filter(|count| *count > 0),
                 token_estimate: contents.value.map(|contents| contents.token_estimate),
                 name,
             });
@@ -313,10 +327,15 @@ impl Method for List {
                 (Some(types), _) => format!("{types} types"),
                 (None, _) => "not built".to_owned(),
             };
+            let files = match pack.files {
+                None => String::new(),
+                Some(1) => ", 1 file".to_owned(),
+                Some(count) => format!(", {count} files"),
+            };
             let place = if pack.made { "made here" } else { "cortex.toml" };
             // A filter of several lines is one.
             let filter: Vec<&str> = pack.filter.split_whitespace().collect();
-            format!("{}  {types}{tokens}, {place}  {}\n", pack.name, filter.join(" "))
+            format!("{}  {types}{files}{tokens}, {place}  {}\n", pack.name, filter.join(" "))
         };
         let lines: String = answer.packs.iter().map(line).collect();
         if lines.is_empty() {

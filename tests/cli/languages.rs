@@ -117,6 +117,38 @@ fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
 }
 
 #[test]
+fn a_pack_holds_types_and_files_of_other_languages() {
+    let bench = bench("[\"csharp\", \"scip\", \"typescript\"]");
+    std::fs::write(bench.root().join("web/index.scip"), index()).expect("written");
+    bench.change(
+        "cortex.toml",
+        "[workspace]",
+        "[scip.web]\nindex = \"web/index.scip\"\n[pack.all]\nfilter = \"file:web/* or type:Store\"\n[workspace]",
+    );
+    bench.write("web/more.ts", "export class More {}\n");
+    let built = bench.run(&["pack", "build", "all", "--json"]).json();
+    assert_eq!(
+        (&built["types"], &built["files"]),
+        (&serde_json::json!(["Box.Store"]), &serde_json::json!(["web/api.ts", "web/more.ts"])),
+        "{built}"
+    );
+    let text = built["packText"].as_str().expect("text");
+    assert!(text.contains("## web/api.ts\nLanguage: TypeScript | Told by: scip-typescript 0.4.0\n"), "{text}");
+    assert!(text.contains("## web/more.ts\nLanguage: typescript | Told by: tree-sitter\n\n  + [class] export class More"), "{text}");
+    // The edit of a body does not reach it; a definition that the index knows and the file lacks does, and says so.
+    bench.write("web/more.ts", "export class More { /* nothing */ }\n");
+    bench.write("web/api.ts", &API.replace("get", "fetch"));
+    let moved = bench.run(&["pack", "build", "all"]).out;
+    assert!(moved.contains("Told by: scip-typescript 0.4.0 | Older than the file: 1 definitions are not found any more\n"), "{moved}");
+    assert!(moved.contains("[class] export class More"), "{moved}");
+    let list = bench.run(&["pack", "list"]).out;
+    assert!(list.starts_with("all  1 type, 2 files, about "), "{list}");
+    // Without other languages `file:` means files of C#.
+    let plain = bench.run(&["pack", "build", "own", "--filter", "file:src/*", "--json"]).json();
+    assert_eq!(plain["types"], serde_json::json!(["Box.Store"]), "{plain}");
+}
+
+#[test]
 fn a_workspace_without_csharp_is_answered() {
     let bench = bench("[\"typescript\"]");
     assert!(

@@ -129,7 +129,7 @@ fn answers_say_how_fresh_and_how_complete_they_are() {
     );
     // Why it is empty, or lacks something.
     let (_, complete, notes) = state(&["pack", "build", "none", "--filter", "type:Nowhere9"]);
-    assert!(complete && notes.starts_with("the filter means none of the types"), "{notes}");
+    assert!(complete && notes.starts_with("the filter selects none of the types"), "{notes}");
     let (_, complete, notes) = state(&[&views[..], &["--budget", "1"]].concat());
     assert!(
         !complete && notes.starts_with("0 of ") && notes.contains("no type fits the budget"),

@@ -13,7 +13,7 @@ pub struct Outline;
 
 impl Producer for Outline {
     fn id(&self) -> ProducerId {
-        ProducerId::new("tags/outline", 1)
+        ProducerId::new("tags/outline", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -23,7 +23,12 @@ impl Producer for Outline {
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let symbols =
             FileSymbols::read(&inputs.single("tags")?.bytes).ok_or_else(|| Failure::permanent("the input is no output of tags"))?;
-        Ok(Output::new(render(inputs.var("file").unwrap_or_default(), &symbols)))
+        let mut text = render(inputs.var("file").unwrap_or_default(), &symbols);
+        if symbols.moved > 0 {
+            let age = format!(" | Older than the file: {} definitions are not found any more\n\n", symbols.moved);
+            text = text.replacen("\n\n", &age, 1);
+        }
+        Ok(Output::new(text))
     }
 }
 

@@ -63,7 +63,8 @@ pub(super) fn references(report: &mut Report<'_>, rules: &[Draft], targets: &Tar
     }
     let wrong: HashSet<&str> = rules.iter().filter_map(|rule| rule.wrong_target.as_deref()).collect();
     let mut known: Option<Vec<String>> = None;
-    for reference in rules.iter().flat_map(|rule| &rule.references) {
+    let all = rules.iter().flat_map(|rule| &rule.references);
+    for reference in all.filter(|reference| reference.need != Need::Optional) {
         if targets.may_exist(Form::of(&reference.template)) {
             let maker = targets.maker(Form::of(&reference.template));
             if let Some(maker) = maker.filter(|maker| rules[*maker as usize].off && reference.need != Need::Named) {

@@ -94,12 +94,17 @@ impl InputReader<'_> {
                 what: "a list of inputs",
                 ..fields
             };
-            fields.only(report, &["each", "row", "field", "target", "digest", "if"]);
+            fields.only(report, &["each", "row", "field", "target", "digest", "optional", "if"]);
             let each = self.sets().narrowed(report, fields, references);
             let target = fields.required(report, "target", "write target = \"//types/{item}:role\"");
             let target = target.and_then(|text| self.target(report, text).map(|target| (target, text)));
+            let optional = has("optional") && fields.boolean(report, "optional")?;
             let (each, (target, text)) = (each?, target?);
+            let first = references.len();
             self.mention_all(&each, &target, text, references);
+            if optional {
+                references[first..].iter_mut().for_each(|reference| reference.need = Need::Optional);
+            }
             return Some(InputFrom::Many { each, target });
         }
         if has("param") {

@@ -32,6 +32,8 @@ pub(super) enum Need {
     Some,
     /// The label must exist, but no node waits for it.
     Named,
+    /// A node needs some nodes of the form, and no rule need make any: then the set that gives their items is empty.
+    Optional,
 }
 
 /// Reads sets in one place of a manifest.

@@ -59,6 +59,7 @@ impl Kind {
 }
 
 /// What a row holds.
+#[derive(PartialEq, Eq)]
 enum Shape {
     /// One value.
     Value(Kind),
@@ -66,6 +67,7 @@ enum Shape {
     Keys(Vec<Key>),
 }
 
+#[derive(PartialEq, Eq)]
 struct Key {
     name: String,
     kind: Kind,
@@ -94,8 +96,14 @@ impl Tables {
                 continue;
             };
             for (name, item) in fields.entries() {
+                let shape = shape(report, item);
+                // Rulesets that can be used without each other may declare the same table.
+                let is_same = |earlier: &Declared| shape.as_ref() == Some(&earlier.shape);
+                if tables.declared.get(name.text).is_some_and(is_same) {
+                    continue;
+                }
                 if tables.may_be_called(report, name)
-                    && let Some(shape) = shape(report, item)
+                    && let Some(shape) = shape
                 {
                     let (span, rows) = (name.span, BTreeMap::new());
                     tables.declared.insert(name.text.to_owned(), Declared { shape, span, rows });

@@ -1,10 +1,11 @@
-//! A pack as it is written: its types in order with what outlines tell of them and, where it asks for them, their summaries.
+//! A pack as it is written: its types in order with what outlines tell of them and, where it asks for them, their summaries; then files of
+//! other languages with their outlines.
 //!
 //! The text holds no hash, no line number and no time: edits of bodies, comments and layout leave it as it is. What does not fit the budget,
 //! which bounds the whole text, is named at its head, with the reason; so is what the filter keeps out.
 
 use super::budget::{Cut, tokens, what_to_give_up};
-use super::select::{Selection, Why, read_selection};
+use super::select::{Selection, Why, file_key, path_of_key, read_selection};
 use crate::csharp::outline::{api, or_none};
 use crate::csharp::outline_info::{self, Info};
 use engine::seams::producer::{Failure, Input, Inputs};
@@ -21,28 +22,31 @@ pub struct Document<'i> {
     pub(super) selection: Selection,
     /// What does not fit.
     pub(super) cut: Cut,
+    /// By type, and by [`file_key`].
     texts: BTreeMap<String, Texts>,
-    /// Of the types from the least on: what remains without the first of them, without the second, and so on to nothing.
+    /// Of the types and files from the least on: what remains without the first of them, without the second, and so on to nothing.
     remains: Vec<Remains>,
 }
 
-/// What is shown of a type.
+/// What is shown of a type or a file.
+#[derive(Default)]
 struct Texts {
     id: String,
     outline: String,
     summary: String,
 }
 
-/// What some types come to.
+/// What some types and files come to.
 #[derive(Clone, Copy, Default)]
 struct Remains {
+    files: usize,
     outlines: usize,
     summaries: usize,
     matched: usize,
 }
 
 impl<'i> Document<'i> {
-    /// Reads the inputs `selection`, `outlines` and, where there are any, `semantics`.
+    /// Reads the inputs `selection`, `outlines` and, where there are any, `semantics`, `files` and `indexed`.
     ///
     /// # Errors
     /// When one is missing or not of our making.
@@ -56,7 +60,11 @@ impl<'i> Document<'i> {
             let id = info.id;
             texts.insert(input.item.to_string(), Texts { id, outline, summary });
         }
-        if let Some(missing) = selection.types.iter().find(|key| !texts.contains_key(*key)) {
+        for input in inputs.all("files").iter().chain(inputs.all("indexed")) {
+            let outline = format!("\n#{}", String::from_utf8_lossy(&input.bytes));
+            texts.insert(file_key(&input.item), Texts { outline, ..Texts::default() });
+        }
+        if let Some(missing) = selection.least.iter().find(|key| !texts.contains_key(*key)) {
             return Err(Failure::permanent(format!("there is no outline of {missing}")));
         }
         for input in inputs.all("semantics") {
@@ -97,22 +105,38 @@ impl<'i> Document<'i> {
     }
 
     /// The types that go.
-    pub(super) fn types_cut(&self) -> &[String] {
-        &self.selection.least[..self.cut.types]
+    pub(super) fn types_cut(&self) -> Vec<&str> {
+        types_of(&self.selection.least[..self.cut.types])
+    }
+
+    /// The files that go.
+    pub(super) fn files_cut(&self) -> Vec<&str> {
+        files_of(&self.selection.least[..self.cut.types])
     }
 
     /// The types that stay without the summary that was asked for.
-    pub(super) fn summaries_cut(&self) -> &[String] {
+    pub(super) fn summaries_cut(&self) -> Vec<&str> {
+        self.summaries_without(self.cut)
+    }
+
+    fn summaries_without(&self, cut: Cut) -> Vec<&str> {
         match self.selection.semantic.is_empty() {
-            true => &[],
-            false => &self.selection.least[self.cut.types..self.cut.summaries],
+            true => Vec::new(),
+            false => types_of(&self.selection.least[cut.types..cut.summaries]),
         }
     }
 
     /// The types that stay, in the order of the pack.
     pub(super) fn remaining_types(&self) -> impl Iterator<Item = &String> {
-        let gone: BTreeSet<&String> = self.types_cut().iter().collect();
+        let gone: BTreeSet<&String> = self.selection.least[..self.cut.types].iter().collect();
         self.selection.types.iter().filter(move |key| !gone.contains(key))
+    }
+
+    /// The files that stay, by path.
+    pub(super) fn remaining_files(&self) -> Vec<&str> {
+        let mut files = files_of(&self.selection.least[self.cut.types..]);
+        files.sort_unstable();
+        files
     }
 
     /// The identifier of a type.
@@ -137,14 +161,17 @@ impl<'i> Document<'i> {
 
     /// The text.
     pub(super) fn markdown(&self) -> String {
-        let without: BTreeSet<&String> = self.summaries_cut().iter().collect();
+        let without: BTreeSet<&str> = self.summaries_cut().into_iter().collect();
         let mut body = String::new();
         for key in self.remaining_types() {
             let texts = &self.texts[key];
             body.push_str(&texts.outline);
-            if !without.contains(key) {
+            if !without.contains(key.as_str()) {
                 body.push_str(&texts.summary);
             }
+        }
+        for path in self.remaining_files() {
+            body.push_str(&self.texts[&file_key(path)].outline);
         }
         self.head(self.cut, self.selection.budget, body.len()) + &body
     }
@@ -164,30 +191,29 @@ impl<'i> Document<'i> {
 
     fn head_of(&self, cut: Cut, budget: Option<u64>, tokens: u64) -> String {
         let Selection {
-            filter,
-            least,
-            semantic,
-            excluded,
-            ..
+            filter, least, excluded, ..
         } = &self.selection;
-        let (kept, matched) = (least.len() - cut.types, self.remains[cut.types].matched);
+        let Remains { matched, files, .. } = self.remains[cut.types];
+        let (gone, all_files) = (&least[..cut.types], self.remains[0].files);
+        let kept = least.len() - cut.types - files;
         let budget = budget.map_or_else(String::new, |budget| format!(" of {budget}"));
-        let of = match cut.types {
-            0 => String::new(),
-            _ => format!(" of {}", least.len()),
-        };
+        let of = |kept: usize, all: usize| if kept == all { String::new() } else { format!(" of {all}") };
         let mut text = format!("# Pack {}\nFilter: {}\n", self.name, or_none(filter));
         text.push_str(&format!(
-            "Types: {kept}{of} ({matched} matched, {} as dependencies) | Tokens: about {tokens}{budget}\n",
+            "Types: {kept}{} ({matched} matched, {} as dependencies)",
+            of(kept, least.len() - all_files),
             kept - matched
         ));
-        let types = &least[..cut.types];
-        let summaries = if semantic.is_empty() {
-            &[]
-        } else {
-            &least[cut.types..cut.summaries]
-        };
-        for (one, what, names) in [("summary of", "summaries of", summaries), ("type", "types", types)] {
+        if all_files > 0 {
+            text.push_str(&format!(" | Files: {files}{}", of(files, all_files)));
+        }
+        text.push_str(&format!(" | Tokens: about {tokens}{budget}\n"));
+        let (types, paths, summaries) = (types_of(gone), files_of(gone), self.summaries_without(cut));
+        for (one, what, names) in [
+            ("summary of", "summaries of", &summaries),
+            ("type", "types", &types),
+            ("file", "files", &paths),
+        ] {
             let what = if names.len() == 1 { one } else { what };
             if !names.is_empty() {
                 let count = names.len();
@@ -197,7 +223,7 @@ impl<'i> Document<'i> {
                 ));
             }
         }
-        if !(types.is_empty() && summaries.is_empty()) {
+        if !(gone.is_empty() && summaries.is_empty()) {
             text.push_str("(dependencies first, then what the fewest types name, then the deepest; summaries before types)\n");
         }
         if !excluded.is_empty() {
@@ -212,6 +238,16 @@ impl<'i> Document<'i> {
     }
 }
 
+/// The types among keys of types and files.
+fn types_of(keys: &[String]) -> Vec<&str> {
+    keys.iter().map(String::as_str).filter(|key| path_of_key(key).is_none()).collect()
+}
+
+/// The paths of the files among keys of types and files.
+fn files_of(keys: &[String]) -> Vec<&str> {
+    keys.iter().filter_map(|key| path_of_key(key)).collect()
+}
+
 fn remains(selection: &Selection, texts: &BTreeMap<String, Texts>) -> Vec<Remains> {
     let mut below = Remains::default();
     let mut remains = vec![below];
@@ -220,6 +256,7 @@ fn remains(selection: &Selection, texts: &BTreeMap<String, Texts>) -> Vec<Remain
         below.outlines += texts.map_or(0, |texts| texts.outline.len());
         below.summaries += texts.map_or(0, |texts| texts.summary.len());
         below.matched += usize::from(selection.why.get(key) == Some(&Why::Matched));
+        below.files += usize::from(path_of_key(key).is_some());
         remains.push(below);
     }
     remains.reverse();

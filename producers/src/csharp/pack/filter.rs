@@ -4,10 +4,10 @@
 //! expr    = term { ("OR" | "||") term }
 //! term    = factor { ["AND" | "&&"] factor }
 //! factor  = {"!"} primary | {"!" "!"} "(" expr ")"
-//! primary = ("namespace:" | "type:" | "access:" | "tag:" | "depends:") token
-//! token   = one or more of A–Z a–z 0–9 _ . * + ? -
+//! primary = ("namespace:" | "type:" | "access:" | "tag:" | "depends:" | "file:") token
+//! token   = one or more of A–Z a–z 0–9 _ . * + ? - /
 //! ```
-//! Words are read in any case. It knows no types: what a primary means is for [`super::select`] to say. Filters are bounded, see below, so
+//! `file:` and the slash are not of the seed. Words are read in any case. It knows no types: what a primary means is for [`super::select`] to say. Filters are bounded, see below, so
 //! that none can exhaust the stack or the time of a build.
 
 use super::glob::{Glob, LONGEST};
@@ -55,9 +55,18 @@ pub enum Expr {
 impl Expr {
     /// The primaries behind a `!`, by their number.
     pub fn excluding(&self) -> Vec<usize> {
+        self.primaries(true)
+    }
+
+    /// The primaries without a `!`, by their number.
+    pub fn including(&self) -> Vec<usize> {
+        self.primaries(false)
+    }
+
+    fn primaries(&self, negated: bool) -> Vec<usize> {
         match self {
-            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::excluding).collect(),
-            Self::Is { primary, not } => not.then_some(*primary).into_iter().collect(),
+            Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(|part| part.primaries(negated)).collect(),
+            Self::Is { primary, not } => (*not == negated).then_some(*primary).into_iter().collect(),
         }
     }
 }
@@ -75,14 +84,17 @@ pub enum Field {
     Tag,
     /// `depends:`
     Depends,
+    /// `file:`
+    File,
 }
 
-const FIELDS: [(&str, Field); 5] = [
+const FIELDS: [(&str, Field); 6] = [
     ("namespace", Field::Namespace),
     ("type", Field::Type),
     ("access", Field::Access),
     ("tag", Field::Tag),
     ("depends", Field::Depends),
+    ("file", Field::File),
 ];
 
 /// `type:Node*`
@@ -183,7 +195,7 @@ pub fn parse(text: &str) -> Result<Filter, InvalidFilter> {
     }
 }
 
-const PRIMARY_HINT: &str = "write one of namespace:NAME, type:NAME, access:LEVEL, tag:NAME and depends:NAME";
+const PRIMARY_HINT: &str = "write one of namespace:NAME, type:NAME, access:LEVEL, tag:NAME, depends:NAME and file:PATH";
 
 /// What stands next.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -257,7 +269,7 @@ impl<'a> Parser<'a> {
 
     /// What stands here can stand nowhere in a filter: whatever else could follow has been taken.
     fn odd(&self) -> InvalidFilter {
-        let hint = "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + -, write ? or * for any other character";
+        let hint = "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
         self.error_here("this is no part of a filter", hint)
     }
 
@@ -331,7 +343,7 @@ impl<'a> Parser<'a> {
     fn primary(&mut self, not: bool) -> Result<Expr, InvalidFilter> {
         let word = self.next_word();
         let Some((name, token)) = word.split_once(':') else {
-            let hint = format!("write type:{}, or namespace:, access:, tag: or depends: before it", shortened(word));
+            let hint = format!("write type:{}, or namespace:, access:, tag:, depends: or file: before it", shortened(word));
             return Err(InvalidFilter::new(self.at, word.len(), "a name says what it is the name of", hint));
         };
         let Some(&(_, field)) = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {
@@ -349,7 +361,7 @@ impl<'a> Parser<'a> {
         let at = self.at + name.len() + 1;
         if token.is_empty() || token.contains(':') {
             let message = format!("'{}:' is followed by a name", name.to_ascii_lowercase());
-            let hint = "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + -, and the wildcards * and ?";
+            let hint = "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
             return Err(InvalidFilter::new(at, token.len(), message, hint));
         }
         if token.len() > LONGEST {
@@ -378,7 +390,7 @@ impl<'a> Parser<'a> {
 }
 
 fn in_token(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '*' | '+' | '?' | '-')
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '*' | '+' | '?' | '-' | '/')
 }
 
 fn shortened(word: &str) -> String {
@@ -466,9 +478,9 @@ mod tests {
         ];
         // Hints that several have.
         let name_hint =
-            "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + -, and the wildcards * and ?";
+            "write it without a space, such as type:Node*; names hold letters from A to Z, digits and _ . + - /, and the wildcards * and ?";
         let odd_hint =
-            "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + -, write ? or * for any other character";
+            "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
         let told = cases.map(|case| format!("{case:?} → {}", parsed_text(case)));
         let told = told
             .join("\n")
@@ -479,7 +491,7 @@ mod tests {
         "" → 1:1 the filter ends where something is to be named (PRIM)
         "type:A or" → 1:10 the filter ends where something is to be named (PRIM)
         "and type:A" → 1:1 nothing stands before this word (write what it joins on both sides)
-        "NodeStore" → 1:1 a name says what it is the name of (write type:NodeStore, or namespace:, access:, tag: or depends: before it)
+        "NodeStore" → 1:1 a name says what it is the name of (write type:NodeStore, or namespace:, access:, tag:, depends: or file: before it)
         "type:" → 1:6 'type:' is followed by a name (NAME)
         "type: A" → 1:6 'type:' is followed by a name (NAME)
         "tpye:A" → 1:1 there is no 'tpye:' in filters (did you mean 'type:'?)
@@ -487,7 +499,7 @@ mod tests {
         "type:A)" → 1:7 this parenthesis closes none (remove it, or write a '(' before)
         "(type:A" → 1:1 this parenthesis is not closed (write a ')' for it)
         "type:A (\n type:B" → 1:8 this parenthesis is not closed (write a ')' for it)
-        "type:A\n && type" → 1:12 a name says what it is the name of (write type:type, or namespace:, access:, tag: or depends: before it)
+        "type:A\n && type" → 1:12 a name says what it is the name of (write type:type, or namespace:, access:, tag:, depends: or file: before it)
         "()" → 1:2 nothing stands before this parenthesis (PRIM)
         "!(type:A)" → 1:2 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)
         "!!!(type:A)" → 1:4 a '!' stands before one primary, not before a parenthesis (negate each part: instead of !(a or b) write !a !b, instead of !(a b) write !a or !b)

@@ -28,7 +28,10 @@ pub struct PackFacts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Contents {
-    /// What was left out: types first, then summaries, each in the order in which it was given up.
+    /// Its files of other languages, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What was left out: types first, then files, then summaries, each in the order in which it was given up.
     pub left_out: Vec<LeftOut>,
     /// The fewest tokens with which there is a type in it, where the budget is too small for any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,9 +45,9 @@ pub struct Contents {
 /// Something that is not in the text of a pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// `type`, or `summary` of a type that is in the pack.
+    /// `type`, `file`, or `summary` of a type that is in the pack.
     pub part: String,
-    /// The type.
+    /// The type or the file.
     pub path: String,
     /// A sentence.
     pub why: String,
@@ -63,7 +66,7 @@ pub struct Form {
 /// The producer `csharp/pack`.
 pub const PACK: Form = Form {
     name: "csharp/pack",
-    version: 4,
+    version: 5,
     write: |document| document.markdown().into_bytes(),
     warns: true,
 };
@@ -71,7 +74,7 @@ pub const PACK: Form = Form {
 /// The producer `csharp/pack-contents`.
 pub const CONTENTS: Form = Form {
     name: "csharp/pack-contents",
-    version: 3,
+    version: 4,
     write: |document| json(&contents(document)),
     warns: false,
 };
@@ -79,7 +82,7 @@ pub const CONTENTS: Form = Form {
 /// The producer `csharp/pack-facts`.
 pub const FACTS: Form = Form {
     name: "csharp/pack-facts",
-    version: 3,
+    version: 4,
     write: |document| json(&facts(document)),
     warns: false,
 };
@@ -106,7 +109,8 @@ impl Producer for Form {
                 head if head > budget => format!(", and its head alone takes {head}"),
                 _ => String::new(),
             };
-            let message = format!("the budget of {budget} tokens is too small for any type of the pack{head}");
+            let what = if document.selection.types.is_empty() { "file" } else { "type" };
+            let message = format!("the budget of {budget} tokens is too small for any {what} of the pack{head}");
             let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_BUDGET, message);
             diagnostics.push(diagnostic.hint(format!("with {fewest} tokens there is one in it")));
         }
@@ -119,19 +123,21 @@ impl Producer for Form {
 }
 
 fn contents(document: &Document<'_>) -> Contents {
-    let left_out = |part: &str, path: &String, why: String| LeftOut {
+    let left_out = |part: &str, path: &str, why: String| LeftOut {
         part: part.to_owned(),
-        path: path.clone(),
+        path: path.to_owned(),
         why,
     };
     let budget = document.selection.budget.unwrap_or_default();
     let crowded = || format!("it does not fit the budget of {budget} tokens");
-    let types = document.types_cut().iter().map(|path| left_out("type", path, crowded()));
-    let summaries = document.summaries_cut().iter().map(|path| left_out("summary", path, crowded()));
+    let types = document.types_cut().into_iter().map(|path| left_out("type", path, crowded()));
+    let files = document.files_cut().into_iter().map(|path| left_out("file", path, crowded()));
+    let summaries = document.summaries_cut().into_iter().map(|path| left_out("summary", path, crowded()));
     let excluded = document.selection.excluded.iter();
     let excluded = excluded.map(|(path, by)| left_out("type", path, format!("declarations name it, and the filter says {by}")));
     Contents {
-        left_out: types.chain(excluded).chain(summaries).collect(),
+        files: document.remaining_files().into_iter().map(str::to_owned).collect(),
+        left_out: types.chain(excluded).chain(files).chain(summaries).collect(),
         needed: document.needed(),
         token_estimate: document.tokens(),
         types: document.remaining_types().cloned().collect(),

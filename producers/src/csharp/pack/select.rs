@@ -2,9 +2,11 @@
 //!
 //! A primary of a filter means: `namespace:` the whole namespace of a type; `type:` its name or symbol path, see [`Glob::means`]; `access:`
 //! its accessibility in effect, `-` for the space in `protected-internal`; `tag:` what the patterns of that tag mean as `type:` would;
-//! `depends:` the types whose declarations or bodies name one that is meant. Then come the types that the declarations of those name, as far
-//! as they are public or protected and no `!` of the filter names them: what was excluded does not come back by a dependency. It reads indexes and no outline, and its output holds no count, so that it moves only when the types of
-//! the pack, their order or their worth do.
+//! `depends:` the types whose declarations or bodies name one that is meant; `file:` the types with a part in a file of that path. Then come
+//! the types that the declarations of those name, as far as they are public or protected and no `!` of the filter names them: what was
+//! excluded does not come back by a dependency. Files of other languages, as the tables `//index/LANGUAGE:names` know them, are selected
+//! by `file:` alone. It reads indexes and no outline, and its output holds no count, so that it moves only when the types of the pack, their
+//! order or their worth do.
 
 use super::filter::{self, Expr, Field, Filter, InvalidFilter, Primary};
 use super::glob::{Glob, Name};
@@ -13,6 +15,7 @@ use crate::csharp::dependencies::DependencyRow;
 use crate::csharp::graph::GraphRow;
 use crate::csharp::structure::{check_flags, flag};
 use crate::csharp::types::{TypeRow, symbol_of};
+use crate::languages::names::Definitions;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -77,9 +80,13 @@ pub struct Selection {
     pub docs: bool,
     /// Types that would have come as dependencies and that a `!` of the filter names, with that `!` as written.
     pub excluded: BTreeMap<String, String>,
+    /// Files of other languages, known by a grammar.
+    pub files: Vec<String>,
     /// The filter in one line.
     pub filter: String,
-    /// The types as they are given up when the budget is too small: dependencies before what the filter means, then those that the fewest
+    /// Files of other languages, known by an index.
+    pub indexed: Vec<String>,
+    /// The types, and the files as [`file_key`] writes them, as they are given up when the budget is too small: dependencies before what the filter means, then those that the fewest
     /// types name, then the deepest, then the last by name.
     pub least: Vec<String>,
     /// Types whose summary is asked for.
@@ -90,13 +97,23 @@ pub struct Selection {
     pub why: BTreeMap<String, Why>,
 }
 
+/// How a file of another language is written among keys of types, none of which begins so.
+pub fn file_key(path: &str) -> String {
+    format!("//files/{path}")
+}
+
+/// The path of a [`file_key`]; `None` of a key of a type.
+pub fn path_of_key(key: &str) -> Option<&str> {
+    key.strip_prefix("//files/")
+}
+
 /// The producer `csharp/pack-selection`.
 #[derive(Debug)]
 pub struct Select;
 
 impl Producer for Select {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/pack-selection", 3)
+        ProducerId::new("csharp/pack-selection", 4)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -115,16 +132,17 @@ impl Producer for Select {
         let wrong = |error: InvalidFilter| Failure::Permanent(Box::new(error.diagnostic(&row.filter)));
         let filter = filter::parse(&row.filter).map_err(wrong)?;
         let sets = world.sets(&filter).map_err(wrong)?;
-        let matched = evaluate(&filter.root, &sets, world.types.len());
+        let mut matched = evaluate(&filter.root, &sets, world.types.len() + world.files.len());
+        let files = world.matched_files(&filter, &sets, &matched.split_off(world.types.len()));
         let internal = flag(inputs.params, "include_internal", false);
         let mut why = world.with_dependencies(&matched, row.dependencies.unwrap_or(true), internal);
         let excluded = world.exclude(&mut why, &filter, &sets);
         let mut diagnostics = world.meaningless(&filter, &sets);
-        if why.is_empty() {
+        if why.is_empty() && files.is_empty() {
             let diagnostic = Diagnostic::warning(ErrorCode::CS_PACK_EMPTY, format!("the filter of pack {pack} means no type"));
             diagnostics.push(diagnostic.hint("'cortex show //index:types' lists the types there are"));
         }
-        let selection = world.selection(row, why, excluded);
+        let selection = world.selection(row, why, excluded, &files);
         let mut bytes = serde_json::to_vec_pretty(&selection).expect("invariant: our values have text keys");
         bytes.push(b'\n');
         Ok(Output {
@@ -146,9 +164,19 @@ fn read<T: DeserializeOwned>(table: Table<'_>, key: &str) -> Result<Option<T>, F
     table.get(key).map(read).transpose()
 }
 
-/// What filters are asked of: all types by number, in the order of their keys.
+/// A row of `[language.NAME]`: how the files of a language are known.
+#[derive(Default, Deserialize)]
+struct LanguageRow {
+    /// By an index, and not by a grammar.
+    #[serde(default)]
+    indexed: bool,
+}
+
+/// What filters are asked of: all types by number, in the order of their keys, then the files of other languages.
 struct World<'i> {
     types: Vec<(&'i str, TypeRow, Name)>,
+    /// By path, whether an index tells of it.
+    files: BTreeMap<String, bool>,
     number: FxHashMap<&'i str, usize>,
     dependencies: Vec<DependencyRow>,
     graph: Vec<GraphRow>,
@@ -177,13 +205,31 @@ impl<'i> World<'i> {
                 .map(|key| Ok(read(graph, key)?.unwrap_or_default()))
                 .collect::<Result<_, Failure>>()?,
             number: keys.iter().enumerate().map(|(number, key)| (*key, number)).collect(),
+            files: other_files(inputs)?,
             tags: tags.collect::<Result<_, Failure>>()?,
         })
     }
 
     /// The types that each primary of a filter means.
     fn sets(&self, filter: &Filter) -> Result<Vec<Vec<bool>>, InvalidFilter> {
-        filter.primaries.iter().map(|primary| self.set(primary)).collect()
+        filter
+            .primaries
+            .iter()
+            .map(|primary| {
+                let mut set = self.set(primary)?;
+                set.extend(self.files.keys().map(|path| primary.field == Field::File && primary.glob.matches(path)));
+                Ok(set)
+            })
+            .collect()
+    }
+
+    /// The files of other languages that a filter selects, with whether an index tells of them. A `!` alone selects none.
+    fn matched_files(&self, filter: &Filter, sets: &[Vec<bool>], matched: &[bool]) -> Vec<(&str, bool)> {
+        let including = filter.root.including();
+        let named = |number: usize| including.iter().any(|&primary| sets[primary][self.types.len() + number]);
+        let files = self.files.iter().enumerate();
+        let meant = files.filter(|(number, _)| matched[*number] && named(*number));
+        meant.map(|(_, (path, indexed))| (path.as_str(), *indexed)).collect()
     }
 
     fn set(&self, primary: &Primary) -> Result<Vec<bool>, InvalidFilter> {
@@ -201,6 +247,7 @@ impl<'i> World<'i> {
                 of_rows(&|row| glob.matches(&row.accessibility.replace(' ', "-")))
             }
             Field::Tag => self.types_matching(&self.patterns(primary)?),
+            Field::File => of_rows(&|row| row.files.iter().any(|file| glob.matches(file))),
             Field::Depends => {
                 let meant = self.types_matching(std::slice::from_ref(glob));
                 let names_one = |row: &DependencyRow| {
@@ -277,7 +324,7 @@ impl<'i> World<'i> {
             .filter_map(|key| self.number.get(key.as_str()).copied())
     }
 
-    fn selection(&self, row: PackRow, why: BTreeMap<usize, Why>, excluded: BTreeMap<String, String>) -> Selection {
+    fn selection(&self, row: PackRow, why: BTreeMap<usize, Why>, excluded: BTreeMap<String, String>, files: &[(&str, bool)]) -> Selection {
         let chosen: Vec<usize> = why.keys().copied().collect();
         let place: FxHashMap<usize, usize> = chosen.iter().enumerate().map(|(place, number)| (*number, place)).collect();
         let below: Vec<Vec<usize>> = chosen
@@ -291,12 +338,19 @@ impl<'i> World<'i> {
             let GraphRow { references, depth, .. } = self.graph[number];
             (why[&number] == Why::Matched, references, Reverse(depth), Reverse(number))
         });
+        let matched = least.partition_point(|number| why[number] != Why::Matched);
+        let mut least = keys(least);
+        // No type names a file.
+        least.splice(matched..matched, files.iter().rev().map(|(path, _)| file_key(path)));
+        let known_by = |index: bool| files.iter().filter(move |file| file.1 == index).map(|file| file.0.to_owned()).collect();
         Selection {
             budget: row.budget,
             docs: row.docs.unwrap_or(true),
             excluded,
             filter: row.filter.split_whitespace().collect::<Vec<_>>().join(" "),
-            least: keys(least),
+            files: known_by(false),
+            indexed: known_by(true),
+            least,
             semantic: if row.semantic == Some(true) { types.clone() } else { Vec::new() },
             why: why
                 .into_iter()
@@ -313,6 +367,10 @@ impl<'i> World<'i> {
             let known: Vec<&str> = match primary.field {
                 Field::Namespace => self.types.iter().map(|(_, row, _)| row.namespace.as_str()).collect(),
                 Field::Tag => Vec::new(),
+                Field::File => {
+                    let of_types = self.types.iter().flat_map(|(_, row, _)| row.files.iter());
+                    self.files.keys().chain(of_types).map(String::as_str).collect()
+                }
                 _ => self.symbols().collect(),
             };
             nothing(primary.to_string(), &primary.token, known.into_iter())
@@ -334,6 +392,21 @@ impl<'i> World<'i> {
         let means = |glob: &Glob| self.types.iter().any(|(_, _, name)| glob.means(name));
         patterns.filter(|(_, pattern)| !means(&Glob::new(pattern))).collect()
     }
+}
+
+/// The files of other languages that define something. Of one that both a grammar and an index tell of, the index counts.
+fn other_files(inputs: &Inputs<'_>) -> Result<BTreeMap<String, bool>, Failure> {
+    let languages = table(inputs, "languages")?;
+    let mut files = BTreeMap::new();
+    for input in inputs.all("names") {
+        let LanguageRow { indexed } = read(languages, &input.item)?.unwrap_or_default();
+        let names = Table::open(&input.bytes).ok_or_else(|| Failure::permanent("input 'names' is not a table"))?;
+        for name in names.keys() {
+            let definitions: Definitions = read(names, name)?.unwrap_or_default();
+            definitions.into_keys().for_each(|path| *files.entry(path).or_default() |= indexed);
+        }
+    }
+    Ok(files)
 }
 
 /// What means nothing, and the names most like it.
@@ -359,7 +432,7 @@ fn name_exists(primary: &Primary, tags: &[&str]) -> Result<(), InvalidFilter> {
     let (what, names): (_, &[&str]) = match primary.field {
         Field::Access => ("accessibility", &ACCESS),
         Field::Tag => ("tag", tags),
-        Field::Namespace | Field::Type | Field::Depends => return Ok(()),
+        Field::Namespace | Field::Type | Field::Depends | Field::File => return Ok(()),
     };
     if names.iter().any(|name| primary.glob.matches(name)) {
         return Ok(());

@@ -57,6 +57,8 @@ impl Bench {
                 run(&Graph, vec![("types", types()), ("dependencies", vec![world.dependencies()])]),
             ),
             ("dependencies", vec![world.dependencies()]),
+            ("languages", vec![blob("", write_table(&BTreeMap::from([("scip", r#"{"indexed":true}"#), ("typescript", "{}")])))]),
+            ("names", vec![blob("scip", names(&["web/b.ts"])), blob("typescript", names(&["web/a.ts", "web/b.ts", "web/sub/c.ts"]))]),
             ("tags", vec![blob("", write_table(&tags))]),
             ("types", types()),
         ];
@@ -98,7 +100,12 @@ impl Bench {
         let of = read_selection(&selection).expect("a selection");
         let each =
             |name: &str, keys: &[String]| -> Vec<Input> { keys.iter().map(|key| blob(key, self.world.output(name, key).bytes)).collect() };
+        let outlines = |paths: &[String], tool: &str| -> Vec<Input> {
+            paths.iter().map(|path| blob(path, format!("# {path}\nTold by: {tool}\n"))).collect()
+        };
         let roles = vec![
+            ("files", outlines(&of.files, "tree-sitter")),
+            ("indexed", outlines(&of.indexed, "an index")),
             ("outlines", each("outline-info", &of.types)),
             ("semantics", each("semantic", &of.semantic)),
             ("selection", vec![blob("", selection)]),
@@ -122,12 +129,18 @@ impl Bench {
         assert_eq!(contents.token_estimate, tokens(text.len()), "{text}");
         assert!(text.contains(&format!("| Tokens: about {}", contents.token_estimate)), "{text}");
         let headings = text.lines().filter_map(|line| line.strip_prefix("## ")?.split(' ').next());
-        assert_eq!(headings.collect::<Vec<_>>(), contents.types, "{text}");
+        assert_eq!(headings.collect::<Vec<_>>(), [&contents.types[..], &contents.files].concat(), "{text}");
         for out in &contents.left_out {
             assert!(text.contains(&out.path), "{out:?} in {text}");
         }
         contents
     }
+}
+
+/// A table of names that these files define.
+fn names(files: &[&str]) -> Vec<u8> {
+    let row = |file: &&str| (file.to_string(), format!(r#"{{"{file}":[["C","class"]]}}"#));
+    write_table(&files.iter().map(row).collect())
 }
 
 fn short(key: &str) -> String {
@@ -152,6 +165,8 @@ fn what_primaries_mean() {
         ("depends:NodeStore", vec!["NodeStoreTests"]),
         ("depends:Key", vec!["Cache", "IStore", "NodeStore"]),
         ("depends:Limits", vec!["NodeStore"]),
+        ("file:src/A.cs type:Page", vec!["Page"]),
+        ("file:web/* type:Page", vec![]),
     ] {
         assert_eq!(bench.selected_types(filter), expected, "{filter}");
     }
@@ -335,6 +350,37 @@ fn what_a_filter_excludes_does_not_come_back_by_a_dependency() {
 }
 
 #[test]
+fn files_of_other_languages_are_selected_by_their_path_alone() {
+    let bench = Bench::new(CODE);
+    let row = |filter: &str, budget: Option<u64>| serde_json::json!({"filter": filter, "budget": budget});
+    let selected = |filter: &str| {
+        let selection = bench.selected(&row(filter, None));
+        (selection.files.join(" "), selection.indexed.join(" "))
+    };
+    let files = |by_grammar: &str, by_index: &str| (by_grammar.to_owned(), by_index.to_owned());
+    // What an index tells of a file counts.
+    assert_eq!(selected("file:web/*"), files("web/a.ts web/sub/c.ts", "web/b.ts"));
+    assert_eq!(selected("file:WEB/?.ts !file:*b.ts or type:Page"), files("web/a.ts", ""));
+    for filter in ["!type:Page", "file:web/* type:Page", "!file:web/a.ts", "type:Page or !file:src/a.cs"] {
+        assert_eq!(selected(filter), files("", ""), "{filter}");
+    }
+    let all = row("type:Key or file:web/*", None);
+    let text = bench.pack(&all);
+    assert!(text.contains("\nTypes: 1 (1 matched, 0 as dependencies) | Files: 3 | Tokens: about "), "{text}");
+    assert!(text.ends_with("\n## web/b.ts\nTold by: an index\n\n## web/sub/c.ts\nTold by: tree-sitter\n"), "{text}");
+    // Files go before types, the last by path first.
+    let whole = bench.contents(&all).token_estimate;
+    for budget in 1..whole {
+        let contents = bench.contents(&row("type:Key or file:web/*", Some(budget)));
+        assert!(contents.files.len() < 3 && contents.files.len() + contents.left_out.len() + contents.types.len() == 4, "{contents:?}");
+        assert!(contents.files.is_empty() || contents.types.len() == 1, "{contents:?}");
+        assert_eq!(contents.files, ["web/a.ts", "web/b.ts"][..contents.files.len()]);
+    }
+    let nothing = bench.diagnostics_of(&row("file:web/*", Some(1)));
+    assert!(nothing[0].message.starts_with("the budget of 1 tokens is too small for any file of the pack"), "{nothing:?}");
+}
+
+#[test]
 fn edits_that_do_not_concern_a_pack_leave_it_as_it_is() {
     let row = serde_json::json!({"filter": "namespace:Memo.Core type:*Store"});
     let before = Bench::new(CODE);
@@ -368,6 +414,7 @@ fn means(bench: &Bench, filter: &Filter, expr: &Expr, key: &str) -> bool {
             *not != match primary.field {
                 Field::Namespace => primary.glob.matches(&row.namespace),
                 Field::Type => is(&primary.glob, key),
+                Field::File => row.files.iter().any(|file| primary.glob.matches(file)),
                 Field::Access => primary.glob.matches(&row.accessibility.replace(' ', "-")),
                 Field::Tag => TAGS.iter().filter(|(tag, _)| primary.glob.matches(tag)).any(|(_, patterns)| {
                     let patterns: Vec<String> = serde_json::from_str(patterns).expect("patterns");
@@ -398,6 +445,8 @@ fn filters() -> impl Strategy<Value = String> {
         "tag:none",
         "depends:Node",
         "depends:*Store",
+        "file:src/*",
+        "file:web/*",
         "!type:Key",
         "! depends:Key",
         "!tag:stores",

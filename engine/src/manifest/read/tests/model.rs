@@ -22,7 +22,7 @@ fn rule<'m>(manifest: &'m Manifest, target: &str) -> &'m Rule {
 
 /// How many rules the ruleset for C# has, those of its data tables with them.
 fn all_rules() -> usize {
-    CSHARP.matches("\n[[rule]]").count() + ["pack", "tags"].len()
+    CSHARP.matches("\n[[rule]]").count() + ["language", "pack", "tags"].len()
 }
 
 fn roles(rule: &Rule) -> Vec<&str> {
@@ -224,6 +224,7 @@ fn the_example_documents_every_key_and_loads() {
         "table",
         "node",
         "digest",
+        "optional",
         "if",
         "api",
         "base_url",

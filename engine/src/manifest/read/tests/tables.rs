@@ -113,3 +113,32 @@ fn a_text_of_rows_holds_nothing_else_and_replaces_nothing() {
     insta::assert_snapshot!(told("[pack.more]\nfilter = \n"), @"E_SYNTAX more.toml:2:10: string values must be quoted, expected literal string []");
     insta::assert_snapshot!(told("[pack.more]\nfilter = 1\n"), @"E_TYPE more.toml:2:10: 'filter' is a string, not a number [1]");
 }
+
+#[test]
+fn rulesets_may_declare_the_same_table_alike_and_read_targets_of_each_other_if_they_are_there() {
+    let read = |rulesets: &str| {
+        let text = format!("[workspace]\nrulesets = {rulesets}\n");
+        let main = ManifestSource {
+            name: "cortex.toml".into(),
+            text: &text,
+        };
+        let rulesets = |name: &str| match name {
+            "reads" => Some(
+                "[tables]\nkind = { old = \"boolean?\" }\n[producer.p]\nuses = \"command\"\nargv = [\"x\"]\n[[rule]]\ntarget = \"//a:b\"\nproducer = \"p\"\n\
+                 [rule.inputs]\nmade = { each = \"//manifest/kind:table\", target = \"//kinds/{item}:made\", optional = true }\n",
+            ),
+            "makes" => Some(
+                "[tables]\nkind = { old = \"boolean?\" }\n[kind.one]\n[producer.q]\nuses = \"command\"\nargv = [\"y\"]\n[[rule]]\ntarget = \"//kinds/one:made\"\nproducer = \"q\"\n",
+            ),
+            "other" => Some("[tables]\nkind = { old = \"boolean\" }\n"),
+            _ => None,
+        };
+        load(&main, None, &rulesets, &["reads", "makes", "other"], &registry())
+            .map(|loaded| rows(&loaded.manifest, "kind"))
+            .map_err(|errors| errors_text(&errors))
+    };
+    assert_eq!(read("[\"reads\"]"), Ok(json!({})));
+    assert_eq!(read("[\"reads\", \"makes\"]"), Ok(json!({"one": {}})));
+    let otherwise = read("[\"reads\", \"other\"]").expect_err("declared otherwise");
+    assert!(otherwise.starts_with("E_DUPLICATE ruleset other:2:1: this table is declared twice"), "{otherwise}");
+}
