@@ -330,6 +330,26 @@ fn a_bundle_whose_volumes_are_gone_costs_time_only() {
     }
 }
 
+/// A first build in an untrusted workspace, trust, and then everything.
+#[test]
+fn a_checkout_that_was_built_without_the_cache_asks_it_for_what_it_lacks() {
+    let (board, pen) = (Board::default(), Pen::default());
+    warm(&machine(Some(&board), &pen), &board);
+    let mut other = machine(None, &pen);
+    other.build(&["//links/..."]);
+    other.sharing = machine(Some(&board), &pen).sharing;
+    // A request that is known to be current asks for nothing.
+    assert_eq!(other.build_as(&["//links/..."], &UNREAD).report.brought.results, 0);
+    let built = other.build_as(&["//..."], &UNREAD);
+    assert_eq!(built.ran(), Vec::<&str>::new());
+    assert!(built.report.brought.results > 0, "{:?}", built.report.brought);
+    // It is asked once.
+    board.pinned().bundles.clear();
+    other.put("0.txt", "@link0\nmoved\n");
+    warm(&machine(Some(&board), &pen), &board);
+    assert_eq!(other.build_as(&["//..."], &UNREAD).report.brought.results, 0);
+}
+
 #[test]
 fn volumes_that_are_known_are_not_read_again() {
     let (board, pen) = (Board::default(), Pen::default());

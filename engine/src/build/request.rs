@@ -124,15 +124,38 @@ impl Session {
         !request.options.dry_run && !request.options.price
     }
 
-    /// Files what others made of the same sources, or of sources near to them, when so much moved that one question for all of it pays.
+    /// Files what others made of the same sources, or of sources near to them, when so much changed that one question for all of it pays, or
+    /// when this checkout was built without the cache so far.
     fn bring(&mut self, request: &Request) -> Result<Brought, EngineError> {
-        let sharing = self.sharing(request);
-        let Some(sharing) = sharing.filter(|_| Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined)) else {
+        let Some(sharing) = self.sharing(request).filter(|sharing| sharing.cache.reads()) else {
             return Ok(Brought::default());
         };
+        let is_first = self.state.bundle_asked.is_none();
+        let is_large = Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined);
+        if !is_large && (!is_first || self.is_known_current(request)?) {
+            return Ok(Brought::default());
+        }
         let (brought, predecessors) = sharing.bring(&self.tree(), || self.near(), &self.engine)?;
         self.predecessors = predecessors;
+        self.state.bundle_asked = Some(true);
+        if is_first && !self.state.manifest.is_empty() {
+            let row = (Part::State, STATE_KEY.to_vec(), Some(encode(&self.state)));
+            self.engine.store.commit(
+                self.engine.view,
+                Commit {
+                    rows: vec![row],
+                    ..Commit::default()
+                },
+            )?;
+        }
         Ok(brought)
+    }
+
+    /// Whether an earlier build found the request current, and nothing changed since.
+    fn is_known_current(&self, request: &Request) -> Result<bool, EngineError> {
+        let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
+        let known = row.and_then(|row| decode::<CurrentRequest>(&row));
+        Ok(self.refresh.changes.is_empty() && known.is_some_and(|known| known.generation == self.state.generation))
     }
 
     /// Where bundles of trees near to the present one may be filed, the nearest first.

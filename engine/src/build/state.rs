@@ -36,6 +36,9 @@ pub struct State {
     /// Number of the last build before the graph was lost last: versions up to it may be found again.
     #[n(7)]
     pub lost: Option<u64>,
+    /// Whether a remote cache was asked for a bundle in this checkout.
+    #[n(8)]
+    pub bundle_asked: Option<bool>,
 }
 
 /// A source set or glob.
