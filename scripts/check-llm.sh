@@ -80,21 +80,38 @@ done
 
 stop_server
 
-# Embeddings: the numbers of equal texts are equal, those of others are not.
-start_server --embeddings
-vector() { "$ask" "$(model openai whole)" vector <<<"$1" | python3 -c 'import json, sys; answer = json.load(sys.stdin); assert answer["spent"]["input_tokens"] > 0, answer; print(json.loads(answer["text"]))'; }
-one=$(vector "class A") || failed "no embedding"
-[ "$one" = "$(vector "class A")" ] && [ "$one" != "$(vector "a queue")" ] || failed "embeddings: not as they must be: $one"
-stop_server
-
-# The whole way: summaries of the fixture, their form kept by the server.
-start_server --context 32768 --grammar 'root ::= "ROLE:\n" item "LIFECYCLE:\n" item "EDGE_CASES:\n" item "LIMITATIONS:\n" item "RECOMMENDATIONS:\n" item
-item ::= "- " [a-z]{4,16} "\n"'
 if [ -z "${CORTEX:-}" ]; then
     cargo build --quiet --locked --workspace
     CORTEX=${CARGO_TARGET_DIR:-target}/debug/cortex
 fi
 cortex=$(realpath "$CORTEX")
+
+# Embeddings: the numbers of equal texts are equal, those of others are not; and the vectors of the fixture.
+start_server --embeddings
+vector() { "$ask" "$(model openai whole)" vector <<<"$1" | python3 -c 'import json, sys; answer = json.load(sys.stdin); assert answer["spent"]["input_tokens"] > 0, answer; print(json.loads(answer["text"]))'; }
+one=$(vector "class A") || failed "no embedding"
+[ "$one" = "$(vector "class A")" ] && [ "$one" != "$(vector "a queue")" ] || failed "embeddings: not as they must be: $one"
+cp -r fixtures/memotree "$scratch/vectors"
+rm -rf "$scratch/vectors/.cortex"
+sed -i 's/^rulesets = .*/rulesets = ["csharp", "embeddings"]/' "$scratch/vectors/cortex.toml"
+cat >>"$scratch/vectors/cortex.toml" <<TOML
+[model.vectors]
+api = "openai"
+name = "tiny"
+base_url = "$url/v1"
+api_key_env = "LLM_KEY"
+[producer.embedding]
+params = { model = "vectors", most_tokens = 100 }
+TOML
+run() { CORTEX_STORE=$scratch/vectors.store "$cortex" -C "$scratch/vectors" "$@" 2>>"$scratch/log"; }
+run build //index:vectors || failed "the vectors of the fixture"
+run --output json build //index:vectors | grep -q '"ran":0[,}]' || failed "vectors: the second build ran something"
+[ "$(run search --semantic "where is a file written" --limit 3 | grep -c '\.cs')" -ge 3 ] || failed "search by meaning"
+stop_server
+
+# The whole way: summaries of the fixture, their form kept by the server.
+start_server --context 32768 --grammar 'root ::= "ROLE:\n" item "LIFECYCLE:\n" item "EDGE_CASES:\n" item "LIMITATIONS:\n" item "RECOMMENDATIONS:\n" item
+item ::= "- " [a-z]{4,16} "\n"'
 type=//types/MemoTree.Core.NodeId:semantic
 for api in openai anthropic; do
     cp -r fixtures/memotree "$scratch/$api"
@@ -119,4 +136,4 @@ TOML
     ! grep -rqF "$LLM_KEY" "$scratch/$api" "$scratch/$api.store" "$scratch/first" "$scratch/log" || failed "$api: the key was written down"
 done
 stop_server
-echo "check-llm.sh: openai and anthropic, streaming and whole, against llama.cpp, and summaries of the fixture: all as it must be"
+echo "check-llm.sh: openai and anthropic, streaming and whole, against llama.cpp, vectors and summaries of the fixture: all as it must be"

@@ -355,7 +355,13 @@ impl<'a> Pass<'a, '_> {
                     .warn(ErrorCode::CS_PROJECT_LIMIT, Spot { file, line: property.line }, message, "");
                 return;
             }
-            let value = self.scope(Spot { file, line: property.line }).expand(property.text.trim());
+            let own = Report::default();
+            let scope = Scope {
+                report: &own,
+                ..self.scope(Spot { file, line: property.line })
+            };
+            let value = scope.expand(property.text.trim());
+            self.report.take_over_of_property(own, &property.name);
             self.made += value.len();
             self.found.properties.set(&property.name, value);
         }

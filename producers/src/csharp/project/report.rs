@@ -87,23 +87,22 @@ impl Report {
     }
 
     fn add(&self, severity: Severity, code: ErrorCode, spot: Spot<'_>, message: String, construct: &str) {
+        let mut diagnostic = Diagnostic::new(severity, code, message).at(spot.file, spot.line, 0);
+        if !construct.is_empty() {
+            diagnostic = diagnostic.found(construct.trim().chars().take(QUOTED).collect::<String>());
+        }
+        self.insert(diagnostic);
+    }
+
+    fn insert(&self, mut diagnostic: Diagnostic) {
         let mut found = self.found.borrow_mut();
         if found.len() > MOST {
             return;
         }
         if found.len() == MOST {
-            let more = Diagnostic::new(
-                severity,
-                ErrorCode::CS_PROJECT_MORE,
-                "there are more constructs that cannot be evaluated",
-            )
-            .at(spot.file, 0, 0);
-            found.insert(more);
-            return;
-        }
-        let mut diagnostic = Diagnostic::new(severity, code, message).at(spot.file, spot.line, 0);
-        if !construct.is_empty() {
-            diagnostic = diagnostic.found(construct.trim().chars().take(QUOTED).collect::<String>());
+            let more = "there are more constructs that cannot be evaluated";
+            let place = diagnostic.place.take().map(|place| place.file).unwrap_or_default();
+            diagnostic = Diagnostic::new(diagnostic.severity, ErrorCode::CS_PROJECT_MORE, more).at(place, 0, 0);
         }
         found.insert(diagnostic);
     }
@@ -127,10 +126,49 @@ impl Report {
         }
     }
 
+    /// Takes over the findings about the value of a property. What only describes an assembly or a package decides nothing that is compiled.
+    pub fn take_over_of_property(&self, other: Self, property: &str) {
+        self.unset.borrow_mut().extend(other.unset.into_inner());
+        for mut diagnostic in other.found.into_inner() {
+            if diagnostic.code == ErrorCode::CS_PROJECT_FUNCTION.as_str() {
+                diagnostic.message.push_str(", in the property ");
+                diagnostic.message.push_str(property);
+                if only_describes(property) {
+                    diagnostic.severity = Severity::Note;
+                }
+            }
+            self.insert(diagnostic);
+        }
+    }
+
     /// All of them, sorted.
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.found.into_inner().into_iter().collect()
     }
+}
+
+/// Whether a property is one that says what an assembly or a package is called, who made it and of which version it is.
+fn only_describes(property: &str) -> bool {
+    let name = property.to_ascii_lowercase();
+    let describes = ["package", "repository", "assemblytitle", "assemblyversion"];
+    describes.iter().any(|start| name.starts_with(start))
+        || matches!(
+            name.as_str(),
+            "authors"
+                | "company"
+                | "copyright"
+                | "description"
+                | "fileversion"
+                | "informationalversion"
+                | "neutrallanguage"
+                | "product"
+                | "sourcerevisionid"
+                | "title"
+                | "trademark"
+                | "version"
+                | "versionprefix"
+                | "versionsuffix"
+        )
 }
 
 /// The properties that a file sets anywhere, lower-cased.

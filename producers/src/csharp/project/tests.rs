@@ -13,7 +13,7 @@ use super::report::{Report, Spot};
 use super::solution;
 use super::tree::Tree;
 use super::xml::{self, Element};
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,6 +180,22 @@ fn fixtures_say_what_the_documentation_says() {
 fn evaluate_single(xml: &str) -> Outcome {
     let files = BTreeMap::from([("P.csproj".to_owned(), xml.as_bytes().to_vec())]);
     chain(&files, &["a.cs", "b/c.cs"], &ProjectParams::default())
+}
+
+#[test]
+fn what_only_describes_an_assembly_leaves_no_project_incomplete() {
+    let severity = |property: &str| {
+        let xml = format!(
+            "<Project Sdk='Microsoft.NET.Sdk'><PropertyGroup><{property}>$([System.Guid]::NewGuid())</{property}></PropertyGroup></Project>"
+        );
+        let said = evaluate_single(&xml).diagnostics;
+        let about: Vec<&Diagnostic> = said.iter().filter(|one| one.code == "CS-PROJECT-FUNCTION").collect();
+        assert!(!about.is_empty() && about.iter().all(|one| one.message.ends_with(&format!("in the property {property}"))), "{said:?}");
+        about.iter().map(|one| one.severity).max()
+    };
+    assert_eq!(severity("Copyright"), Some(Severity::Note));
+    assert_eq!(severity("PackageVersion"), Some(Severity::Note));
+    assert_eq!(severity("DefineConstants"), Some(Severity::Warning));
 }
 
 #[test]
