@@ -473,7 +473,7 @@ impl Context {
             },
             access,
             interrupts: true,
-            connect: (access != Access::Look && !self.global.offline).then(sharing::connect),
+            connect: (access != Access::Look && !self.global.offline).then(sharing::connect).flatten(),
             overlay: self.overlay(),
             graphs: self.graphs.clone(),
         })?;

@@ -16,13 +16,18 @@ mod context;
 mod desk;
 mod exit;
 mod failed;
+#[cfg(feature = "http")]
 mod http;
 mod mcp;
 mod methods;
+#[cfg(feature = "http")]
 mod page;
+#[cfg(feature = "remote")]
+mod remote_client;
 mod render;
 mod service;
 mod sharing;
+#[cfg(feature = "remote")]
 mod worker;
 
 use clap::Parser;

@@ -3,65 +3,27 @@
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::render::{Style, count, printable, size};
-use crate::worker;
-use engine::build::sharing::Sharing;
-use engine::manifest::remote::{RemoteDef, Write};
-use engine::seams::farm::Farm;
 use engine::seams::remote::RemoteSummary;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use remote::{Client, Deadlines, Surroundings, Use};
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
-use workbench::nearby::GitTrees;
 use workbench::workspace::{Connect, WorkbenchError, Workspace};
 
 /// How long a build waits at its end for what is still to be sent.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What may be done with a cache here.
-pub fn usage(def: &RemoteDef) -> Use {
-    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
-    let write = match def.write {
-        Write::Never => false,
-        Write::Ci => is_ci,
-        Write::Always => true,
-    };
-    Use { read: def.read, write }
+/// Connects builds to the cache and the workers that their manifest names, as far as they may use them. A program that was built without the
+/// feature `remote` knows none.
+pub fn connect() -> Option<Connect> {
+    #[cfg(feature = "remote")]
+    return Some(crate::remote_client::connect());
+    #[cfg(not(feature = "remote"))]
+    None
 }
 
-/// A client of the cache that the manifest at `root` names.
-pub fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Client> {
-    let around = Surroundings {
-        folder: root.to_path_buf(),
-        variables: Arc::new(|name| std::env::var(name).ok()),
-        deadlines: Deadlines::default(),
-    };
-    Client::new(def.clone(), usage, around)
-}
-
-/// Connects builds to the cache and the workers that their manifest names, as far as they may use them.
-pub fn connect() -> Connect {
-    Arc::new(|def, root| {
-        let usage = usage(def);
-        let used = usage.read || usage.write || def.execute;
-        let client = used.then(|| client(def, root, usage).ok()).flatten()?;
-        let workers = def
-            .execute
-            .then(|| Arc::new(client.workers(worker::program(def, root))) as Arc<dyn Farm>);
-        Some(Sharing {
-            cache: Arc::new(client),
-            farm: workers,
-            nearby: Some(Arc::new(GitTrees {
-                root: root.to_path_buf(),
-                variables: Arc::new(|name| std::env::var(name).ok()),
-            })),
-            prefer: def.prefer,
-        })
-    })
-}
+/// What is said of a cache in a program that cannot use any.
+pub const LEFT_OUT: &str = "this cortex was built without the feature `remote`";
 
 /// What came of a cache that was used.
 pub struct Used {
@@ -95,6 +57,18 @@ pub fn untrusted() -> Failed {
 /// When the manifest is wrong.
 pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
+    if cfg!(not(feature = "remote")) && workspace.manifest()?.remote.is_some() {
+        return Ok(Some(Used {
+            writes: false,
+            summary: RemoteSummary {
+                reads_off: Some(LEFT_OUT.to_owned()),
+                ..RemoteSummary::default()
+            },
+            is_missed: required,
+            waits: false,
+            workers_wait: false,
+        }));
+    }
     let Some(cache) = workspace.remote()? else {
         let waits = workspace.may_connect() && workspace.remote_waits()?;
         let workers_wait = workspace.may_connect() && workspace.execution_waits()?;

@@ -14,6 +14,7 @@ pub mod semantic;
 pub mod table;
 pub mod text;
 pub mod tree;
+#[cfg(feature = "wasm")]
 pub mod wasm;
 
 use engine::seams::producer::Registry;
@@ -27,6 +28,7 @@ pub fn register(registry: &mut Registry, ask: Arc<dyn llm::Ask>, trust: Arc<dyn 
     registry.add(table::Rows);
     registry.add(tree::Entry);
     registry.add(command::CommandProducer { trust });
+    #[cfg(feature = "wasm")]
     registry.add(wasm::WasmProducer::default());
     text::register(registry);
     csharp::register(registry);

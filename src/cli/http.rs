@@ -1,13 +1,21 @@
 //! The flags of servers that listen over HTTP.
 
+#[cfg(feature = "http")]
+use crate::http::listen::parse_address;
 use clap::Args;
 use std::net::SocketAddr;
+
+/// There is no address at which a program could listen that was built without servers.
+#[cfg(not(feature = "http"))]
+fn parse_address(_: &str) -> Result<SocketAddr, &'static str> {
+    Err("this cortex was built without the feature `http`")
+}
 
 /// Where to listen over HTTP, and whom to let in besides clients on this machine.
 #[derive(Debug, Args)]
 pub struct HttpArgs {
     /// Listen over HTTP: at a PORT of the loopback (0, the default, for a free one), or at ADDRESS:PORT.
-    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = crate::http::listen::parse_address)]
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "0", value_parser = parse_address)]
     pub http: Option<SocketAddr>,
     /// A name by which clients may call this server, besides its address.
     #[arg(long, value_name = "HOST", requires = "http")]

@@ -1,10 +1,12 @@
 //! `cortex mcp`: the methods for language models, from the server's beginning to its end.
 
+#[cfg(feature = "http")]
 use super::entrance::Entrance;
 use crate::cli::{McpArgs, McpCommand};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
 use crate::mcp::form::Form;
+#[cfg(feature = "http")]
 use crate::mcp::http;
 use crate::mcp::server::{self, Server};
 use crate::mcp::tools::Can;
@@ -30,15 +32,16 @@ pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     let server = Server::new(host.clone(), form, can);
     let _lookout = session_watch::listen_for_sessions(context);
     let served = match args.http.http {
-        None => {
-            let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
-            server::converse(server, &stop)
-        }
+        #[cfg(feature = "http")]
         Some(at) => {
             let entrance = Entrance::open(context, &args.http, at)?;
             let (listener, gate) = entrance.announce("mcp");
             let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
             http::listen(server, listener, gate, &stop)
+        }
+        _ => {
+            let _watch = watching::start_watching(context, &stop, &host, args.ahead, |_| {});
+            server::converse(server, &stop)
         }
     };
     served.map(|()| Code::Ok).map_err(|error| {

@@ -5,6 +5,7 @@ mod check;
 mod clean;
 mod dev;
 mod edit_output;
+#[cfg(feature = "http")]
 mod entrance;
 mod export;
 mod facts;
@@ -26,7 +27,7 @@ mod produce_shard;
 mod prompt;
 mod reference;
 mod regenerate;
-mod remote_cache;
+pub mod remote_cache;
 mod replaceable;
 mod report;
 mod rules;

@@ -4,20 +4,19 @@ use super::show;
 use crate::cli::{RemoteCommand, Since};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
-use crate::render::{count, duration, moment, printable, size};
-use crate::sharing;
-use crate::worker;
+use crate::render::{count, moment, size};
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use remote::{Function, Ping};
 use std::io::Write;
-use std::path::Path;
 
 /// Runs it.
 pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
     match command {
-        RemoteCommand::Ping => ping(context),
+        #[cfg(feature = "remote")]
+        RemoteCommand::Ping => crate::remote_client::ping(context),
+        #[cfg(not(feature = "remote"))]
+        RemoteCommand::Ping => Err(unavailable(crate::sharing::LEFT_OUT)),
         RemoteCommand::Stats { since } => stats(context, *since),
     }
 }
@@ -56,53 +55,6 @@ pub fn damaged_entries_error(count: usize) -> Failed {
             .found(format!("{count}, although they were sent again"))
             .hint(format!("remove {them} from the server's storage: --json names {them}")),
     )
-}
-
-/// Why workers cannot be used.
-fn no_workers(why: &str, hint: &str) -> Failed {
-    let error = Diagnostic::error(ErrorCode::E_WORKERS, "workers cannot be given anything").found(why.to_owned());
-    Failed::new(Code::RemoteUnavailable, error.hint(hint.to_owned()))
-}
-
-/// What results are signed with, and what workers are given.
-fn also(answer: &Ping, worker: Option<&Path>) -> String {
-    let signs = answer.signs_as.iter().map(|key| format!("results are signed by {key}\n"));
-    let runs = worker.map(|worker| format!("its workers run {}\n", printable(&worker.display().to_string())));
-    signs.chain(runs).collect()
-}
-
-fn ping(context: &Context) -> Outcome {
-    let workspace = context.workspace("remote ping")?;
-    let manifest = workspace.manifest()?;
-    let def = manifest.remote.as_ref().ok_or_else(none)?;
-    if context.is_offline() {
-        return Err(unavailable("--offline: nothing leaves this machine"));
-    }
-    if workspace.remote_waits()? {
-        return Err(sharing::untrusted());
-    }
-    let usage = sharing::usage(def);
-    let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();
-    let worker = worker.map_err(|why| no_workers(&why, "`worker` in [remote] names the program"))?;
-    let client = sharing::client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
-    let answer = client.ping().map_err(|why| unavailable(&why))?;
-    if def.execute && !answer.terms.executes {
-        return Err(no_workers(
-            "it says that it executes nothing",
-            "execute = false in [remote] if it is a cache only",
-        ));
-    }
-    let text = match context.json() {
-        true => {
-            let mut document = serde_json::json!(answer);
-            document["worker"] = serde_json::json!(worker);
-            document["read"] = usage.read.into();
-            document["write"] = (usage.write && answer.terms.takes_results).into();
-            format!("{document:#}\n")
-        }
-        false => describe_server(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
-    };
-    show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
 /// Of so many that were looked for, how many were there; `None` when none was.
@@ -168,25 +120,4 @@ fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
 /// `2026-11-22`, of days since 1970.
 fn calendar_day(day: u64) -> String {
     moment(day * 24 * 60 * 60).chars().take(10).collect()
-}
-
-fn describe_server(endpoint: &str, answer: &Ping, usage: remote::Use) -> String {
-    let terms = &answer.terms;
-    let function = match terms.function {
-        Function::Blake3 => "BLAKE3",
-        Function::Sha256 => "SHA-256",
-    };
-    let allowed = match (usage.read, usage.write && terms.takes_results) {
-        (true, true) => "read and written",
-        (true, false) => "read",
-        (false, true) => "written",
-        (false, false) => "not used",
-    };
-    let zstd = if terms.zstd { ", zstd" } else { "" };
-    format!(
-        "{} answers in {}: {function}{zstd}, batches of {}; it is {allowed} here\n",
-        printable(endpoint),
-        duration(answer.round_trip_us),
-        size(terms.batch as u64),
-    )
 }

@@ -1,17 +1,21 @@
 //! `cortex serve`: the service of a checkout, from its beginning to its end.
 
+#[cfg(feature = "http")]
 use super::entrance::Entrance;
 use super::show;
 use crate::cli::ServeArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::{self, Code};
+#[cfg(feature = "http")]
 use crate::page::{self, News};
 use crate::service::server::{self, Stop};
 use crate::service::{Host, client, session_watch, watching};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::watch::{Socket, SocketError};
-use std::io::{IsTerminal, Write};
+#[cfg(feature = "http")]
+use std::io::IsTerminal;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,61 +35,84 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     let ends = stop.clone();
     exit::on_signal(move || ends.stop(), || {});
     let host = Arc::new(Host::new(context.global.clone()));
-    let news = News::new();
-    let edits = news.clone();
-    let _watch = watching::start_watching(context, &stop, &host, args.ahead, move |batch| edits.note_edits(batch));
+    #[cfg(feature = "http")]
+    let page = Page::default();
+    #[cfg(feature = "http")]
+    let edits = page.news.clone();
+    let _watch = watching::start_watching(context, &stop, &host, args.ahead, move |_batch| {
+        #[cfg(feature = "http")]
+        edits.note_edits(_batch);
+    });
     let _lookout = session_watch::listen_for_sessions(context);
     if args.stdio {
         return outcome_of_serving(server::converse(host, &stop));
     }
     let path = socket_path(context)?;
     let socket = Socket::bind(&path).map_err(|error| socket_error(&path, error))?;
-    let entrance = args.http.http.map(|at| Entrance::open(context, &args.http, at)).transpose()?;
+    #[cfg(feature = "http")]
+    if let Some(at) = args.http.http {
+        return page.serve(context, Entrance::open(context, &args.http, at)?, host, &socket, &stop);
+    }
     // Its clients are served whether or not anybody reads this.
-    let _ = writeln!(context.stdout(), "{}", begun(context, &path, entrance.as_ref()));
-    let Some(entrance) = entrance else {
-        return outcome_of_serving(server::listen(host, &socket, &stop));
+    let _ = match context.json() {
+        true => writeln!(context.stdout(), "{}", serving(&path)),
+        false => writeln!(context.stdout(), "serving at {}", path.display()),
     };
-    let (shared, store, page_stop) = (server::shared(host.clone(), &stop), context.store_folder(), Stop::default());
-    let way = entrance.announce("");
-    let served = std::thread::scope(|scope| {
-        let page = scope.spawn(|| {
-            let served = page::serve(shared, news, store, way, &page_stop);
-            // Without its page it does not do what it was begun for.
-            stop.stop();
-            served
-        });
-        let served = server::listen(host, &socket, &stop);
-        page_stop.stop();
-        let page = page
-            .join()
-            .unwrap_or_else(|_| Err(std::io::Error::other("the server of the page broke off")));
-        served.and(page)
-    });
-    outcome_of_serving(served)
+    outcome_of_serving(server::listen(host, &socket, &stop))
 }
 
-/// What is said when clients can come. The address has the token only on a terminal: elsewhere it might be kept in a log.
-fn begun(context: &Context, path: &Path, entrance: Option<&Entrance>) -> String {
-    let page = entrance.map(|entrance| format!("http://{}/", entrance.at));
+/// What is said in JSON when clients can come.
+fn serving(path: &Path) -> serde_json::Value {
+    serde_json::json!({"socket": path, "pid": std::process::id()})
+}
+
+/// The live page beside the service.
+#[cfg(feature = "http")]
+#[derive(Default)]
+struct Page {
+    news: News,
+}
+
+#[cfg(feature = "http")]
+impl Page {
+    /// Serves it and the socket until one of them ends.
+    fn serve(self, context: &Context, entrance: Entrance, host: Arc<Host>, socket: &Socket, stop: &Stop) -> Outcome {
+        let _ = writeln!(context.stdout(), "{}", begun(context, &socket_path(context)?, &entrance));
+        let (shared, store, page_stop) = (server::shared(host.clone(), stop), context.store_folder(), Stop::default());
+        let way = entrance.announce("");
+        let served = std::thread::scope(|scope| {
+            let page = scope.spawn(|| {
+                let served = page::serve(shared, self.news, store, way, &page_stop);
+                // Without its page it does not do what it was begun for.
+                stop.stop();
+                served
+            });
+            let served = server::listen(host, socket, stop);
+            page_stop.stop();
+            let page = page
+                .join()
+                .unwrap_or_else(|_| Err(std::io::Error::other("the server of the page broke off")));
+            served.and(page)
+        });
+        outcome_of_serving(served)
+    }
+}
+
+/// What is said when clients of both can come. The address has the token only on a terminal: elsewhere it might be kept in a log.
+#[cfg(feature = "http")]
+fn begun(context: &Context, path: &Path, entrance: &Entrance) -> String {
+    let page = format!("http://{}/", entrance.at);
     if context.json() {
-        let mut document = serde_json::json!({"socket": path, "pid": std::process::id()});
-        if let (Some(page), Some(entrance)) = (page, entrance) {
-            document["page"] = page.into();
-            document["token"] = entrance.token_file.display().to_string().into();
-        }
+        let mut document = serving(path);
+        document["page"] = page.into();
+        document["token"] = entrance.token_file.display().to_string().into();
         return document.to_string();
     }
-    let page = page
-        .zip(entrance)
-        .map_or_else(String::new, |(page, entrance)| match std::io::stdout().is_terminal() {
-            true => format!("\nthe page is {page}#token={}", entrance.token),
-            false => format!(
-                "\nthe page is {page}#token=TOKEN, with the token in {}",
-                entrance.token_file.display()
-            ),
-        });
-    format!("serving at {}{page}", path.display())
+    let token = match std::io::stdout().is_terminal() {
+        true => entrance.token.clone(),
+        false => format!("TOKEN, with the token in {}", entrance.token_file.display()),
+    };
+    format!("serving at {}\nthe page is {page}#token={token}", path.display())
 }
 
 fn socket_path(context: &Context) -> Result<PathBuf, Failed> {

@@ -6,9 +6,11 @@
 
 pub mod form;
 mod group;
+#[cfg(feature = "http")]
 pub mod http;
 mod line;
 mod listing;
+#[cfg(feature = "http")]
 mod metrics;
 mod progress;
 mod prompts;

@@ -44,12 +44,13 @@ struct Standing {
 #[derive(Clone)]
 pub struct News(Arc<watch::Sender<Standing>>);
 
-impl News {
-    /// There is none yet.
-    pub fn new() -> Self {
+impl Default for News {
+    fn default() -> Self {
         Self(Arc::new(watch::Sender::new(Standing::default())))
     }
+}
 
+impl News {
     /// Sources moved.
     pub fn note_edits(&self, batch: &Batch) {
         self.0.send_modify(|standing| {
@@ -160,7 +161,7 @@ mod tests {
     }
 
     async fn hears() {
-        let news = News::new();
+        let news = News::default();
         let mut body = news.body();
         let told = next(&mut body).await;
         assert!(

@@ -11,6 +11,7 @@ pub mod frame;
 pub mod host;
 pub mod message;
 pub mod meter;
+#[cfg(feature = "http")]
 mod one_message;
 mod outbox;
 pub mod peer;

@@ -19,6 +19,7 @@ use workbench::report::{Report, State};
 /// Colours, marks of states, tables and drawings, as the report and the live page have them.
 pub const STYLE: &str = include_str!("style.css");
 /// What the scripts of both have in common.
+#[cfg(feature = "http")]
 pub const COMMON: &str = include_str!("common.js");
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",

@@ -190,7 +190,13 @@ fn what_only_describes_an_assembly_leaves_no_project_incomplete() {
         );
         let said = evaluate_single(&xml).diagnostics;
         let about: Vec<&Diagnostic> = said.iter().filter(|one| one.code == "CS-PROJECT-FUNCTION").collect();
-        assert!(!about.is_empty() && about.iter().all(|one| one.message.ends_with(&format!("in the property {property}"))), "{said:?}");
+        assert!(
+            !about.is_empty()
+                && about
+                    .iter()
+                    .all(|one| one.message.ends_with(&format!("in the property {property}"))),
+            "{said:?}"
+        );
         about.iter().map(|one| one.severity).max()
     };
     assert_eq!(severity("Copyright"), Some(Severity::Note));

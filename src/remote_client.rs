@@ -1,0 +1,131 @@
+//! The client of the remote cache and its workers that a manifest names, and `cortex remote ping`, which asks it.
+
+use crate::commands::remote_cache::{none, unavailable};
+use crate::commands::show;
+use crate::context::{Context, Failed, Outcome};
+use crate::exit::Code;
+use crate::render::{duration, printable, size};
+use crate::sharing;
+use crate::worker;
+use engine::build::sharing::Sharing;
+use engine::manifest::remote::{RemoteDef, Write};
+use engine::seams::farm::Farm;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
+use remote::{Client, Deadlines, Function, Ping, Surroundings, Use};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use workbench::nearby::GitTrees;
+use workbench::workspace::Connect;
+
+/// What may be done with a cache here.
+fn usage(def: &RemoteDef) -> Use {
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
+    let write = match def.write {
+        Write::Never => false,
+        Write::Ci => is_ci,
+        Write::Always => true,
+    };
+    Use { read: def.read, write }
+}
+
+/// A client of the cache that the manifest at `root` names.
+fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Client> {
+    let around = Surroundings {
+        folder: root.to_path_buf(),
+        variables: Arc::new(|name| std::env::var(name).ok()),
+        deadlines: Deadlines::default(),
+    };
+    Client::new(def.clone(), usage, around)
+}
+
+/// Connects builds to the cache and the workers that their manifest names, as far as they may use them.
+pub fn connect() -> Connect {
+    Arc::new(|def, root| {
+        let usage = usage(def);
+        let used = usage.read || usage.write || def.execute;
+        let client = used.then(|| client(def, root, usage).ok()).flatten()?;
+        let workers = def
+            .execute
+            .then(|| Arc::new(client.workers(worker::program(def, root))) as Arc<dyn Farm>);
+        Some(Sharing {
+            cache: Arc::new(client),
+            farm: workers,
+            nearby: Some(Arc::new(GitTrees {
+                root: root.to_path_buf(),
+                variables: Arc::new(|name| std::env::var(name).ok()),
+            })),
+            prefer: def.prefer,
+        })
+    })
+}
+
+/// Why workers cannot be used.
+fn no_workers(why: &str, hint: &str) -> Failed {
+    let error = Diagnostic::error(ErrorCode::E_WORKERS, "workers cannot be given anything").found(why.to_owned());
+    Failed::new(Code::RemoteUnavailable, error.hint(hint.to_owned()))
+}
+
+/// What results are signed with, and what workers are given.
+fn also(answer: &Ping, worker: Option<&Path>) -> String {
+    let signs = answer.signs_as.iter().map(|key| format!("results are signed by {key}\n"));
+    let runs = worker.map(|worker| format!("its workers run {}\n", printable(&worker.display().to_string())));
+    signs.chain(runs).collect()
+}
+
+/// Asks the cache who it is.
+pub fn ping(context: &Context) -> Outcome {
+    let workspace = context.workspace("remote ping")?;
+    let manifest = workspace.manifest()?;
+    let def = manifest.remote.as_ref().ok_or_else(none)?;
+    if context.is_offline() {
+        return Err(unavailable("--offline: nothing leaves this machine"));
+    }
+    if workspace.remote_waits()? {
+        return Err(sharing::untrusted());
+    }
+    let usage = usage(def);
+    let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();
+    let worker = worker.map_err(|why| no_workers(&why, "`worker` in [remote] names the program"))?;
+    let client = client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
+    let answer = client.ping().map_err(|why| unavailable(&why))?;
+    if def.execute && !answer.terms.executes {
+        return Err(no_workers(
+            "it says that it executes nothing",
+            "execute = false in [remote] if it is a cache only",
+        ));
+    }
+    let text = match context.json() {
+        true => {
+            let mut document = serde_json::json!(answer);
+            document["worker"] = serde_json::json!(worker);
+            document["read"] = usage.read.into();
+            document["write"] = (usage.write && answer.terms.takes_results).into();
+            format!("{document:#}\n")
+        }
+        false => describe_server(&def.endpoint, &answer, usage) + &also(&answer, worker.as_deref()),
+    };
+    show::outcome_of_write(write!(context.stdout(), "{text}"))
+}
+
+fn describe_server(endpoint: &str, answer: &Ping, usage: Use) -> String {
+    let terms = &answer.terms;
+    let function = match terms.function {
+        Function::Blake3 => "BLAKE3",
+        Function::Sha256 => "SHA-256",
+    };
+    let allowed = match (usage.read, usage.write && terms.takes_results) {
+        (true, true) => "read and written",
+        (true, false) => "read",
+        (false, true) => "written",
+        (false, false) => "not used",
+    };
+    let zstd = if terms.zstd { ", zstd" } else { "" };
+    format!(
+        "{} answers in {}: {function}{zstd}, batches of {}; it is {allowed} here\n",
+        printable(endpoint),
+        duration(answer.round_trip_us),
+        size(terms.batch as u64),
+    )
+}
