@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Names of all built-in rulesets: those with a file of their own, and the [languages](LANGUAGES), of which a template makes one each.
-pub const NAMES: &[&str] = &["csharp", "embeddings", "python", "scip", "typescript"];
+pub const NAMES: &[&str] = &["csharp", "embeddings", "grammars", "python", "scip", "typescript"];
 
 /// The text of a built-in ruleset.
 pub fn text(name: &str) -> Option<&'static str> {
@@ -15,6 +15,7 @@ pub fn text(name: &str) -> Option<&'static str> {
     match name {
         "csharp" => Some(include_str!("../rulesets/csharp.toml")),
         "embeddings" => Some(include_str!("../rulesets/embeddings.toml")),
+        "grammars" => Some(include_str!("../rulesets/grammars.toml")),
         "scip" => Some(include_str!("../rulesets/scip.toml")),
         _ => MADE.get(name).map(String::as_str),
     }
@@ -26,7 +27,11 @@ mod tests {
 
     #[test]
     fn every_name_has_a_text() {
-        assert!(NAMES.iter().all(|name| text(name).is_some_and(|text| text.contains("[[rule]]"))));
+        assert!(
+            NAMES
+                .iter()
+                .all(|name| text(name).is_some_and(|text| text.contains("[sources") || text.contains("[[rule]]")))
+        );
         assert!(LANGUAGES.iter().all(|language| NAMES.contains(&language.name)));
         assert_eq!(text("none"), None);
     }

@@ -63,6 +63,9 @@ pub struct Investigate {
     pub background: bool,
 }
 
+/// What is said of an answer in a workspace with other languages.
+const CSHARP_ALONE: &str = "only C# was looked into: files of other languages are not part of a scope; `context build` shows them";
+
 /// The scope unless told.
 const ALL: &str = "//types/...:outline";
 /// What is said of an answer that is not there yet.
@@ -224,7 +227,10 @@ impl Investigate {
             let why = Diagnostic::error(ErrorCode::E_ANSWER, format!("the filed answer cannot be read: {error}")).label(&label);
             Failed::new(Code::TargetFailed, why.hint("ask again with --fresh"))
         })?;
-        let state = self.state(&material, stale, &findings).of_workspace(&*desk.flaws()?);
+        let mut state = self.state(&material, stale, &findings).of_workspace(&*desk.flaws()?);
+        if !desk.other_names()?.is_empty() {
+            state.notes.push(CSHARP_ALONE.to_owned());
+        }
         findings.left_out = material.left_out;
         operation.result = Some(serde_json::json!(findings));
         let cost = match (&made.spent, made.cached) {

@@ -8,7 +8,8 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::fold::same;
 use producers::languages::model::FileSymbols;
-use workbench::other_languages::files::{definition, outlined, provenance, read};
+use std::collections::BTreeMap;
+use workbench::other_languages::files::{definitions, outlined, provenance, read};
 use workbench::other_languages::names::{OtherNames, OtherSymbol};
 use workbench::other_languages::search::{hit, search};
 use workbench::symbols::file::FileRequest;
@@ -88,13 +89,21 @@ impl Meant {
         }
     }
 
-    /// The lines that it stands on.
-    pub fn lines(&self, symbols: &FileSymbols) -> Option<FileRequest> {
-        let definition = definition(symbols, &self.symbol)?;
-        Some(FileRequest {
+    /// The lines that it stands on; those of overloads and accessors that stand below each other together.
+    pub fn lines(&self, symbols: &FileSymbols) -> Vec<FileRequest> {
+        let mut stretches: Vec<(u64, u64)> = Vec::new();
+        for one in definitions(symbols, &self.symbol) {
+            let (start, end) = (u64::from(one.start), u64::from(one.end));
+            match stretches.last_mut().filter(|(from, to)| (*from..=*to + 1).contains(&start)) {
+                Some((_, to)) => *to = end.max(*to),
+                None => stretches.push((start, end)),
+            }
+        }
+        let request = |(start, end)| FileRequest {
             path: self.symbol.file.clone(),
-            lines: Some((definition.start.into(), Some(definition.end.into()))),
-        })
+            lines: Some((start, Some(end))),
+        };
+        stretches.into_iter().map(request).collect()
     }
 }
 
@@ -113,6 +122,43 @@ pub fn outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, Stri
     let state = one.state(&symbols);
     let shown = outlined(&one.symbol.file, &symbols, Some(&one.symbol.within)) + &notes(&state);
     Ok(Some((one.resolved(), shown, state)))
+}
+
+/// The files of other languages in a folder, each with what it defines first; `None` of a folder without any.
+pub fn folder_outline(desk: &mut Desk<'_>, text: &str) -> Result<Option<(Resolved, String, State)>, Failed> {
+    let names = desk.other_names()?;
+    let folder = text.replace('\\', "/");
+    let folder = folder.trim_start_matches("./").trim_end_matches('/');
+    let mut files: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let first = names.iter().filter(|one| one.within == one.name);
+    for one in first.filter(|one| one.file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))) {
+        files.entry(&one.file).or_default().push(&one.name);
+    }
+    if folder.is_empty() || files.is_empty() {
+        return Ok(None);
+    }
+    let mut shown = format!("# folder {folder}: {} files of other languages\n", files.len());
+    for (file, defined) in &files {
+        let more = if defined.len() > SHOWN { " …" } else { "" };
+        shown.push_str(&format!("{file}: {}{more}\n", defined[..defined.len().min(SHOWN)].join(", ")));
+    }
+    let state = State::default().unread(&names.unread);
+    shown.push_str(&notes(&state));
+    Ok(Some((Resolved::gone(folder), shown, state)))
+}
+
+/// What was asked of C# alone about something of another language says so.
+pub fn explain_unknown_name(desk: &mut Desk<'_>, mut failed: Failed) -> Failed {
+    for why in failed.diagnostics.iter_mut().filter(|why| why.code == ErrorCode::SymbolNotFound) {
+        let names = desk.other_names().unwrap_or_default();
+        let found = why.found.clone().unwrap_or_default();
+        if let [one, ..] = names.resolve(&found).as_slice() {
+            why.message = format!("this is known of C# alone, and {} is of another language", one.path());
+            why.hint = Some("`search`, `resolve`, `outline`, `source`, `usages` and `context build` answer for it".to_owned());
+            why.candidates.clear();
+        }
+    }
+    failed
 }
 
 /// Adds the definitions that a query matches behind those of C#, of which the page shows so many; returns how many it shows then. What of C#

@@ -206,21 +206,20 @@ impl Outline {
         let mut labels = Vec::with_capacity(self.symbols.len());
         let (mut containers, mut others) = (Vec::new(), Vec::new());
         for symbol in &self.symbols {
-            if let Some((resolved, outline_text, state)) = other_languages::outline(desk, symbol)? {
-                others.push(One {
-                    resolved,
-                    outline_text,
-                    entries: Vec::new(),
-                    total: None,
-                    data: None,
-                    state,
-                });
+            if let Some(told) = other_languages::outline(desk, symbol)? {
+                others.push(One::of_other(told));
                 continue;
             }
             if is_path(symbol)
                 && let Some(container) = Layout::read(desk)?.path(symbol)
             {
                 containers.push((container, Vec::new()));
+                continue;
+            }
+            if is_path(symbol)
+                && let Some(told) = other_languages::folder_outline(desk, symbol)?
+            {
+                others.push(One::of_other(told));
                 continue;
             }
             let label = label(symbol);
@@ -264,6 +263,20 @@ impl Outline {
             entries: found.listed,
             total: Some(found.total),
         })
+    }
+}
+
+impl One {
+    /// What is told of another language.
+    fn of_other((resolved, outline_text, state): (Resolved, String, State)) -> Self {
+        Self {
+            resolved,
+            outline_text,
+            entries: Vec::new(),
+            total: None,
+            data: None,
+            state,
+        }
     }
 }
 

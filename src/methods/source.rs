@@ -182,8 +182,8 @@ impl SourceOf {
         let mut last = None;
         for ((text, asked), place) in self.symbols.iter().zip(&asked).zip(places) {
             let is_file = matches!(place, Ok((_, true)));
-            if !is_file && let Some(source) = self.of_other_language(desk, &*world, &root, text)? {
-                meant.push(Meant::File(source));
+            if !is_file && let Some(sources) = self.of_other_language(desk, &*world, &root, text)? {
+                meant.extend(sources.into_iter().map(Meant::File));
                 continue;
             }
             let one = match place {
@@ -227,18 +227,24 @@ impl SourceOf {
 }
 
 impl SourceOf {
-    /// The lines of a definition in a file of another language, if a text means one.
-    fn of_other_language(&self, desk: &mut Desk<'_>, world: &dyn World, root: &Path, text: &str) -> Result<Option<Source>, Failed> {
+    /// The lines of a definition in a file of another language, and of its overloads, if a text means one.
+    fn of_other_language(&self, desk: &mut Desk<'_>, world: &dyn World, root: &Path, text: &str) -> Result<Option<Vec<Source>>, Failed> {
         let Some(one) = other_languages::resolve_other(desk, text)? else {
             return Ok(None);
         };
         let symbols = one.file(desk)?;
-        let Some(asked) = one.lines(&symbols) else { return Ok(None) };
-        let source = lines(world, root, &asked.path, &asked, self.lines).map_err(|why| Failed::new(Code::Usage, *why))?;
-        Ok(Some(Source {
-            path: one.symbol.path(),
-            ..source
-        }))
+        let asked = one.lines(&symbols);
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let read = asked.iter().map(|asked| {
+            let source = lines(world, root, &asked.path, asked, self.lines).map_err(|why| Failed::new(Code::Usage, *why))?;
+            Ok(Source {
+                path: one.symbol.path(),
+                ..source
+            })
+        });
+        read.collect::<Result<_, Failed>>().map(Some)
     }
 }
 

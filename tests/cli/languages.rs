@@ -44,6 +44,7 @@ fn index() -> Vec<u8> {
             ..Metadata::default()
         }),
         documents: vec![
+            document("made.ts", vec![at(0, 4, 10, "Client#`<constructor>`().", 0)]),
             document(
                 "api.ts",
                 vec![
@@ -117,6 +118,76 @@ fn a_grammar_answers_beside_csharp_and_says_that_names_are_not_bound() {
 }
 
 #[test]
+fn languages_are_read_beside_each_other() {
+    let bench = bench("[\"csharp\", \"typescript\", \"python\"]");
+    bench.write("py/store.py", "\"\"\"Keeps notes.\"\"\"\n\ndef load(path):\n    return get(path)\n");
+    let search = bench.run(&["search", "load"]);
+    assert!(search.out.starts_with("py/store.py#load  function  py/store.py\n"), "{search:?}");
+    assert!(bench.run(&["search", "Client"]).out.starts_with("web/api.ts#Client  class"));
+    let usages = bench.run(&["usages", "Client.get"]).out;
+    assert!(
+        usages.contains("web/app.ts:4:23:") && usages.contains("py/store.py:4:12:"),
+        "{usages}"
+    );
+    let outline = bench.run(&["outline", "py/store.py"]).out;
+    assert!(
+        outline.starts_with("# py/store.py\nLanguage: python | Told by: tree-sitter\n\nKeeps notes.\n\n  + [function] def load(path)\n"),
+        "{outline}"
+    );
+    let summary = bench.run(&["semantic", "py/store.py"]);
+    assert!(summary.out.contains("Defines function load. Keeps notes."), "{summary:?}");
+    let build = bench.run(&["build"]);
+    assert_eq!(build.code, 0, "{build:?}");
+}
+
+#[test]
+fn what_is_no_csharp_is_not_called_unknown() {
+    let bench = bench("[\"csharp\", \"typescript\"]");
+    for asked in [
+        &["callers", "Client.get"][..],
+        &["deps", "web/api.ts#Client"],
+        &["implementations", "Client"],
+        &["impact", "start"],
+        &["rename", "Client.get", "fetch"],
+    ] {
+        let told = bench.run(asked);
+        assert_eq!(told.code, 2, "{told:?}");
+        assert!(told.err.contains("this is known of C# alone, and web/"), "{asked:?}: {told:?}");
+    }
+    let folder = bench.run(&["outline", "./web/"]).out;
+    assert_eq!(
+        folder,
+        "# folder web: 2 files of other languages\nweb/api.ts: Client\nweb/app.ts: start\n"
+    );
+    // A file that defines nothing is known all the same, and one that does not parse says so.
+    bench.write("web/empty.ts", "");
+    let empty = bench.run(&["outline", "web/empty.ts"]);
+    assert!(empty.out.contains("It defines nothing that is known.\n"), "{empty:?}");
+    bench.write("web/broken.ts", "class Broken {{{ (((\n");
+    let broken = bench.run(&["outline", "web/broken.ts"]).out;
+    assert!(
+        broken.contains("Not whole: some text does not parse") && broken.contains("line 1 does not parse"),
+        "{broken}"
+    );
+    // A query that names a file by the end of its path is shown it once.
+    let context = bench.run(&["context", "build", "--query", "where does Client fetch in api.ts"]).out;
+    assert_eq!(context.matches("## web/api.ts\n").count(), 1, "{context}");
+}
+
+#[test]
+fn overloads_and_accessors_are_shown_together() {
+    let bench = bench("[\"typescript\"]");
+    bench.write(
+        "web/over.ts",
+        "function over(a: string): void;\nfunction over(a: any) { }\nclass Box {\n  get size() { return 1; }\n  one() {}\n  set size(v) { }\n}\n",
+    );
+    let over = bench.run(&["source", "over"]).out;
+    assert!(over.starts_with("// web/over.ts#over  web/over.ts:1-2\n"), "{over}");
+    let size = bench.run(&["source", "Box.size"]).out;
+    assert!(size.contains("web/over.ts:4-4\n") && size.contains("web/over.ts:6-6\n"), "{size}");
+}
+
+#[test]
 fn a_pack_holds_types_and_files_of_other_languages() {
     let bench = bench("[\"csharp\", \"scip\", \"typescript\"]");
     std::fs::write(bench.root().join("web/index.scip"), index()).expect("written");
@@ -180,11 +251,24 @@ fn an_index_binds_names_until_the_files_move() {
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     bench.write("cortex.toml", &format!("{manifest}[scip.web]\nindex = \"web/index.scip\"\n"));
     std::fs::write(bench.root().join("web/index.scip"), index()).expect("written");
+    bench.change("cortex.toml", "\"web/index.scip\"", "\"web/../web/index.scip\"");
+    let astray = bench.run(&["check"]);
+    assert!(astray.code != 0 && astray.err.contains("E_PATH"), "{astray:?}");
+    bench.change("cortex.toml", "\"web/../web/index.scip\"", "\"web/index.scip\"");
     let usages = bench.run(&["usages", "Client.get"]);
     assert_eq!(
         usages.out, "web/app.ts:4:23: return await client.get(\"1\");\nnote: web/api.ts: told by an index of scip-typescript 0.4.0\n",
         "{usages:?}"
     );
+    bench.write("web/made.ts", "new Client();\n");
+    let made = bench.run(&["usages", "api.ts#Client"]).out;
+    assert!(
+        made.contains("web/app.ts:3:37:") && made.contains("web/made.ts:1:5: new Client();"),
+        "{made}"
+    );
+    bench.write("web/app.ts", &APP.replace("client.get", "client.put"));
+    assert_eq!(bench.run(&["usages", "Client.get"]).out.matches("web/app.ts").count(), 0);
+    bench.write("web/app.ts", APP);
     bench.write("web/api.ts", &API.replace("get(", "fetch("));
     let outline = bench.run(&["outline", "web/api.ts"]);
     assert!(

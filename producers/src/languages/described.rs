@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// The forms.
 const FORMS: [&str; 5] = ["structure", "impl", "xmldoc", "deps", "type"];
 
+/// What identifiers of files begin with.
+pub const FILE_ID: &str = "F_";
+
 /// Definitions that the first sentence names.
 const NAMED: usize = 8;
 
@@ -25,7 +28,7 @@ pub struct Described;
 
 impl Producer for Described {
     fn id(&self) -> ProducerId {
-        ProducerId::new("tags/described", 1)
+        ProducerId::new("tags/described", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -138,10 +141,14 @@ fn docs_of(symbols: &FileSymbols) -> Docs {
     if first.len() > NAMED {
         named.push(format!("and {} more", first.len() - NAMED));
     }
-    let doc = first.iter().find(|one| !one.doc.is_empty()).map_or("", |one| one.doc.as_str());
-    let own = match named.is_empty() {
-        true => String::new(),
-        false => tagged(&format!("Defines {}. {doc}", named.join(", "))),
+    let doc = match symbols.doc.as_str() {
+        "" => first.iter().find(|one| !one.doc.is_empty()).map_or("", |one| one.doc.as_str()),
+        own => own,
+    };
+    let own = match (named.is_empty(), doc) {
+        (true, "") => String::new(),
+        (true, doc) => tagged(doc),
+        (false, doc) => tagged(&format!("Defines {}. {doc}", named.join(", "))),
     };
     let documented = symbols.definitions.iter().filter(|one| !one.doc.is_empty());
     Docs {
@@ -157,7 +164,7 @@ fn row_of(file: &str, symbols: &FileSymbols) -> TypeRow {
         assembly: String::new(),
         files: vec![file.to_owned()],
         generated: false,
-        id: format!("F_{}", short_hash(&Digest::of(file.as_bytes()))),
+        id: format!("{FILE_ID}{}", short_hash(&Digest::of(file.as_bytes()))),
         kind: "file".to_owned(),
         namespace: String::new(),
         project: None,
@@ -200,5 +207,15 @@ mod tests {
         for claim in ["Defines class Store. Keeps notes.", "A typescript file.", "RangeError"] {
             assert!(summary.contains(claim), "{claim}: {summary}");
         }
+    }
+
+    #[test]
+    fn what_a_file_says_of_itself_comes_before_what_its_first_class_says() {
+        let text = "\"\"\"Keeps <notes>.\"\"\"\nclass Store:\n    \"\"\"One store.\"\"\"\n";
+        let symbols = read(language("python").expect("it"), "a.py", text).expect("read").symbols;
+        assert_eq!(
+            docs_of(&symbols).own,
+            "<summary>Defines class Store. Keeps &lt;notes&gt;.</summary>"
+        );
     }
 }

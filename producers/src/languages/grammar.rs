@@ -64,6 +64,18 @@ pub fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.name == name)
 }
 
+/// The language of a file, by the ending of its name.
+pub fn of_file(file: &str) -> Option<&'static Language> {
+    let (_, ending) = file.rsplit_once('.')?;
+    let has = |language: &&Language| language.dialects.iter().any(|dialect| dialect.endings.contains(&ending));
+    LANGUAGES.iter().find(has)
+}
+
+/// What a block of code of a file is called in Markdown.
+pub fn fence_name(file: &str) -> &'static str {
+    of_file(file).map_or("", |language| language.name)
+}
+
 impl Language {
     /// The dialect of a file; the first one where its ending says nothing.
     pub fn dialect(&self, file: &str) -> &Dialect {

@@ -9,6 +9,12 @@ use std::collections::BTreeMap;
 pub struct FileSymbols {
     /// What is defined, in the order of places.
     pub definitions: Vec<Definition>,
+    /// What the file says of itself, as readable text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub doc: String,
+    /// The first line that does not parse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<u32>,
     /// The language, as its ruleset or the index names it.
     pub language: String,
     /// Definitions of an index that are not found any more: the file changed since.
@@ -19,6 +25,9 @@ pub struct FileSymbols {
     pub shifted: usize,
     /// Who told: `tree-sitter`, or an indexer with its version.
     pub source: String,
+    /// Why the file was not read; empty where it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub unread: String,
     /// Where what is used, by name; what an index bound, by [`Definition::symbol`].
     pub uses: BTreeMap<String, Vec<Use>>,
 }
@@ -68,27 +77,6 @@ impl FileSymbols {
     /// Reads it; `None` of what is not of our making.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
-    }
-
-    /// Sorts the definitions, and tells each by those around it.
-    pub(crate) fn nest(&mut self) {
-        self.definitions
-            .sort_by(|one, other| (one.start, other.end, one.line, one.column).cmp(&(other.start, one.end, other.line, other.column)));
-        let mut around: Vec<(u32, String)> = Vec::new();
-        for definition in &mut self.definitions {
-            let stands_within = |(end, _): &(u32, String)| definition.end <= *end && definition.start <= *end;
-            while around.last().is_some_and(|last| !stands_within(last)) {
-                around.pop();
-            }
-            definition.path = match around.last() {
-                Some((_, path)) => format!("{path}.{}", definition.name),
-                None => definition.name.clone(),
-            };
-            // What stands on one line holds nothing that could be told apart from what stands beside it.
-            if definition.end > definition.start {
-                around.push((definition.end, definition.path.clone()));
-            }
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `tags/names` and `tags/uses`: which files define a name, and which use it. One row a name; when one file moves, that one is read again.
 
 use super::model::FileSymbols;
-use crate::scip::symbol::descriptors;
+use crate::scip::symbol::{descriptors, is_constructor, name_in_code};
 use engine::seams::fold::Fold;
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
 use engine::values::table::write_table;
@@ -45,7 +45,7 @@ pub const USES: NameTable = NameTable {
 
 impl Producer for NameTable {
     fn id(&self) -> ProducerId {
-        ProducerId::new(self.id, 1)
+        ProducerId::new(self.id, 2)
     }
 
     fn fold(&self) -> Option<&dyn Fold> {
@@ -103,10 +103,21 @@ fn uses(symbols: &FileSymbols) -> BTreeMap<String, Vec<u8>> {
     counts.into_iter().map(|(name, count)| (name, json(&count))).collect()
 }
 
-/// The name that a key of [`FileSymbols::uses`] says: itself, or the last name of a symbol.
+/// The name that a key of [`FileSymbols::uses`] is written by in code: itself, or the last name of a symbol; of a constructor that of its type.
 pub fn name_of_use(key: &str) -> String {
-    let last = descriptors(key).and_then(|mut all| all.pop());
-    last.map_or_else(|| key.to_owned(), |last| last.name)
+    let Some(way) = descriptors(key) else { return key.to_owned() };
+    match way.as_slice() {
+        [.., made, last] if is_constructor(last) => made.name.clone(),
+        [.., last] => name_in_code(last).to_owned(),
+        [] => key.to_owned(),
+    }
+}
+
+/// The symbol of the type that a constructor makes.
+pub fn type_made(key: &str) -> Option<&str> {
+    let last = descriptors(key)?.pop().filter(is_constructor)?;
+    let end = key.rfind(&last.name)?;
+    Some(key[..end].trim_end_matches('`'))
 }
 
 /// A row with the part of one file replaced. What cannot be read counts as empty: it is of our making.
@@ -129,6 +140,15 @@ mod tests {
     fn input(file: &str, text: &str) -> Input {
         let read = read(language("typescript").expect("it"), file, text).expect("read");
         Input::of(file, read.symbols.write())
+    }
+
+    #[test]
+    fn what_makes_a_type_is_used_by_its_name() {
+        let symbol = |end: &str| format!("scip-typescript npm web 1.0.0 src/`api.ts`/Client#{end}");
+        let names = ["", "`<get>size`().", "`<constructor>`().", "get()."].map(|end| name_of_use(&symbol(end)));
+        assert_eq!(names, ["Client", "size", "Client", "get"]);
+        assert_eq!(type_made(&symbol("`<constructor>`().")), Some(symbol("").as_str()));
+        assert_eq!((type_made(&symbol("get().")), type_made("get")), (None, None));
     }
 
     proptest! {

@@ -13,7 +13,7 @@ pub struct Outline;
 
 impl Producer for Outline {
     fn id(&self) -> ProducerId {
-        ProducerId::new("tags/outline", 2)
+        ProducerId::new("tags/outline", 3)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -34,9 +34,19 @@ impl Producer for Outline {
 
 /// The outline of a file.
 pub fn render(file: &str, symbols: &FileSymbols) -> String {
-    let mut text = format!("# {file}\nLanguage: {} | Told by: {}\n\n", symbols.language, symbols.source);
+    let mut text = format!("# {file}\nLanguage: {} | Told by: {}\n", symbols.language, symbols.source);
+    match (symbols.error, symbols.unread.as_str()) {
+        (None, "") => {}
+        (Some(_), "") => text.push_str("Not whole: some text does not parse; definitions may be missing\n"),
+        (_, why) => text.push_str(&format!("Not read: {why}\n")),
+    }
+    text.push('\n');
+    if !symbols.doc.is_empty() {
+        let doc = &symbols.doc[..symbols.doc.floor_char_boundary(LONGEST_DOC)];
+        text.push_str(&format!("{}\n\n", doc.trim_end()));
+    }
     symbols.definitions.iter().for_each(|one| line(&mut text, one, depth(one)));
-    if symbols.definitions.is_empty() {
+    if symbols.definitions.is_empty() && symbols.unread.is_empty() {
         text.push_str("It defines nothing that is known.\n");
     }
     text

@@ -3,12 +3,16 @@
 //! A definition is told with its declaration in one line, without its body, and its documentation: what the query captures as such, or the
 //! comments directly before it. Edits of bodies move nothing but places.
 
-use super::grammar::{LANGUAGES, Language, language};
+use super::grammar::{Language, language};
 use super::model::{Definition, FileSymbols, Use};
-use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId, Sees};
+use super::surroundings::{Comment, Outermost, Surroundings};
+use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use std::collections::{BTreeMap, HashMap};
+use engine::values::table::Table;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use tree_sitter::{Node, QueryCursor, StreamingIterator};
 
 /// Longest file that is parsed, in bytes: longer ones are bundles that nobody wrote.
@@ -19,10 +23,16 @@ const MOST_DEFINITIONS: usize = 20_000;
 const MOST_USES: usize = 200_000;
 /// Bytes of a declaration.
 const LONGEST: usize = 200;
+/// Bytes of a text that a declaration is read from.
+const LONGEST_READ: usize = 4_000;
 /// Bytes of documentation.
 const LONGEST_DOC: usize = 4_000;
 /// Steps from a definition down to its body.
 const BODY_DEPTH: usize = 3;
+/// Comments that document one definition.
+const MOST_COMMENTS: usize = 200;
+/// Definitions around one that its path names: what is nested deeper is told beside them.
+const DEEPEST: usize = 32;
 
 /// Who tells: see [`FileSymbols::source`].
 pub const SOURCE: &str = "tree-sitter";
@@ -33,7 +43,7 @@ pub struct Tags;
 
 impl Producer for Tags {
     fn id(&self) -> ProducerId {
-        ProducerId::new("tags", 1)
+        ProducerId::new("tags", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -44,24 +54,11 @@ impl Producer for Tags {
         LARGEST
     }
 
-    fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let unknown = params.keys().filter(|name| *name != "language");
-        let mut errors: Vec<ParamError> = unknown.map(|name| ParamError::unknown_parameter(name, &["language"])).collect();
-        if params.get("language").and_then(|name| language(name.as_str()?)).is_none() {
-            let names: Vec<&str> = LANGUAGES.iter().map(|language| language.name).collect();
-            errors.push(ParamError {
-                param: "language".to_owned(),
-                message: "'language' must name a language that has a grammar".to_owned(),
-                hint: Some(format!("there are {}", names.join(", "))),
-                unknown: false,
-            });
-        }
-        if errors.is_empty() { Ok(()) } else { Err(errors) }
-    }
-
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
-        let name = inputs.params.get("language").and_then(|name| name.as_str()).unwrap_or_default();
-        let language = language(name).ok_or_else(|| Failure::permanent(format!("there is no grammar of '{name}'")))?;
+        let row = &inputs.single("language")?.bytes;
+        let name = Table::open(row).and_then(|table| table.rows().next());
+        let name = name.map_or_else(String::new, |(_, name)| String::from_utf8_lossy(name).into_owned());
+        let language = language(&name).ok_or_else(|| Failure::permanent(format!("there is no grammar of '{name}'")))?;
         let file = inputs.var("file").unwrap_or_default();
         let bytes = &inputs.single("bytes")?.bytes;
         let partial = |message: String, line: u32, hint: &str| {
@@ -69,25 +66,32 @@ impl Producer for Tags {
                 .at(file, line, 0)
                 .hint(hint)
         };
-        if bytes.len() > LARGEST {
-            let why = partial(
-                format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20),
-                0,
-                "leave it out of the source set",
-            );
-            return Ok(output(&empty(language), vec![why]));
-        }
-        let (text, unread) = crate::text::decode(bytes, file);
-        let mut diagnostics: Vec<Diagnostic> = unread.into_iter().collect();
-        let Some(read) = read(language, file, &text) else {
-            diagnostics.push(partial(
-                "the file took too long to parse".to_owned(),
-                0,
-                "leave it out of the source set",
-            ));
-            return Ok(output(&empty(language), diagnostics));
+        let unread = |mut told: Vec<Diagnostic>, why: Diagnostic| {
+            let symbols = FileSymbols {
+                unread: why.message.clone(),
+                ..empty(language)
+            };
+            told.push(why);
+            Ok(output(&symbols, told))
         };
-        if let Some(line) = read.error {
+        if bytes.len() > LARGEST {
+            let why = format!("the file is larger than {} MiB and was not parsed", LARGEST >> 20);
+            return unread(Vec::new(), partial(why, 0, "leave it out of the source set"));
+        }
+        let (text, undecoded) = crate::text::decode(bytes, file);
+        // What was read in another encoding was read.
+        let why = undecoded
+            .as_ref()
+            .filter(|_| text.is_empty())
+            .map(|why| why.message.clone())
+            .unwrap_or_default();
+        let mut diagnostics: Vec<Diagnostic> = undecoded.into_iter().collect();
+        let Some(mut read) = read(language, file, &text) else {
+            let why = partial("the file took too long to parse".to_owned(), 0, "leave it out of the source set");
+            return unread(diagnostics, why);
+        };
+        read.symbols.unread = why;
+        if let Some(line) = read.symbols.error {
             diagnostics.push(partial("some text could not be parsed".to_owned(), line, "correct the line"));
         }
         if read.is_cut {
@@ -120,8 +124,6 @@ fn empty(language: &Language) -> FileSymbols {
 pub struct Read {
     /// What it defines and names.
     pub symbols: FileSymbols,
-    /// The first line with an error.
-    pub error: Option<u32>,
     /// Whether something was left out because there is too much.
     pub is_cut: bool,
 }
@@ -132,9 +134,10 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
     let tree = dialect.parse(text)?;
     let query = language.query(dialect);
     let names = query.capture_names();
+    let root = tree.root_node();
     let mut found = TagsByPlace::new(text);
     let mut cursor = QueryCursor::new();
-    let mut matches = cursor.matches(query, tree.root_node(), text.as_bytes());
+    let mut matches = cursor.matches(query, root, text.as_bytes());
     while let Some(one) = matches.next() {
         let captured = |wanted: &str| {
             one.captures()
@@ -145,7 +148,7 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
         for capture in one.captures() {
             let name = names[capture.index as usize];
             if let Some(kind) = name.strip_prefix("definition.") {
-                found.define(kind, one.pattern_index, capture.node, captured("name"));
+                found.define(kind, one.pattern_index, capture.node, captured("name"), captured("owner"));
             } else if let Some(kind) = name.strip_prefix("reference.") {
                 found.refer(kind, one.pattern_index, capture.node);
             } else if name == "documented"
@@ -157,17 +160,29 @@ pub fn read(language: &Language, file: &str, text: &str) -> Option<Read> {
             }
         }
     }
-    let error = tree.root_node().has_error().then(|| first_error(tree.root_node()));
-    Some(found.close(language, error))
+    let error = root.has_error().then(|| first_error(root));
+    let mut read = found.close(language, root);
+    read.symbols.error = error;
+    Some(read)
+}
+
+/// A definition before it is told: the pattern that found it, its kind, the whole of it, its name, and what it is assigned to a part of.
+struct Found<'t> {
+    pattern: usize,
+    kind: String,
+    whole: Node<'t>,
+    name: Node<'t>,
+    owner: Option<Node<'t>>,
 }
 
 /// What was found so far: by place, with the number of the pattern that found it, of which the first counts.
 struct TagsByPlace<'t> {
     text: &'t str,
-    definitions: BTreeMap<(usize, usize), (usize, String, Node<'t>, Node<'t>)>,
+    definitions: BTreeMap<(usize, usize), Found<'t>>,
     uses: BTreeMap<usize, (usize, String, Node<'t>)>,
     /// By node what is said of it.
     docs: HashMap<usize, String>,
+    comments: Vec<Comment>,
     is_cut: bool,
 }
 
@@ -178,19 +193,28 @@ impl<'t> TagsByPlace<'t> {
             definitions: BTreeMap::new(),
             uses: BTreeMap::new(),
             docs: HashMap::new(),
+            comments: Vec::new(),
             is_cut: false,
         }
     }
 }
 
 impl<'t> TagsByPlace<'t> {
-    fn define(&mut self, kind: &str, pattern: usize, whole: Node<'t>, name: Option<Node<'t>>) {
+    fn define(&mut self, kind: &str, pattern: usize, whole: Node<'t>, name: Option<Node<'t>>, owner: Option<Node<'t>>) {
         let Some(name) = name else { return };
         let key = (name.start_byte(), name.end_byte());
         if self.definitions.len() >= MOST_DEFINITIONS {
             self.is_cut = true;
-        } else if self.definitions.get(&key).is_none_or(|(known, ..)| pattern < *known) {
-            self.definitions.insert(key, (pattern, kind.replace('_', " "), whole, name));
+        } else if self.definitions.get(&key).is_none_or(|known| pattern < known.pattern) {
+            let kind = kind.replace('_', " ");
+            let found = Found {
+                pattern,
+                kind,
+                whole,
+                name,
+                owner,
+            };
+            self.definitions.insert(key, found);
         }
     }
 
@@ -202,35 +226,48 @@ impl<'t> TagsByPlace<'t> {
         }
     }
 
-    fn close(mut self, language: &Language, error: Option<u32>) -> Read {
+    fn close(mut self, language: &Language, root: Node<'t>) -> Read {
         let mut symbols = empty(language);
+        symbols.doc = cut_to_bytes(self.docs.get(&root.id()).map_or("", String::as_str), LONGEST_DOC).to_owned();
         for (start, _) in self.definitions.keys() {
             self.uses.remove(start);
         }
-        for (_, kind, whole, name) in std::mem::take(&mut self.definitions).into_values() {
-            let (line, column) = self.line_and_column(name);
-            let doc = self.docs.get(&whole.id()).cloned().unwrap_or_else(|| self.comments_before(whole));
-            symbols.definitions.push(Definition {
+        let found: Vec<Found<'t>> = std::mem::take(&mut self.definitions).into_values().collect();
+        let Surroundings { comments, outermost } = Surroundings::of(root, found.iter().map(|one| one.whole.id()).collect());
+        self.comments = comments;
+        let mut columns = Columns::new(self.text);
+        let mut told = Vec::with_capacity(found.len());
+        for one in found {
+            let Some(outer) = outermost.get(&one.whole.id()) else { continue };
+            let (line, column) = columns.line_and_column(one.name);
+            let doc = self
+                .docs
+                .get(&one.whole.id())
+                .cloned()
+                .unwrap_or_else(|| self.comments_before(outer));
+            let definition = Definition {
                 line,
                 column,
                 doc: cut_to_bytes(&doc, LONGEST_DOC).to_owned(),
-                start: number(outermost(whole).start_position().row),
-                end: number(whole.end_position().row),
-                kind,
-                name: self.of(name).to_owned(),
-                signature: self.signature(whole),
+                start: number(outer.row),
+                end: number(one.whole.end_position().row),
+                kind: one.kind,
+                name: self.of(one.name).to_owned(),
+                path: one.owner.map(|owner| self.of(owner).to_owned()).unwrap_or_default(),
+                signature: self.signature(one.whole, outer),
                 ..Definition::default()
-            });
+            };
+            told.push((one.whole.byte_range(), definition));
         }
+        symbols.definitions = nested(told);
+        let mut columns = Columns::new(self.text);
         for (_, kind, name) in std::mem::take(&mut self.uses).into_values() {
-            let (line, column) = self.line_and_column(name);
+            let (line, column) = columns.line_and_column(name);
             let places = symbols.uses.entry(self.of(name).to_owned()).or_default();
             places.push(Use(line, column, kind));
         }
-        symbols.nest();
         Read {
             symbols,
-            error,
             is_cut: self.is_cut,
         }
     }
@@ -239,68 +276,130 @@ impl<'t> TagsByPlace<'t> {
         self.text.get(node.byte_range()).unwrap_or_default()
     }
 
-    /// Line and column in characters, from 1.
-    fn line_and_column(&self, node: Node<'_>) -> (u32, u32) {
-        let (start, at) = (node.start_position(), node.start_byte());
-        let before = self.text.get(at.saturating_sub(start.column)..at).unwrap_or_default();
-        (number(start.row), number(before.chars().count()))
-    }
-
-    /// The declaration in one line: what stands before the body, with the words before it on its line.
-    fn signature(&self, whole: Node<'t>) -> String {
+    /// The declaration in one line: what stands before the body, with the words before it on its line, without comments.
+    fn signature(&self, whole: Node<'t>, outer: &Outermost) -> String {
         let (start, line) = (whole.start_byte(), whole.start_byte() - whole.start_position().column);
         let before = self.text.get(line..start).unwrap_or_default();
-        let start = if before.chars().all(|c| c.is_alphabetic() || c.is_whitespace()) {
-            line
-        } else {
-            start
+        let before = match &outer.declares {
+            Some(words) => words.clone(),
+            None if before.chars().all(|c| c.is_alphabetic() || c.is_whitespace()) => line..start,
+            None => start..start,
         };
         let end = body(whole, BODY_DEPTH).map_or(whole.end_byte(), |body| body.start_byte());
-        let text = self.text.get(start..end.max(start)).unwrap_or_default();
+        let text = self.without_comments(before) + &self.without_comments(start..end.max(start));
         let words: Vec<&str> = text.split_whitespace().take(LONGEST).collect();
         let text = words.join(" ");
-        let text = text.trim_end_matches("=>").trim_end_matches([' ', '{', ';', ':', ',']);
+        let text = text.trim_end_matches("=>").trim_end_matches([' ', '{', ';', ':', ',', '=']);
         match cut_to_bytes(text, LONGEST) {
             whole if whole.len() == text.len() => whole.to_owned(),
             beginning => format!("{}…", beginning.trim_end()),
         }
     }
 
+    /// The beginning of a stretch of text, without its comments.
+    fn without_comments(&self, of: Range<usize>) -> String {
+        let end = self.text.floor_char_boundary(of.end.min(of.start + LONGEST_READ));
+        let (mut text, mut at) = (String::new(), of.start);
+        let first = self.comments.partition_point(|comment| comment.bytes.start < of.start);
+        for comment in self.comments[first..].iter().take_while(|comment| comment.bytes.start < end) {
+            text.push_str(self.text.get(at..comment.bytes.start).unwrap_or_default());
+            text.push(' ');
+            at = comment.bytes.end;
+        }
+        text + self.text.get(at..end).unwrap_or_default()
+    }
+
     /// The comments that stand directly before a definition.
-    fn comments_before(&self, whole: Node<'t>) -> String {
-        let mut node = outermost(whole);
+    fn comments_before(&self, outer: &Outermost) -> String {
+        let (mut start, mut row) = (outer.start, outer.row);
         let mut found = Vec::new();
-        while let Some(before) = node.prev_sibling() {
-            let is_near = before.end_position().row + 1 >= node.start_position().row;
+        let before = self.comments.partition_point(|comment| comment.bytes.end <= start);
+        for comment in self.comments[..before].iter().rev().take(MOST_COMMENTS) {
+            let is_blank = |stretch: Range<usize>| self.text.get(stretch).is_some_and(|text| text.trim_start().is_empty());
+            let is_near = comment.last_row + 1 >= row && is_blank(comment.bytes.end..start);
             // What a line ends with is about that line.
-            let begins_line = before
-                .prev_sibling()
-                .is_none_or(|other| other.end_position().row < before.start_position().row);
-            if !before.kind().contains("comment") || !is_near || !begins_line {
+            if !is_near || !is_blank(comment.bytes.start - comment.column..comment.bytes.start) {
                 break;
             }
-            found.push(readable(self.of(before)));
-            node = before;
+            found.push(readable(self.text.get(comment.bytes.clone()).unwrap_or_default()));
+            (start, row) = (comment.bytes.start, comment.first_row);
         }
         found.reverse();
         found.join("\n").trim().to_owned()
     }
 }
 
-/// The statement that a definition begins: `export class` of its class.
-fn outermost(mut node: Node<'_>) -> Node<'_> {
-    while let Some(parent) = node.parent() {
-        let is_around = parent.start_position() != node.start_position() && !parent.kind().starts_with("export");
-        if is_around || parent.parent().is_none() || parent.kind().ends_with("body") || parent.kind() == "block" {
-            break;
+/// Definitions in the order of their places, each told by those around it; of a field that is defined several times the first.
+fn nested(mut told: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
+    told.sort_by_key(|(whole, one)| (whole.start, Reverse(whole.end), one.line, one.column));
+    let mut around: Vec<(Range<usize>, String, bool)> = Vec::new();
+    let mut fields = HashSet::new();
+    let mut definitions = Vec::with_capacity(told.len());
+    for (whole, mut one) in told {
+        // Names that one statement defines stand beside each other.
+        let holds = |outer: &Range<usize>| outer.end >= whole.end && *outer != whole;
+        while around.last().is_some_and(|(outer, ..)| !holds(outer)) {
+            around.pop();
         }
-        node = parent;
+        let is_field = one.kind == "field";
+        // What a method defines as a field belongs to its class.
+        let holder = match around.iter().rfind(|(.., is_class)| is_field && *is_class) {
+            Some((_, path, _)) => path.as_str(),
+            None if one.path.is_empty() => around.last().map_or("", |(_, path, _)| path),
+            None => one.path.as_str(),
+        };
+        one.path = match holder {
+            "" => one.name.clone(),
+            holder => format!("{holder}.{}", one.name),
+        };
+        if is_field && !fields.insert(one.path.clone()) {
+            continue;
+        }
+        if around.len() < DEEPEST {
+            around.push((whole, one.path.clone(), one.kind == "class"));
+        }
+        definitions.push(one);
     }
-    node
+    definitions
 }
 
-/// The body of a definition, or of what it gives a name to.
+/// Lines and columns in characters, from 1, of nodes that are asked for in the order of their places.
+struct Columns<'t> {
+    text: &'t str,
+    line: usize,
+    at: usize,
+    count: usize,
+}
+
+impl<'t> Columns<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            line: 0,
+            at: 0,
+            count: 0,
+        }
+    }
+
+    fn line_and_column(&mut self, node: Node<'_>) -> (u32, u32) {
+        let (start, at) = (node.start_position(), node.start_byte());
+        let line = at.saturating_sub(start.column);
+        if line != self.line || at < self.at {
+            (self.line, self.at, self.count) = (line, line, 0);
+        }
+        self.count += self.text.get(self.at..at).unwrap_or_default().chars().count();
+        self.at = at;
+        (number(start.row), number(self.count))
+    }
+}
+
+/// The body of a definition, or of what it gives a name to. What is in an object is its own.
 fn body(node: Node<'_>, depth: usize) -> Option<Node<'_>> {
+    match node.kind() {
+        "object" | "dictionary" => return Some(node),
+        "array" | "list" => return None,
+        _ => {}
+    }
     if let Some(body) = node.child_by_field_name("body") {
         return Some(body);
     }

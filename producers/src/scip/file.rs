@@ -6,13 +6,13 @@
 
 use super::kind;
 use super::messages::{Document, MultiLineRange, Occurrence, SingleLineRange, SymbolInformation, columns, role};
-use super::symbol::{Descriptor, Suffix, descriptors};
+use super::symbol::{Descriptor, Suffix, descriptors, is_constructor, name_in_code};
 use super::wire::Parts;
-use crate::languages::grammar::{LANGUAGES, Language};
+use crate::languages::grammar::of_file;
 use crate::languages::model::{Definition, FileSymbols, Use};
 use engine::seams::producer::{Failure, Inputs, Output, Params, Producer, ProducerId, Sees};
 use engine::values::table::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a declaration.
 const LONGEST: usize = 400;
@@ -31,7 +31,7 @@ pub struct FileOf;
 
 impl Producer for FileOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("scip/file", 1)
+        ProducerId::new("scip/file", 2)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -65,6 +65,7 @@ impl Producer for FileOf {
 
 /// What a document says of a text.
 fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbols {
+    let renamed = Renamed::of(text);
     let text = Text {
         lines: text.split('\n').collect(),
         encoding: document.position_encoding,
@@ -80,7 +81,7 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
     };
     let mut places: Vec<(Range, &Occurrence, Vec<Descriptor>)> = Vec::new();
     for one in &document.occurrences {
-        let way = descriptors(&one.symbol).filter(|way| way.last().is_some_and(is_looked_for));
+        let way = descriptors(&one.symbol).filter(|way| is_looked_for(way, file));
         let range = range(&one.range, one.single_line_range, one.multi_line_range);
         places.extend(range.zip(way).map(|(range, way)| (range, one, way)));
     }
@@ -95,11 +96,11 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
         symbols.shifted += usize::from(moves.by != 0);
         symbols
             .definitions
-            .push(definition(one, &place, way, information, (&text, moves.by)));
+            .push(definition(one, &place, way, information, (&text, moves.by, file)));
     }
     for (range, one, way) in places.iter().filter(|(_, one, _)| !is_definition(one)) {
         let by = moves.behind(range.0);
-        let is_named = |place: &Place<'_>| by == 0 || names_of(way, None).is_none_or(|names| names.contains(&place.word));
+        let is_named = |place: &Place<'_>| renamed.stands_for(place.word, way);
         let Some(place) = text.word_behind(*range, by).filter(is_named) else {
             continue;
         };
@@ -127,8 +128,7 @@ fn read(document: &Document, file: &str, source: &str, text: &str) -> FileSymbol
 /// The language of a file whose index names none, by its ending.
 fn of_ending(file: &str) -> &str {
     let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
-    let has = |language: &&Language| language.dialects.iter().any(|dialect| dialect.endings.contains(&ending));
-    LANGUAGES.iter().find(has).map_or(ending, |language| language.name)
+    of_file(file).map_or(ending, |language| language.name)
 }
 
 fn is_definition(one: &Occurrence) -> bool {
@@ -137,9 +137,48 @@ fn is_definition(one: &Occurrence) -> bool {
 
 /// What a definition may be written as; `None` of `<constructor>` and the like, which stand for words of the language.
 fn names_of<'n>(way: &'n [Descriptor], information: Option<&'n SymbolInformation>) -> Option<[&'n str; 2]> {
-    let last = way.last()?;
-    let shown = information.map_or(last.name.as_str(), |information| information.display_name.as_str());
-    (!last.name.starts_with('<')).then_some([last.name.as_str(), shown])
+    let name = name_in_code(way.last()?);
+    let shown = information.map_or(name, |information| information.display_name.as_str());
+    (!name.starts_with('<')).then_some([name, shown])
+}
+
+/// Words that stand for a type or a value whatever it is called.
+const STAND_INS: [&str; 6] = ["this", "self", "Self", "cls", "super", "default"];
+
+/// Names that imports of a file give to what is called otherwise elsewhere: `limit as lim`, and `import Client from`, which names what it likes.
+struct Renamed<'t> {
+    from: BTreeSet<(&'t str, &'t str)>,
+    imported: BTreeSet<&'t str>,
+}
+
+impl<'t> Renamed<'t> {
+    fn of(text: &'t str) -> Self {
+        let (mut from, mut imported) = (BTreeSet::new(), BTreeSet::new());
+        let mut last = ["", ""];
+        for word in text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty()) {
+            match last {
+                [name, "as"] => _ = from.insert((word, name)),
+                [_, "import"] | ["import", "type"] => _ = imported.insert(word),
+                _ => {}
+            }
+            last = [last[1], word];
+        }
+        Self { from, imported }
+    }
+
+    /// Whether a word can stand for what a symbol names: by its name, by that of the type that it makes, by a name of an import.
+    fn stands_for(&self, word: &str, way: &[Descriptor]) -> bool {
+        let Some((last, before)) = way.split_last() else { return false };
+        let made = before.last().filter(|_| is_constructor(last)).map(|made| made.name.as_str());
+        let is_name = |word: &str| word == name_in_code(last) || made == Some(word);
+        let is_renamed = || {
+            self.from
+                .range((word, "")..)
+                .take_while(|(new, _)| *new == word)
+                .any(|(_, old)| is_name(old))
+        };
+        is_name(word) || STAND_INS.contains(&word) || self.imported.contains(word) || is_renamed()
+    }
 }
 
 /// How far what the index speaks of has moved since.
@@ -205,7 +244,6 @@ impl<'t> Text<'t> {
         }
         let (start, end) = (self.byte(text, from)?, self.byte(text, to)?);
         let word = text.get(start..end).filter(|word| first == last && !word.is_empty())?;
-        let is_word = |c: char| c.is_alphanumeric() || c == '_';
         // A use that begins or ends within a word is where something else stands now.
         let is_cut = |outside: Option<char>, inside: Option<char>| outside.is_some_and(is_word) && inside.is_some_and(is_word);
         if is_cut(text[..start].chars().next_back(), word.chars().next()) || is_cut(text[end..].chars().next(), word.chars().next_back()) {
@@ -235,6 +273,10 @@ impl<'t> Text<'t> {
     }
 }
 
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// First line, column in it, last line, column in it; from 0.
 type Range = (i32, i32, i32, i32);
 
@@ -249,8 +291,22 @@ fn range(old: &[i32], single: Option<SingleLineRange>, multi: Option<MultiLineRa
 }
 
 /// Whether readers look for it: not for files, parameters and the like.
-fn is_looked_for(last: &Descriptor) -> bool {
-    matches!(last.suffix, Suffix::Type | Suffix::Term | Suffix::Method(_) | Suffix::Macro)
+fn is_looked_for(way: &[Descriptor], file: &str) -> bool {
+    match way.last().map(|last| &last.suffix) {
+        Some(Suffix::Type | Suffix::Term | Suffix::Method(_) | Suffix::Macro) => true,
+        Some(Suffix::Namespace) => within_module(way, file) < way.len(),
+        _ => false,
+    }
+}
+
+/// Where the descriptors of what a file holds begin: behind the namespace that is the file, which bears its name, or has a dot in its own. Of
+/// others it is not known which namespaces stand in the file: all of them are taken for folders.
+fn within_module(way: &[Descriptor], file: &str) -> usize {
+    let base = file.rsplit('/').next().unwrap_or_default();
+    let stem = base.split('.').next().unwrap_or_default();
+    let is_file = |one: &Descriptor| one.name.contains('.') || one.name == base || one.name == stem;
+    let of_file = way.iter().rposition(|one| one.suffix == Suffix::Namespace && is_file(one));
+    of_file.map_or(way.len(), |at| at + 1)
 }
 
 /// A definition that was found at a place, so many lines from where the index has it.
@@ -259,7 +315,7 @@ fn definition(
     place: &Place<'_>,
     way: &[Descriptor],
     information: Option<&SymbolInformation>,
-    (text, by): (&Text<'_>, i32),
+    (text, by, file): (&Text<'_>, i32, &str),
 ) -> Definition {
     let enclosing = range(
         &one.enclosing_range,
@@ -275,7 +331,7 @@ fn definition(
     let (signature, doc) = information.map(documentation).unwrap_or_default();
     let kind = kind_of(way, information, &signature);
     let related = information.into_iter().flat_map(|information| &information.relationships);
-    let mut path: Vec<&str> = names(&way[..way.len().saturating_sub(1)]);
+    let mut path: Vec<&str> = names(&way[..way.len().saturating_sub(1)], within_module(way, file));
     path.push(place.word);
     Definition {
         line: place.line,
@@ -286,22 +342,32 @@ fn definition(
         name: place.word.to_owned(),
         path: path.join("."),
         relations: related.filter(|one| one.is_implementation).map(|one| one.symbol.clone()).collect(),
-        // Editors show `(method) get(): void`; the kind is told apart from it.
-        signature: match signature.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
-            Some((word, rest)) if word == kind => rest.to_owned(),
-            _ => signature,
-        },
+        signature: named_signature(&signature, place.word),
         doc,
         symbol: one.symbol.clone(),
     }
 }
 
-/// The names around a definition within its file: modules are left out; an `impl` of Rust stands for its type.
-fn names(way: &[Descriptor]) -> Vec<&str> {
+/// A declaration as it is shown. Editors write `(method) get(): void`, of which the kind is told apart, or the type of a value alone.
+fn named_signature(signature: &str, name: &str) -> String {
+    let plain = match signature.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
+        Some((kind, rest)) if kind.chars().all(|c| c.is_alphabetic() || c == ' ') => rest,
+        _ => signature,
+    };
+    match plain.is_empty() || plain.split(|c: char| !is_word(c)).any(|word| word == name) || !name.chars().all(is_word) {
+        true => plain.to_owned(),
+        false => format!("{name}: {plain}"),
+    }
+}
+
+/// The names around a definition within its file, of which those from `start` on are known to stand in it: other modules are left out; an `impl`
+/// of Rust stands for its type.
+fn names(way: &[Descriptor], start: usize) -> Vec<&str> {
     let mut names = Vec::new();
     let mut is_of_impl = false;
-    for one in way {
+    for (at, one) in way.iter().enumerate() {
         match one.suffix {
+            Suffix::Namespace if at >= start => names.push(one.name.as_str()),
             Suffix::Namespace | Suffix::Meta | Suffix::Parameter => {}
             Suffix::Type if one.name == "impl" => is_of_impl = true,
             Suffix::TypeParameter => {
@@ -329,10 +395,19 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
         "constant",
     ];
     let told = information.and_then(|information| kind::kind_name(information.kind));
-    let first = signature.trim_start_matches('(').split([' ', ')']).next().unwrap_or_default();
-    let said = WORDS.into_iter().find(|word| *word == first);
+    let (last, is_term) = (way.last(), way.last().is_some_and(|last| last.suffix == Suffix::Term));
+    // The word that says the kind stands before the name, behind decorators and the like.
+    let before = last
+        .and_then(|last| signature.split_once(name_in_code(last)))
+        .map_or(signature, |(before, _)| before);
+    let mut words = before.split(|c: char| !is_word(c));
+    let said = match words.rfind(|word| WORDS.contains(word)) {
+        Some("enum") if is_term => Some("enum member"),
+        said => said.and_then(|said| WORDS.into_iter().find(|word| *word == said)),
+    };
     let is_member = way.len() > 1 && way[way.len() - 2].suffix == Suffix::Type;
-    told.or(said).unwrap_or(match (way.last().map(|last| &last.suffix), is_member) {
+    told.or(said).unwrap_or(match (last.map(|last| &last.suffix), is_member) {
+        (Some(Suffix::Namespace), _) => "namespace",
         (Some(Suffix::Type), _) => "type",
         (Some(Suffix::Method(_)), true) => "method",
         (Some(Suffix::Method(_)), false) => "function",

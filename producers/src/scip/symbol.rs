@@ -36,6 +36,17 @@ pub struct Descriptor {
     pub suffix: Suffix,
 }
 
+/// The name that code writes: indexers put what an accessor does before it.
+pub fn name_in_code(last: &Descriptor) -> &str {
+    let name = last.name.as_str();
+    name.strip_prefix("<get>").or(name.strip_prefix("<set>")).unwrap_or(name)
+}
+
+/// Whether it makes an object of the type that it stands in, by whose name code calls it.
+pub fn is_constructor(last: &Descriptor) -> bool {
+    matches!(last.name.as_str(), "<constructor>" | "<init>" | "__init__")
+}
+
 /// The beginning of a symbol: its scheme and package; an empty word is written `.`.
 pub fn package(scheme: &str, manager: &str, name: &str, version: &str) -> String {
     let words = [scheme, manager, name, version].map(|word| match word {

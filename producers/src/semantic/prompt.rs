@@ -7,6 +7,8 @@ use super::moved::Moved;
 use super::parameters::Wishes;
 use super::slots::{Kind, Slot};
 use super::template::{Part, Template};
+use crate::languages::described::FILE_ID;
+use crate::languages::grammar::{fence_name, of_file};
 use crate::llm::{self, Role, Turn};
 use engine::values::digest::Digest;
 use std::collections::BTreeMap;
@@ -100,11 +102,26 @@ impl Material<'_> {
             .map(|section| format!("- {}: {}", section.name, section.about))
             .collect();
         let evidence = if self.wishes.evidence { EVIDENCE.to_owned() } else { String::new() };
-        BTreeMap::from([("sections", format!("Sections:\n{}", sections.join("\n"))), ("evidence", evidence)])
+        let subject = match self.other_language() {
+            Some(language) => format!("files of {language}"),
+            None => "C# types".to_owned(),
+        };
+        BTreeMap::from([
+            ("sections", format!("Sections:\n{}", sections.join("\n"))),
+            ("evidence", evidence),
+            ("subject", subject),
+        ])
+    }
+
+    /// The language of a file of another language than C#, as its path tells it.
+    fn other_language(&self) -> Option<&'static str> {
+        let file = self.heads.first().filter(|head| head.id.starts_with(FILE_ID))?;
+        Some(of_file(&file.key).map_or("another language", |language| language.name))
     }
 
     fn values(&self) -> BTreeMap<&'static str, String> {
         let mut values = self.stable();
+        let code = self.other_language().map_or("cs", |_| fence_name(&self.heads[0].key));
         let of = |kind: Kind, language: &str| -> String {
             let slots = self.slots.iter().filter(|slot| slot.kind == kind);
             let blocks: Vec<String> = slots
@@ -113,12 +130,12 @@ impl Material<'_> {
             blocks.join("\n\n")
         };
         let types: Vec<String> = self.heads.iter().map(|head| format!("- {} ({})", head.key, head.id)).collect();
-        let dependencies = [of(Kind::Role, ""), of(Kind::Signatures, "cs")];
+        let dependencies = [of(Kind::Role, ""), of(Kind::Signatures, code)];
         let dependencies: Vec<String> = dependencies.into_iter().filter(|text| !text.is_empty()).collect();
         values.extend([
             ("types", types.join("\n")),
-            ("structure", of(Kind::Structure, "cs")),
-            ("impl", of(Kind::Code, "cs")),
+            ("structure", of(Kind::Structure, code)),
+            ("impl", of(Kind::Code, code)),
             ("docs", of(Kind::Docs, "")),
             ("dependencies", dependencies.join("\n\n")),
         ]);
@@ -253,6 +270,33 @@ mod tests {
             };
             prop_assert_eq!(outside(&code), outside("x"));
         }
+    }
+
+    #[test]
+    fn a_file_of_another_language_is_asked_about_as_one() {
+        let template = Template::built_in().expect("good");
+        let file = Head {
+            key: "web/api.ts".into(),
+            id: "F_1".into(),
+            ..head()
+        };
+        let asked = |head: Head| {
+            let slots = [Slot::new(Kind::Code, &head.key, vec![(String::new(), "x".to_owned())])];
+            let material = Material {
+                template: &template,
+                wishes: &wishes(),
+                heads: &[head],
+                slots: &slots,
+            };
+            text(&material.full())
+        };
+        let (csharp, other) = (asked(head()), asked(file));
+        assert!(csharp.contains("summaries of C# types,") && csharp.contains("```cs\n"), "{csharp}");
+        assert!(
+            other.contains("summaries of files of typescript,") && other.contains("```typescript\n"),
+            "{other}"
+        );
+        assert!(!other.contains("C#"), "{other}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ const BUILT_IN_NAME: &str = "prompts/semantic.md";
 const LONGEST: usize = 64 * 1024;
 
 /// Variables that are the same in every prompt; the part `system` may use no others.
-const STABLE: [&str; 2] = ["evidence", "sections"];
+const STABLE: [&str; 3] = ["evidence", "sections", "subject"];
 /// Further variables of the part `full`.
 const FULL: [&str; 5] = ["dependencies", "docs", "impl", "structure", "types"];
 /// Further variables of the part `patch`.

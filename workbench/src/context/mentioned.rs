@@ -110,7 +110,11 @@ fn resolve_word<'i>(word: Word<'_>, index: &'i Index, files: &LazyCell<Files<'i>
         let types = types.or_else(|| files.resolve_path(word.text, &written::decoded(path)?, lines, index));
         return types.or_else(|| file(word, path, lines));
     }
-    resolve_symbol(word, index).or_else(|| file(word, path, lines))
+    // Of files of other languages the index knows those that define something.
+    resolve_symbol(word, index).or_else(|| {
+        let asked = file(word, path, lines)?;
+        Some(files.resolve_path(word.text, path, lines, index).unwrap_or(asked))
+    })
 }
 
 /// Whether a part of a word is but the beginning or the end of a path.
@@ -121,7 +125,10 @@ fn is_rest(part: &str) -> bool {
 
 /// The words of a query, each once, without those of paths that it names: a path means its file and says nothing about others.
 pub fn query_words(query: &str, mentions: &[Mention]) -> Vec<String> {
-    let is_file = |mention: &Mention| matches!(mention.wanted, Wanted::File(_)) || is_path(written::split_lines_suffix(&mention.text).0);
+    let is_file = |mention: &Mention| {
+        let (path, _) = written::split_lines_suffix(&mention.text);
+        matches!(mention.wanted, Wanted::File(_)) || is_path(path) || mention.files.iter().any(|file| file.ends_with(path))
+    };
     let paths = mentions.iter().filter(|mention| !mention.files.is_empty() && is_file(mention));
     distinct(&paths.fold(query.to_owned(), |query, mention| query.replace(&mention.text, " ")))
 }

@@ -5,12 +5,12 @@ use crate::symbols::outputs::{Outputs, SymbolError, file_label, read_one};
 use producers::languages::model::{Definition, FileSymbols};
 use producers::languages::{outline, tags};
 
-/// What a file defines and uses.
+/// What a file defines and uses; `None` of one that nothing tells of.
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
 pub fn read<O: Outputs>(outputs: &mut O, names: &OtherNames, file: &str) -> Result<Option<FileSymbols>, O::Error> {
-    let Some(target) = names.target(file) else { return Ok(None) };
+    let Some(target) = names.teller(file) else { return Ok(None) };
     let label = file_label(file, target);
     let Some(bytes) = read_one(outputs, label.clone())? else {
         return Ok(None);
@@ -27,18 +27,22 @@ pub fn outlined(file: &str, symbols: &FileSymbols, within: Option<&str>) -> Stri
     }
 }
 
-/// The definition that a symbol means in its file; of several of one path the first.
-pub fn definition<'s>(symbols: &'s FileSymbols, symbol: &OtherSymbol) -> Option<&'s Definition> {
-    symbols.definitions.iter().find(|one| one.path == symbol.within)
+/// The definitions that a symbol means in its file: of overloads and accessors, which have one path, all.
+pub fn definitions<'s>(symbols: &'s FileSymbols, symbol: &'s OtherSymbol) -> impl Iterator<Item = &'s Definition> {
+    symbols.definitions.iter().filter(|one| one.path == symbol.within)
 }
 
 /// Who told what is known of a file, and what that means for an answer: sentences for its notes.
 pub fn provenance(file: &str, symbols: &FileSymbols) -> Vec<String> {
     if symbols.source == tags::SOURCE {
-        return vec![format!(
-            "{file}: read by the grammar of {}; uses are found by name",
-            symbols.language
-        )];
+        let language = &symbols.language;
+        let mut said = vec![format!("{file}: read by the grammar of {language}; uses are found by name")];
+        said.extend(
+            symbols
+                .error
+                .map(|line| format!("{file}: line {line} does not parse; definitions may be missing")),
+        );
+        return said;
     }
     let mut said = vec![format!("{file}: told by an index of {}", symbols.source)];
     if symbols.moved + symbols.shifted > 0 {

@@ -1,10 +1,10 @@
 //! The definitions of other languages by name, opened over the tables `//index/LANGUAGE:names`.
 
-use crate::symbols::outputs::{Outputs, SymbolError};
+use crate::symbols::outputs::{Outputs, SymbolError, read_one};
 use engine::values::fold::folded;
 use engine::values::table::Table;
 use producers::languages::names::Definitions;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables of names of all languages and indexes.
 pub const TABLES: &str = "//index/...:names";
@@ -36,9 +36,15 @@ pub struct OtherNames {
     all: Vec<OtherSymbol>,
     /// By file the target that tells of it: `tags` or `scip`.
     targets: BTreeMap<String, &'static str>,
+    /// Files that a grammar reads, whether they define something or not.
+    grammar_files: BTreeSet<String>,
     /// Labels of tables that could not be made.
     pub unread: Vec<String>,
 }
+
+/// The table of what grammars define, and that of the files that they read.
+const GRAMMARS: &str = "//index/grammars:names";
+const GRAMMAR_FILES: &str = "//index/grammars:files";
 
 /// The index whose tables are bound.
 const SCIP: &str = "//index/scip:names";
@@ -53,6 +59,12 @@ impl OtherNames {
         let mut read = outputs.read(&[TABLES.to_owned()])?;
         // What an index says of a file counts before what its grammar says.
         read.sort_by_key(|output| output.label != SCIP);
+        if read.iter().any(|output| output.label == GRAMMARS)
+            && let Some(bytes) = read_one(outputs, GRAMMAR_FILES.to_owned())?
+        {
+            let table = Table::open(&bytes).ok_or_else(|| SymbolError::damaged().at_label(GRAMMAR_FILES))?;
+            names.grammar_files = table.keys().map(str::to_owned).collect();
+        }
         for output in read {
             let target = if output.label == SCIP { "scip" } else { "tags" };
             let Some(bytes) = output.bytes else {
@@ -94,6 +106,11 @@ impl OtherNames {
         self.targets.get(file).copied()
     }
 
+    /// The target that can tell of a file, even that it defines nothing.
+    pub fn teller(&self, file: &str) -> Option<&'static str> {
+        self.target(file).or_else(|| self.grammar_files.contains(file).then_some("tags"))
+    }
+
     /// The files that define something.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.targets.keys().map(String::as_str)
@@ -123,11 +140,12 @@ impl OtherNames {
         self.all.iter().filter(in_file).filter(in_any_case).collect()
     }
 
-    /// The file that a path means, if something is defined in it.
+    /// The file that a path means, if something is known of it.
     pub fn file(&self, path: &str) -> Option<&str> {
         let path = path.replace('\\', "/");
         let path = path.trim_start_matches("./");
-        self.targets.get_key_value(path).map(|(file, _)| file.as_str())
+        let defines = self.targets.get_key_value(path).map(|(file, _)| file);
+        defines.or_else(|| self.grammar_files.get(path)).map(String::as_str)
     }
 }
 

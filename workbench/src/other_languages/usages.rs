@@ -8,8 +8,8 @@ use engine::values::table::Table;
 use producers::csharp::deps::flow::UseKind;
 use producers::csharp::usages::{LONGEST_LINE, Place};
 use producers::languages::model::{FileSymbols, Use};
-use producers::languages::names::{Uses, name_of_use};
-use std::collections::BTreeMap;
+use producers::languages::names::{Uses, name_of_use, type_made};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables of used names of all languages and indexes.
 const TABLES: &str = "//index/...:uses";
@@ -22,9 +22,15 @@ const TABLES: &str = "//index/...:uses";
 pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSymbol) -> Result<Usages, O::Error> {
     let mut found = Usages::default();
     let own = files::read(outputs, names, &symbol.file)?.unwrap_or_default();
-    let defined = files::definition(&own, symbol);
-    let bound = defined.map(|one| one.symbol.as_str()).filter(|symbol| !symbol.is_empty());
-    let users = users(outputs, names, &symbol.name, &mut found)?;
+    // Overloads and accessors of one path are symbols of their own.
+    let all = files::definitions(&own, symbol).map(|one| one.symbol.as_str());
+    let bound: BTreeSet<&str> = all.filter(|symbol| !symbol.is_empty()).collect();
+    let written: BTreeSet<String> = bound
+        .iter()
+        .map(|symbol| name_of_use(symbol))
+        .chain([symbol.name.clone()])
+        .collect();
+    let users = users(outputs, names, &written, &mut found)?;
     for (file, target) in users {
         let labels = [file_label(&file, target), file_label(&file, "bytes")];
         let mut read = outputs.read(&labels)?.into_iter();
@@ -38,10 +44,10 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
         let symbols = FileSymbols::read(&told).ok_or_else(|| SymbolError::damaged().at_label(&labels[0]))?;
         let text = producers::text::decode(&bytes, &file).0;
         let lines: Vec<&str> = text.split('\n').collect();
-        let is_bound = target == "scip" && bound.is_some();
-        let is_use = |key: &str| match bound.filter(|_| is_bound) {
-            Some(symbol) => key == symbol,
-            None => name_of_use(key) == symbol.name,
+        let is_bound = target == "scip" && !bound.is_empty();
+        let is_use = |key: &str| match is_bound {
+            true => bound.contains(key) || type_made(key).is_some_and(|made| bound.contains(made)),
+            false => name_of_use(key) == symbol.name,
         };
         for (_, places) in symbols.uses.iter().filter(|(key, _)| is_use(key)) {
             for place in places.iter().map(|one| place_of_use(&file, one, &lines)) {
@@ -56,11 +62,11 @@ pub fn usages<O: Outputs>(outputs: &mut O, names: &OtherNames, symbol: &OtherSym
     Ok(found)
 }
 
-/// The files that use a name, with the target that tells where.
+/// The files that use one of these names, with the target that tells where.
 fn users<O: Outputs>(
     outputs: &mut O,
     names: &OtherNames,
-    name: &str,
+    written: &BTreeSet<String>,
     found: &mut Usages,
 ) -> Result<BTreeMap<String, &'static str>, O::Error> {
     let mut users = BTreeMap::new();
@@ -72,13 +78,11 @@ fn users<O: Outputs>(
         };
         let damaged = || SymbolError::damaged().at_label(&output.label);
         let table = Table::open(&bytes).ok_or_else(damaged)?;
-        let Some(row) = table.get(name) else { continue };
-        let row: Uses = serde_json::from_slice(row).map_err(|_| damaged())?;
-        for file in row.into_keys() {
+        for row in written.iter().filter_map(|name| table.get(name)) {
+            let row: Uses = serde_json::from_slice(row).map_err(|_| damaged())?;
             // A file that defines nothing is told of by whoever knows its uses.
-            if names.target(&file).is_none_or(|own| own == target) {
-                users.insert(file, target);
-            }
+            let told = row.into_keys().filter(|file| names.target(file).is_none_or(|own| own == target));
+            users.extend(told.map(|file| (file, target)));
         }
     }
     Ok(users)

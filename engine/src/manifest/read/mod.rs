@@ -40,7 +40,7 @@ use crate::values::digest::Digest;
 use fields::{Fields, Text};
 use report::Report;
 use source::Span;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use tables::Tables;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -136,31 +136,21 @@ fn parse_all<'a>(
 ) -> (Vec<Document<'a>>, Option<Document<'a>>) {
     let mut syntax = Vec::new();
     let mut documents = vec![parse(report, &main.name, main.text, &mut syntax)];
-    let mut names = Vec::new();
-    if let Some(item) = documents[0]
-        .root()
-        .get("workspace")
-        .and_then(|item| item.value.as_table())
-        .and_then(|table| table.get("rulesets"))
-    {
-        let texts = item.get_ref().as_array().map(|array| {
-            array
-                .iter()
-                .filter_map(|name| name.get_ref().as_str().map(|text| (name.span(), text.to_owned())))
-        });
-        names.extend(texts.into_iter().flatten());
-    }
     let mut unknown = Vec::new();
-    let mut seen = HashSet::new();
-    for (span, name) in names {
-        let span = Span::new(documents[0].file, span);
-        match rulesets(&name) {
-            _ if !seen.insert(name.clone()) => unknown.push((span, name, true)),
-            Some(text) => {
+    let (mut named, mut seen) = (HashSet::new(), HashSet::new());
+    let mut names: VecDeque<(Span, String)> = named_rulesets(&documents[0]).into();
+    while let Some((span, name)) = names.pop_front() {
+        if span.file == documents[0].file && !named.insert(name.clone()) {
+            unknown.push((span, name, true));
+        } else if let Some(text) = rulesets(&name) {
+            // One that several build on is read once.
+            if seen.insert(name.clone()) {
                 let document = parse(report, &format!("ruleset {name}"), text, &mut syntax);
+                names.extend(named_rulesets(&document));
                 documents.push(document);
             }
-            None => unknown.push((span, name, false)),
+        } else {
+            unknown.push((span, name, false));
         }
     }
     let data = data.map(|data| parse(report, &data.name, data.text, &mut syntax));
@@ -193,6 +183,17 @@ fn parse_all<'a>(
         }
     }
     (documents, data)
+}
+
+/// The rulesets that a manifest names, or that a ruleset builds on.
+fn named_rulesets(document: &Document<'_>) -> Vec<(Span, String)> {
+    let workspace = document.root().get("workspace").and_then(|item| item.value.as_table());
+    let names = workspace.and_then(|table| table.get("rulesets")?.get_ref().as_array());
+    names
+        .into_iter()
+        .flat_map(|array| array.iter())
+        .filter_map(|name| Some((Span::new(document.file, name.span()), name.get_ref().as_str()?.to_owned())))
+        .collect()
 }
 
 fn parse<'a>(report: &mut Report<'a>, name: &str, text: &'a str, syntax: &mut Vec<(Span, Diagnostic)>) -> Document<'a> {

@@ -23,8 +23,9 @@ use toml::de::DeValue;
 const PRODUCER: &str = "table";
 
 /// What a value may be, as `[tables]` writes it and as messages do.
-const KINDS: [(&str, Kind); 4] = [
+const KINDS: [(&str, Kind); 5] = [
     ("string", Kind::String),
+    ("path", Kind::Path),
     ("strings", Kind::Strings),
     ("integer", Kind::Integer),
     ("boolean", Kind::Boolean),
@@ -33,6 +34,8 @@ const KINDS: [(&str, Kind); 4] = [
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     String,
+    /// A string that names a file below the root.
+    Path,
     Strings,
     Integer,
     Boolean,
@@ -42,6 +45,7 @@ impl Kind {
     fn describe_kind(self) -> &'static str {
         match self {
             Self::String => "a string",
+            Self::Path => "a path from the workspace's root, without '.' and '..'",
             Self::Strings => "an array of strings",
             Self::Integer => "a whole number from 0 on",
             Self::Boolean => "true or false",
@@ -51,6 +55,7 @@ impl Kind {
     fn accepts(self, value: &DeValue<'_>) -> bool {
         match (self, value) {
             (Self::String, DeValue::String(_)) | (Self::Boolean, DeValue::Boolean(_)) => true,
+            (Self::Path, DeValue::String(path)) => Label::parse(&format!("//files/{}:bytes", escape(path))).is_ok(),
             (Self::Strings, DeValue::Array(items)) => items.iter().all(|item| item.get_ref().is_str()),
             (Self::Integer, DeValue::Integer(number)) => u64::from_str_radix(number.as_str(), number.radix()).is_ok(),
             _ => false,
@@ -290,6 +295,10 @@ fn checked(report: &mut Report<'_>, kind: Kind, item: Item<'_, '_>, what: &str) 
         Kind::Integer if item.value.is_integer() => {
             let diagnostic = Diagnostic::error(ErrorCode::E_TYPE, format!("{what} is {}", kind.describe_kind()));
             report.error(item.span, diagnostic.hint("write one such as 8000"));
+        }
+        Kind::Path if item.value.is_str() => {
+            let diagnostic = Diagnostic::error(ErrorCode::E_PATH, format!("{what} names no file of the workspace"));
+            report.error(item.span, diagnostic.hint(format!("write {}", kind.describe_kind())));
         }
         _ => item.not(report, what, kind.describe_kind()),
     }

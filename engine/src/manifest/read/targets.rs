@@ -58,8 +58,9 @@ impl<'a> Form<'a> {
     /// Whether it names the bytes of files or the paths of a source set, which no rule makes.
     fn is_leaf(self) -> bool {
         let (Self::Literal(start) | Self::Between(start, _) | Self::Joined(start, _) | Self::Loose(start, _)) = self;
-        start.starts_with("//files/") && self.target() == Some("bytes")
-            || matches!(self, Self::Literal(label) if label.starts_with("//sources/")) && self.target() == Some("files")
+        [("//files/", "bytes"), ("//sources/", "files")]
+            .into_iter()
+            .any(|(head, target)| start.starts_with(head) && self.target() == Some(target))
     }
 }
 
@@ -247,6 +248,7 @@ mod tests {
             ("//files/{x}:bytes", true),
             ("//files/a/b.cs:bytes", true),
             ("//sources/csharp:files", true),
+            ("//sources/{x}:files", true),
             ("//sources/csharp:bytes", false),
             ("//types/{x}/{y}:outline", true),
             ("//index:{x}", true),

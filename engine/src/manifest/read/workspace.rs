@@ -37,14 +37,6 @@ pub(super) fn read(report: &mut Report<'_>, document: &Document<'_>) -> About {
             _ => fields.unknown_key(report, key, &["name", "rulesets", "default"]),
         }
     }
-    if document.file > 0
-        && let Some(item) = fields.get("rulesets")
-    {
-        report.error(
-            item.span,
-            Diagnostic::error(ErrorCode::E_UNKNOWN_KEY, "a ruleset names no further rulesets").hint("name them in cortex.toml"),
-        );
-    }
     About {
         name: fields.text(report, "name").and_then(|name| workspace_name(report, name)),
         default: fields.get("default").and_then(|item| default_set(report, item)),

@@ -1,6 +1,7 @@
 //! What is read of files of two languages, and that nothing makes reading fail.
 
 use super::*;
+use crate::languages::grammar::LANGUAGES;
 use crate::languages::outline;
 use proptest::prelude::*;
 
@@ -33,7 +34,7 @@ const limit = 5;
 
 fn symbols(name: &str, file: &str, text: &str) -> FileSymbols {
     let read = read(language(name).expect("a language"), file, text).expect("read");
-    assert_eq!((read.error, read.is_cut), (None, false));
+    assert_eq!((read.symbols.error, read.is_cut), (None, false));
     read.symbols
 }
 
@@ -63,14 +64,15 @@ fn definitions_of_typescript_are_told_with_their_declarations() {
                 "8:13 field Store.größe | private größe = 0",
                 "9:5 field Store.#secret | #secret: string",
                 "11:5 method Store.constructor | constructor(private readonly of: Entry)",
+                "11:34 field Store.of | private readonly of: Entry",
                 "14:11 method Store.get | async get(id: string, most = 3): Promise<T>",
                 "15:18 function Store.get.inner | function inner()",
                 "21:18 interface Listener | export interface Listener",
-                "21:29 method changed | changed(of: string): void",
-                "21:65 property name | readonly name: string",
+                "21:29 method Listener.changed | changed(of: string): void",
+                "21:65 property Listener.name | readonly name: string",
                 "22:13 enum Kind | export enum Kind",
-                "22:20 enum member Old | Old",
-                "22:25 enum member New | New = 2",
+                "22:20 enum member Kind.Old | Old",
+                "22:25 enum member Kind.New | New = 2",
                 "23:13 type alias Id | export type Id = string | number",
                 "24:14 function make | export const make = (id: Id)",
                 "25:7 variable limit | const limit = 5",
@@ -117,6 +119,82 @@ fn another_language_needs_its_query_alone() {
     assert_eq!(symbols.uses["fetch"], [Use(10, 16, "call".to_owned())]);
 }
 
+fn describe_definitions(name: &str, file: &str, text: &str) -> Vec<String> {
+    let symbols = symbols(name, file, text);
+    symbols
+        .definitions
+        .iter()
+        .map(|one| format!("{} {} | {}", one.kind, one.path, one.signature))
+        .collect()
+}
+
+#[test]
+fn definitions_are_nested_by_what_holds_them_and_not_by_lines() {
+    let text = "class A {\n} function f() {}\nconst a = [\n1,\n], b = 2;\nclass Old { run() { /* x */ } }\nexport const obj = { a: 1, method() { return 1; } }\n";
+    assert_eq!(
+        describe_definitions("typescript", "a.ts", text),
+        [
+            "class A | class A",
+            "function f | function f()",
+            "variable a | const a = [ 1, ]",
+            "variable b | const b = 2",
+            "class Old | class Old",
+            "method Old.run | run()",
+            "variable obj | export const obj",
+            "method obj.method | method()",
+        ]
+    );
+    let deep = "namespace n {".repeat(3_000) + &"}".repeat(3_000);
+    let read = read(language("typescript").expect("it"), "a.ts", &deep).expect("read");
+    assert_eq!(read.symbols.definitions.len(), 3_000);
+    assert!(read.symbols.write().len() < 1 << 20, "{}", read.symbols.write().len());
+}
+
+#[test]
+fn names_of_all_kinds_of_statements_are_found() {
+    let text = "var a = 1; declare var b: number;\nconst { c, d: e, ...f } = g, [h] = i;\nnamespace A.B { export const c = 1; }\nclass C { constructor(private x: number, readonly y = 2, z = 3) {} 'quo-ted'() {} }\n";
+    let paths = |name: &str, file: &str, text: &str| -> String {
+        let symbols = symbols(name, file, text);
+        let all: Vec<&str> = symbols.definitions.iter().map(|one| one.path.as_str()).collect();
+        all.join(" ")
+    };
+    assert_eq!(
+        paths("typescript", "a.ts", text),
+        "a b c e f h A.B A.B.c C C.constructor C.x C.y C.quo-ted"
+    );
+    let text = "exports.one = function () {};\nmodule.exports.two = 2;\nStore.prototype.get = function (id) { return id; };\n";
+    assert_eq!(paths("typescript", "a.js", text), "one two Store.get");
+    let text = "a, b = 1, 2\nB = C = 3\ntype D = int\nclass E:\n    def __init__(self):\n        self.x = 1\n        self.x = 2\n";
+    assert_eq!(paths("python", "a.py", text), "a b B C D E E.__init__ E.x");
+}
+
+#[test]
+fn what_is_said_of_a_file_and_what_stands_before_a_function_are_told() {
+    let text = "#!/usr/bin/env python\n\"\"\"Keeps notes.\"\"\"\n\n# About it.\n@cached\n@other(1)\ndef get(key: str) -> str: # reads\n    return key\n";
+    let symbols = symbols("python", "a.py", text);
+    let one = &symbols.definitions[0];
+    assert_eq!(
+        (symbols.doc.as_str(), one.signature.as_str(), one.doc.as_str(), one.start),
+        ("Keeps notes.", "def get(key: str) -> str", "About it.", 5)
+    );
+}
+
+#[test]
+fn reading_takes_as_long_as_a_text_is_long() {
+    let took = |text: &str| {
+        let begin = std::time::Instant::now();
+        read(language("typescript").expect("it"), "a.ts", text).expect("read");
+        begin.elapsed()
+    };
+    // Each of these took a minute when a node was asked for its neighbours or a column was counted from the start of its line.
+    let comments = "//a\n".repeat(60_000) + &"function f() {}\n".repeat(1_000);
+    let one_line = "var a = b;".repeat(60_000);
+    for text in [comments, one_line] {
+        let took = took(&text);
+        assert!(took.as_secs() < 30, "{took:?}");
+    }
+}
+
 #[test]
 fn an_edit_of_a_body_does_not_reach_the_outline() {
     let of = |text: &str| outline::render("src/store.ts", &symbols("typescript", "src/store.ts", text));
@@ -134,7 +212,8 @@ fn broken_text_gives_what_can_be_had_and_its_line() {
     )
     .expect("read");
     assert_eq!(read.symbols.definitions[0].path, "A");
-    assert_eq!(read.error, Some(2));
+    assert_eq!(read.symbols.error, Some(2));
+    assert!(outline::render("a.ts", &read.symbols).contains("\nNot whole: some text does not parse; definitions may be missing\n"));
 }
 
 proptest! {

@@ -143,6 +143,78 @@ fn other_indexers_say_more_of_a_symbol() {
     );
 }
 
+#[test]
+fn a_use_whose_text_changed_is_none_whatever_its_line() {
+    let text = "import { limit as lim } from './a';\nlim; client.get(); new Client(); x.size; this;\n";
+    let document = Document {
+        occurrences: vec![
+            occurrence(&[0, 9, 14], "limit.", 0),
+            occurrence(&[1, 0, 3], "limit.", 0),
+            occurrence(&[1, 12, 15], "Client#get().", 0),
+            occurrence(&[1, 23, 29], "Client#`<constructor>`().", 0),
+            occurrence(&[1, 35, 39], "Client#`<get>size`().", 0),
+            occurrence(&[1, 41, 45], "Client#", 0),
+        ],
+        ..Document::default()
+    };
+    let found = |text: &str| -> Vec<String> {
+        let symbols = read(&document, "b.ts", "", text);
+        let counts = symbols
+            .uses
+            .iter()
+            .map(|(key, uses)| format!("{} {}", name_of_use(key), uses.len()));
+        counts.collect()
+    };
+    assert_eq!(found(text), ["Client 1", "Client 1", "size 1", "get 1", "limit 2"]);
+    let edited = text
+        .replace("get", "put")
+        .replace("size", "sise")
+        .replace("new Client", "new Server")
+        .replace(" as lim", "");
+    assert_eq!(found(&edited), ["Client 1"]);
+}
+
+#[test]
+fn what_stands_in_namespaces_and_enums_is_told_as_such() {
+    let text = "namespace Geo { dist }\nenum Color { Red }\n@decorated\nclass Dec {}\nLIMIT = 5\n";
+    let all = [
+        (&[0, 10, 13], "Geo/", ""),
+        (&[0, 16, 20], "Geo/dist().", "function dist(a: number): number"),
+        (&[1, 5, 10], "Color#", "enum Color"),
+        (&[1, 13, 16], "Color#Red.", "(enum member) Red = 0"),
+        (&[3, 6, 9], "Dec#", "@decorated class Dec"),
+        (&[4, 0, 5], "LIMIT.", "builtins.int"),
+    ];
+    let document = Document {
+        occurrences: all
+            .iter()
+            .map(|(range, symbol, _)| occurrence(*range, symbol, role::DEFINITION))
+            .collect(),
+        symbols: all
+            .iter()
+            .map(|(_, symbol, signature)| SymbolInformation {
+                symbol: occurrence(&[], symbol, 0).symbol,
+                documentation: vec![format!("```ts\n{signature}\n```")],
+                ..SymbolInformation::default()
+            })
+            .collect(),
+        ..Document::default()
+    };
+    let shown = |one: &Definition| format!("{} {} | {}", one.kind, one.path, one.signature);
+    let symbols = read(&document, "src/api.ts", "", text);
+    assert_eq!(
+        symbols.definitions.iter().map(shown).collect::<Vec<_>>(),
+        [
+            "namespace Geo | ",
+            "function Geo.dist | function dist(a: number): number",
+            "enum Color | enum Color",
+            "enum member Color.Red | Red = 0",
+            "class Dec | @decorated class Dec",
+            "variable LIMIT | LIMIT: builtins.int",
+        ]
+    );
+}
+
 proptest! {
     #[test]
     fn any_ranges_over_any_text_are_read(ranges in proptest::collection::vec((proptest::collection::vec(-2_i32..9, 0..5), any::<bool>()), 0..12), text in "[aé😀 \n]{0,30}", encoding in 0..4) {

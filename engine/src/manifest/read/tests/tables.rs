@@ -89,11 +89,21 @@ fn what_is_wrong_with_declarations() {
         ("[tables]\n‹rule› = \"string\"\n", "E_NAME", "another name"),
         ("[tables]\n‹cache› = \"string\"\n", "E_NAME", "another name"),
         ("[tables]\n‹\"a/b\"› = \"string\"\n", "E_NAME", "without '/'"),
+        (
+            "[tables]\nfrom = \"path\"\n[from]\na = ‹\"a/../b\"›\n",
+            "E_PATH",
+            "without '.' and '..'",
+        ),
+        (
+            "[tables]\nfrom = \"path\"\n[from]\na = ‹1›\n",
+            "E_TYPE",
+            "a path from the workspace's root",
+        ),
         ("[tables]\nteam = ‹\"strnig\"›\n", "E_TYPE", "did you mean 'string'?"),
         (
             "[tables]\nteam = { a = ‹\"date\"› }\n",
             "E_TYPE",
-            "write one of string, strings, integer, boolean",
+            "write one of string, path, strings, integer, boolean",
         ),
         ("[tables]\nteam = ‹1›\n", "E_TYPE", "write a table"),
         ("tables = ‹1›\n", "E_TYPE", "write a table"),
@@ -130,14 +140,16 @@ fn rulesets_may_declare_the_same_table_alike_and_read_targets_of_each_other_if_t
             "makes" => Some(
                 "[tables]\nkind = { old = \"boolean?\" }\n[kind.one]\n[producer.q]\nuses = \"command\"\nargv = [\"y\"]\n[[rule]]\ntarget = \"//kinds/one:made\"\nproducer = \"q\"\n",
             ),
+            "builds on" => Some("[workspace]\nrulesets = [\"makes\", \"reads\"]\n"),
             "other" => Some("[tables]\nkind = { old = \"boolean\" }\n"),
             _ => None,
         };
-        load(&main, None, &rulesets, &["reads", "makes", "other"], &registry())
+        load(&main, None, &rulesets, &["reads", "makes", "other", "builds on"], &registry())
             .map(|loaded| rows(&loaded.manifest, "kind"))
             .map_err(|errors| errors_text(&errors))
     };
     assert_eq!(read("[\"reads\"]"), Ok(json!({})));
+    assert_eq!(read("[\"builds on\", \"makes\", \"reads\"]"), Ok(json!({"one": {}})));
     assert_eq!(read("[\"reads\", \"makes\"]"), Ok(json!({"one": {}})));
     let otherwise = read("[\"reads\", \"other\"]").expect_err("declared otherwise");
     assert!(

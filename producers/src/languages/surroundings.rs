@@ -1,0 +1,95 @@
+//! What stands around definitions in a tree, found on one way through all of it: comments, and the statements that definitions begin.
+//!
+//! A node of tree-sitter does not know its parent and its neighbours: asking for them costs a way from the root, which is as long as a file.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use tree_sitter::Node;
+
+/// A comment.
+pub(super) struct Comment {
+    pub(super) bytes: Range<usize>,
+    /// Where it begins in its line, in bytes.
+    pub(super) column: usize,
+    pub(super) first_row: usize,
+    pub(super) last_row: usize,
+}
+
+/// The statement that a definition begins: `export class` of its class, the decorators of a function.
+pub(super) struct Outermost {
+    /// Its first byte.
+    pub(super) start: usize,
+    /// Its first line, from 0.
+    pub(super) row: usize,
+    /// Of a variable the words that declare it: `export const`.
+    pub(super) declares: Option<Range<usize>>,
+}
+
+/// All comments in order, and by definition the statement that it begins.
+#[derive(Default)]
+pub(super) struct Surroundings {
+    pub(super) comments: Vec<Comment>,
+    pub(super) outermost: HashMap<usize, Outermost>,
+}
+
+impl Surroundings {
+    /// Of the nodes of these ids.
+    pub(super) fn of(root: Node<'_>, wanted: HashSet<usize>) -> Self {
+        let mut found = Self::default();
+        let mut around: Vec<Node<'_>> = Vec::new();
+        let mut cursor = root.walk();
+        loop {
+            let node = cursor.node();
+            if node.kind().contains("comment") {
+                found.comments.push(Comment {
+                    bytes: node.byte_range(),
+                    column: node.start_position().column,
+                    first_row: node.start_position().row,
+                    last_row: node.end_position().row,
+                });
+            }
+            if wanted.contains(&node.id()) {
+                found.outermost.insert(node.id(), outermost(node, &around));
+            }
+            if cursor.goto_first_child() {
+                around.push(node);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return found;
+                }
+                around.pop();
+            }
+        }
+    }
+}
+
+/// The statement that a node begins, of the nodes around it, of which the first is the whole file.
+fn outermost(node: Node<'_>, around: &[Node<'_>]) -> Outermost {
+    let mut outer = node;
+    let mut first = None;
+    for parent in around.iter().skip(1).rev() {
+        let is_declared = outer.kind() == "variable_declarator";
+        let begins = parent.start_byte() == outer.start_byte()
+            || parent.kind().starts_with("export")
+            || parent.kind() == "decorated_definition"
+            || is_declared;
+        if !begins || parent.kind().ends_with("body") || parent.kind().ends_with("block") {
+            break;
+        }
+        if is_declared {
+            first = parent.named_child(0).map(|first| first.start_byte());
+        }
+        outer = *parent;
+    }
+    let declares = first.map(|first| outer.start_byte()..first);
+    // A variable that is not the first of its statement begins where it stands.
+    let begins_it = first.is_none_or(|first| first == node.start_byte());
+    let outer = if begins_it { outer } else { node };
+    Outermost {
+        start: outer.start_byte(),
+        row: outer.start_position().row,
+        declares,
+    }
+}
