@@ -461,6 +461,7 @@ impl Context {
                 max_tokens: asking.max_tokens,
                 offline: self.global.offline,
                 batch: asking.batch,
+                used: asking.used,
             },
             trust: self.trusting(),
             on_wait: match self.caller() {

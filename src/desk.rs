@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
+use workbench::context::secret::WithheldFiles;
 use workbench::context::shelf::IndexWithSources;
 use workbench::health::Health;
 use workbench::other_languages::names::OtherNames;
@@ -294,8 +295,9 @@ impl<'c> Desk<'c> {
         let others = self.other_names()?;
         let index = Index::read(self, &names.symbols, &others, before)?;
         let host = self.memory();
-        let (_, session) = self.open()?;
-        let index = Arc::new(IndexWithSources::new(index, &never_send(session)));
+        let (workspace, session) = self.open()?;
+        let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
+        let index = Arc::new(IndexWithSources::new(index, withheld));
         if let (Some(host), Some(moment)) = (host, session.moment()) {
             host.keep_index(&index, moment);
         }

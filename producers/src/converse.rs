@@ -101,7 +101,7 @@ pub struct Converse {
 
 impl Producer for Converse {
     fn id(&self) -> ProducerId {
-        ProducerId::new(NAME, 1)
+        ProducerId::new(NAME, 2)
     }
 
     fn pool(&self, params: &Params) -> Pool {

@@ -23,6 +23,8 @@ use workbench::context::mentioned::{Mention, mentions};
 pub static TURN: Entry = entry::<Turn>();
 /// The end of a round.
 pub static END_ROUND: Entry = entry::<EndRound>();
+/// The types that no model may see.
+pub static WITHHELD_TYPES: Entry = entry::<WithheldTypes>();
 /// What a reference may become.
 pub static COMPLETE: Entry = entry::<Complete>();
 
@@ -236,6 +238,33 @@ impl Method for Complete {
 
     fn text(answer: &Completed) -> String {
         answer.candidates.join("\n")
+    }
+}
+
+/// The types that no model may see.
+#[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
+pub struct WithheldTypes {}
+
+/// Their keys.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TypeKeys {
+    /// In the order of the index.
+    pub types: Vec<String>,
+}
+
+impl Method for WithheldTypes {
+    const NAME: &'static str = "withheld types";
+    const EFFECT: Effect = Effect::Looks;
+    type Answer = TypeKeys;
+
+    fn answer(&self, desk: &mut Desk<'_>) -> Result<TypeKeys, Failed> {
+        let names = desk.names()?;
+        let types = desk.index(&names)?.withheld_types();
+        Ok(TypeKeys { types })
+    }
+
+    fn text(answer: &TypeKeys) -> String {
+        answer.types.join("\n")
     }
 }
 

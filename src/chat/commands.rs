@@ -10,6 +10,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use serde_json::{Value, json};
+use workbench::chat::transcript::Exchange;
 
 /// The commands: name, arguments, what it does.
 pub const COMMANDS: [(&str, &str, &str); 12] = [
@@ -48,8 +49,8 @@ pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Fail
     match command {
         "/pin" => pin(talk, &names),
         "/unpin" => unpin(talk, &names),
-        "/context" => Ok(last(talk, talk.context["contextText"].as_str())),
-        "/why" => why(talk),
+        "/context" => Ok(last(talk, |last| last.context.clone())),
+        "/why" => Ok(last(talk, |last| format!("```\n{}\n```", last.reasons))),
         "/diff" => Ok(proposed(talk, cancel)),
         "/edit" => edit(talk, names.first().copied(), cancel),
         "/undo" => undo(talk, cancel),
@@ -81,11 +82,12 @@ fn help() -> String {
     text + "\n`@path` names a file, `#Name` a type or member; Tab completes both. Enter asks, Alt-Enter or Ctrl-J begins a line. Ctrl-C ends an answer, Ctrl-D leaves."
 }
 
-fn last(talk: &Talk, text: Option<&str>) -> String {
-    match text {
-        Some(text) if !text.is_empty() => text.to_owned(),
-        _ if talk.transcript.exchanges.is_empty() => "nothing was asked yet".to_owned(),
-        _ => "the last question found nothing in this run".to_owned(),
+/// Something of the last question.
+fn last(talk: &Talk, what: fn(&Exchange) -> String) -> String {
+    match talk.transcript.exchanges.last() {
+        None => "nothing was asked yet".to_owned(),
+        Some(last) if last.context.is_empty() => "nothing was found for the last question".to_owned(),
+        Some(last) => what(last),
     }
 }
 
@@ -118,16 +120,6 @@ fn pinned(talk: &Talk) -> Result<String, Failed> {
     })
 }
 
-fn why(talk: &Talk) -> Result<String, Failed> {
-    if talk.context.is_null() {
-        return Ok(last(talk, None));
-    }
-    let entry = crate::methods::find("context build").expect("invariant: the table has it");
-    let text = (entry.text)(&talk.context, crate::render::Style::plain()).map_err(|error| Failed::bug(&error))?;
-    let reasons = text.split_once("── why ──\n").map_or("", |(_, reasons)| reasons);
-    Ok(format!("```\n{}\n```", reasons.trim_end()))
-}
-
 /// The proposed change.
 fn proposed(talk: &Talk, cancel: &Cancel) -> String {
     match talk.proposal(cancel) {
@@ -154,8 +146,9 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
     let text = answer["summary"].as_str().unwrap_or_default().to_owned();
     let went = matches!(answer["status"].as_str(), Some("Success" | "NoOp"));
     if !went {
-        let guidance = answer["guidance"].as_str().unwrap_or_default();
-        return Ok(format!("nothing was saved: {text} {guidance}"));
+        return Ok(format!(
+            "nothing was saved: {text}; `/diff` shows the change, `/edit drop` drops it, and the model can be asked for it anew"
+        ));
     }
     talk.transcript.proposal = None;
     let told = match op {
@@ -189,15 +182,23 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     let saved = ask(talk, "commit")?;
     let text = saved["summary"].as_str().unwrap_or_default();
     if !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
+        // What cannot be taken back now never can: the files went on without it.
+        let _ = ask(talk, "discard");
+        forget_accepted(talk, &session, cancel)?;
         return Ok(format!(
-            "nothing was saved: {text} {}",
-            saved["guidance"].as_str().unwrap_or_default()
+            "nothing was taken back: {text}; the change stays, and `/undo` goes on with the one before it"
         ));
     }
-    let _ = ask(talk, "close");
-    talk.transcript.accepted.pop();
-    talk.save_transcript()?;
+    forget_accepted(talk, &session, cancel)?;
     Ok(format!("taken back: {text}"))
+}
+
+/// Ends the session of the change that was accepted last.
+fn forget_accepted(talk: &mut Talk, session: &str, cancel: &Cancel) -> Result<(), Failed> {
+    // What is not closed ends by itself.
+    let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
+    talk.transcript.accepted.pop();
+    talk.save_transcript()
 }
 
 fn cost(talk: &Talk) -> String {

@@ -4,6 +4,7 @@ mod ask;
 mod commands;
 mod plain;
 mod screen;
+mod secrets;
 mod session;
 mod talk;
 mod tools;
@@ -21,7 +22,7 @@ use std::path::Path;
 use std::sync::Arc;
 use talk::Talk;
 use workbench::chat::transcript::{Transcript, latest};
-use workbench::checkout;
+use workbench::checkout::{self, Held};
 
 /// Runs it.
 pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
@@ -40,21 +41,21 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
     let root = workspace.root.clone();
     drop(workspace);
     context.close();
-    let transcript = match &args.resume {
-        None => Transcript::default(),
+    let (transcript, held) = match &args.resume {
+        None => (Transcript::default(), None),
         Some(id) => resumed(&root, id)?,
     };
     let mut talk = Talk {
         host: Arc::new(Host::new(context.global.clone())),
         root,
         transcript,
+        held,
         model: None,
         models: models(&manifest),
         budget: args.budget,
         never_send: never_send_of(&manifest),
         limits: args.limits(),
         used: Default::default(),
-        context: Default::default(),
     };
     match &args.model {
         Some(name) => talk.choose(name)?,
@@ -84,8 +85,8 @@ fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
     })
 }
 
-/// What was said in the conversation of a handle, or in the last one.
-fn resumed(root: &Path, id: &str) -> Result<Transcript, Failed> {
+/// What was said in the conversation of a handle, or in the last one, and what keeps other processes from it.
+fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> {
     let unread = |error: std::io::Error| {
         let damaged = "check .cortex; a damaged file can be moved away";
         Failed::new(Code::Io, checkout::trouble("the conversation", &error, damaged))
@@ -95,13 +96,24 @@ fn resumed(root: &Path, id: &str) -> Result<Transcript, Failed> {
         "" => last,
         id => Some(id.to_owned()),
     };
-    let found = id.as_deref().map(|id| Transcript::read(root, id)).transpose().map_err(unread)?;
-    found.filter(|transcript| !transcript.exchanges.is_empty()).ok_or_else(|| {
+    let read = |id: &str| Transcript::read(root, id).map_err(unread);
+    let found = id.as_deref().map(read).transpose()?;
+    let Some(found) = found.filter(|transcript| !transcript.exchanges.is_empty()) else {
         let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "there is no such conversation to go on with");
         let why = match id {
             Some(id) => why.found(id.chars().take(80).collect::<String>()),
             None => why,
         };
-        Failed::new(Code::Usage, why.hint("begin one with `cortex chat`"))
-    })
+        return Err(Failed::new(Code::Usage, why.hint("begin one with `cortex chat`")));
+    };
+    let Some(held) = Transcript::lock_conversation(root, &found.id).map_err(unread)? else {
+        let why = Diagnostic::error(ErrorCode::E_CONVERSATION, "another `cortex chat` has this conversation open");
+        let why = why.found(found.id.as_str());
+        return Err(Failed::new(
+            Code::Busy,
+            why.hint("go on there, or end it there first; `cortex chat` begins another one"),
+        ));
+    };
+    // What was said between the look and the lock is there now.
+    Ok((read(&found.id)?, Some(held)))
 }

@@ -1,6 +1,7 @@
 //! A question without a terminal: read whole, answered once, printed plainly. The answer goes to standard output, all else to standard error.
 
 use super::ask::Fault;
+use super::screen::cells::printable_clusters;
 use super::talk::{Event, Talk, Tell};
 use crate::commands::show::outcome_of_write;
 use crate::context::{Context, Failed, Outcome};
@@ -38,6 +39,7 @@ pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcom
             Event::Context(line) => note_line!("{}", style.dim(line.trim_end_matches("; /why"))),
             Event::Looks(line) => note_line!("{}", style.dim(&format!("looks at {}", printable(&line)))),
             Event::Note(line) => note_line!("{}", style.dim(&printable(&line))),
+            Event::Preview(diff) => note_line!("{}", printable(diff.trim_end())),
             Event::Failed(why) => note_line!("{}", fault(&why, style)),
             Event::Growing(_) | Event::Said(_) | Event::Proposal(_) => {}
         }
@@ -61,7 +63,7 @@ pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcom
         return Ok(code);
     }
     if !answer.is_empty() {
-        outcome_of_write(writeln!(out, "{}", printable(answer)))?;
+        outcome_of_write(writeln!(out, "{}", printable_clusters(answer)))?;
     }
     if let Some(session) = &talk.transcript.proposal {
         let diff = talk.proposal(&cancel).unwrap_or_default();

@@ -25,6 +25,7 @@ use engine::values::event::Silent;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
 use workbench::chat::complete;
 use workbench::chat::references::{Kind, at_cursor};
 use workbench::chat::transcript::State;
@@ -71,6 +72,8 @@ struct Screen {
     input: Input,
     growing: Option<Growing>,
     doing: Option<String>,
+    /// Questions and commands that wait for what is being done.
+    waiting: usize,
     title: String,
     candidates: Option<Candidates>,
 }
@@ -201,6 +204,7 @@ impl Screen {
             input: Input::new(asked.collect()),
             growing: None,
             doing: None,
+            waiting: 0,
             title: title(talk),
             candidates: None,
         }
@@ -216,7 +220,10 @@ impl Screen {
             let Ok(next) = hears.recv() else { return Ok(Code::Ok) };
             match next {
                 News::Gone => {
-                    running.iter().for_each(Cancel::cancel);
+                    if let Some(cancel) = &running {
+                        cancel.cancel();
+                        wait_for_end(hears);
+                    }
                     return Ok(Code::stopped());
                 }
                 News::Of(event) => self.happened(event)?,
@@ -233,7 +240,10 @@ impl Screen {
                     Some(cancel) => {
                         cancel.cancel();
                         self.doing = Some("ending the answer".to_owned());
-                        waiting.clear();
+                        if !waiting.is_empty() {
+                            self.say(&format!("not asked: {}; arrow up brings them back", questions(waiting.len())));
+                            waiting.clear();
+                        }
                     }
                     None => drop(self.input.take()),
                 },
@@ -250,7 +260,6 @@ impl Screen {
                             return self.leave();
                         }
                     } else if !line.is_empty() {
-                        self.echo(&line)?;
                         waiting.push(line);
                     }
                 }
@@ -265,6 +274,7 @@ impl Screen {
                     line: waiting.remove(0),
                     cancel: cancel.clone(),
                 };
+                self.echo(&job.line)?;
                 let doing = match commands::is_command(&job.line) {
                     true => "at it",
                     false => "looking for what belongs to it",
@@ -275,6 +285,7 @@ impl Screen {
                     (running, self.doing) = (Some(cancel), Some(doing.to_owned()));
                 }
             }
+            self.waiting = waiting.len();
         }
     }
 
@@ -292,6 +303,9 @@ impl Screen {
         };
         self.candidates = None;
         self.input.apply(action, text_width(self.size.0));
+        if self.input.was_cut() {
+            self.say("the end of the text is left out: a question has at most 64 KiB; name a long file as @path instead");
+        }
     }
 
     /// What was asked, as it stays.
@@ -330,6 +344,10 @@ impl Screen {
                 let text = plain::fault(&why, Style::plain());
                 let lines = text.lines().map(|line| (style.yellow(line), line.to_owned()));
                 lines.collect()
+            }
+            Event::Preview(diff) => {
+                self.say(&format!("```diff\n{}\n```", diff.trim_end()));
+                return Ok(());
             }
             Event::Proposal(diff) => {
                 self.say(&format!("```diff\n{diff}\n```"));
@@ -378,7 +396,11 @@ impl Screen {
     /// Draws what changed, with lines above it that stay.
     fn draw(&mut self, above: &[Line]) -> Result<(), Failed> {
         let tail = self.growing.as_ref().map(Growing::tail).unwrap_or_default();
-        let doing = self.doing.as_ref().map(|doing| format!("… {doing}"));
+        let waits = match self.waiting {
+            0 => String::new(),
+            count => format!("; then {}", questions(count)),
+        };
+        let doing = self.doing.as_ref().map(|doing| format!("… {doing}{waits}"));
         let hints = match &self.candidates {
             Some(candidates) => candidates.hints(),
             None if self.doing.is_some() => BUSY.to_owned(),
@@ -407,7 +429,7 @@ impl Screen {
     fn complete(&mut self, back: bool, completes: &Sender<(usize, Kind, String)>) {
         if let Some(candidates) = &mut self.candidates {
             if let Some(name) = candidates.next(back) {
-                self.input.replace_before(candidates.start + 1, &name);
+                self.input.replace_name(candidates.start + 1, &name);
             }
             return;
         }
@@ -424,9 +446,9 @@ impl Screen {
         }
         let common = complete::common(&names);
         if common.len() > typed.len() && common.to_lowercase().starts_with(&typed.to_lowercase()) {
-            self.input.replace_before(start + 1, common);
+            self.input.replace_name(start + 1, common);
         } else if let [only] = names.as_slice() {
-            self.input.replace_before(start + 1, only);
+            self.input.replace_name(start + 1, only);
         }
         self.candidates = (names.len() != 1).then_some(Candidates {
             start,
@@ -434,6 +456,23 @@ impl Screen {
             chosen: None,
         });
     }
+}
+
+/// So long it is waited for what is being done when the program is told to end: a model that is asked ends by then.
+const TO_END: Duration = Duration::from_millis(800);
+
+/// Waits until what is being done has ended, and with it the programs that it runs.
+fn wait_for_end(hears: &Receiver<News>) {
+    let until = Instant::now() + TO_END;
+    while let Ok(news) = hears.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        if matches!(news, News::Done { .. }) {
+            return;
+        }
+    }
+}
+
+fn questions(count: usize) -> String {
+    format!("{count} question{}", if count == 1 { "" } else { "s" })
 }
 
 /// Whether a person who wants to leave can at once: what is paid for is counted first, unless it is wanted twice.

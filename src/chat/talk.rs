@@ -1,30 +1,35 @@
 //! A conversation from one question to the next: the round, the context, the turns of the model with what it looks at, the money. It knows no
 //! terminal; whoever runs it hears [`Event`]s as they come.
 
-use super::ask::{END_ROUND, Fault, TURN, Turned, fault};
+use super::ask::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault};
+use super::secrets::ChatSecrets;
 use super::tools::{self, Tools};
 use crate::cli::AskingArgs;
 use crate::context::Failed;
 use crate::exit::Code;
 use crate::methods;
-use crate::render::{count, money};
+use crate::render::{Style, count, money};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::paid::Spent;
 use engine::seams::producer::Cancel;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use producers::converse::TurnData;
+use producers::llm::Used;
 use producers::llm::tokens::o200k;
-use producers::semantic::Withheld;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use workbench::chat::transcript::{State, Step, Transcript};
+use workbench::chat::transcript::{Exchange, State, Step, Transcript};
 use workbench::chat::{calls, prompt, quote, references};
-use workbench::checkout;
+use workbench::checkout::{self, Held};
+use workbench::context::secret::WithheldFiles;
 
 /// Turns in which a model may look further, for one question.
 const LOOKS: usize = 8;
+/// What a person hears when a model would look further still.
+const NO_MORE_LOOKS: &str = "the model called tools in its last turn, too: these calls are not made, and the answer may lack something";
 /// Tokens that earlier questions and answers may take of a prompt.
 const HISTORY: usize = 6_000;
 
@@ -43,6 +48,8 @@ pub enum Event {
     Note(String),
     /// What is proposed now, as a difference.
     Proposal(String),
+    /// What a call that changes nothing would change, as a difference.
+    Preview(String),
     /// Why there is no answer, or not all of it.
     Failed(Fault),
 }
@@ -58,6 +65,8 @@ pub struct Talk {
     pub root: PathBuf,
     /// What was said; its handle is empty before the first question.
     pub transcript: Transcript,
+    /// Keeps other processes from going on with it.
+    pub held: Option<Held>,
     /// Which model answers, if one does.
     pub model: Option<String>,
     /// Models that may.
@@ -70,20 +79,13 @@ pub struct Talk {
     pub limits: AskingArgs,
     /// What this run spent.
     pub used: Spent,
-    /// The context of the last question, as `context build` answered.
-    pub context: Value,
 }
 
 impl Talk {
     /// Answers a question. Whether there is a whole answer.
     pub fn ask(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Code {
-        match self.answer(question, cancel, tell) {
-            Ok(code) => code,
-            Err(failed) => {
-                tell(Event::Failed(fault(&failed)));
-                failed.code
-            }
-        }
+        self.answer(question, cancel, tell)
+            .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
 
     /// Answers the last question from where its answer broke off: what was found and looked at stands, so that a turn that was paid for is found as
@@ -97,17 +99,16 @@ impl Talk {
         last.answer = turns.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
         last.state = State::Open;
         let question = last.question.clone();
-        self.go_on(&question, cancel, tell).unwrap_or_else(|failed| {
-            tell(Event::Failed(fault(&failed)));
-            failed.code
-        })
+        self.go_on(&question, cancel, tell)
+            .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
 
     fn answer(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let context = self.find_context(question, cancel)?;
-        self.transcript.start_exchange(question, context);
+        let exchange = self.exchange(question, &context)?;
+        self.transcript.start_exchange(exchange);
         self.save_transcript()?;
-        tell(Event::Context(self.context_line()));
+        tell(Event::Context(context_line(&context)));
         self.go_on(question, cancel, tell)
     }
 
@@ -130,7 +131,7 @@ impl Talk {
     }
 
     /// Builds the context of a question, as a round of the conversation.
-    fn find_context(&mut self, question: &str, cancel: &Cancel) -> Result<String, Failed> {
+    fn find_context(&mut self, question: &str, cancel: &Cancel) -> Result<Value, Failed> {
         let mut query = references::as_query(question);
         for pin in &self.transcript.pins {
             query.push_str(&format!("\n`{pin}`"));
@@ -140,31 +141,27 @@ impl Talk {
             id => id,
         };
         let asked = json!({"query": query, "conversation": conversation, "budget": self.budget, "why": true});
-        self.context = self.call("context build", asked, cancel)?;
+        let context = self.call("context build", asked, cancel)?;
         if self.transcript.id.is_empty() {
-            self.context["conversation"]["id"]
-                .as_str()
-                .unwrap_or_default()
-                .clone_into(&mut self.transcript.id);
+            let id = context["conversation"]["id"].as_str().unwrap_or_default();
+            id.clone_into(&mut self.transcript.id);
+            self.held = Transcript::lock_conversation(&self.root, id).map_err(|error| unwritten(&error))?;
         }
-        Ok(self.context["contextText"].as_str().unwrap_or_default().to_owned())
+        Ok(context)
     }
 
-    /// The context in one line: `12 types, 3 of them from earlier, 3,900 tokens; /why`.
-    fn context_line(&self) -> String {
-        let items: &[Value] = self.context["items"].as_array().map_or(&[], Vec::as_slice);
-        let files = items.iter().filter(|item| item["form"] == "file").count();
-        let inherited = items.iter().filter(|item| item["inherited"].is_object()).count();
-        let types = items.len() - files;
-        let mut line = format!("{types} type{}", if types == 1 { "" } else { "s" });
-        if inherited > 0 {
-            line.push_str(&format!(", {inherited} of them from earlier"));
-        }
-        if files > 0 {
-            line.push_str(&format!(", {files} file{}", if files == 1 { "" } else { "s" }));
-        }
-        let tokens = self.context["tokens"].as_u64().unwrap_or_default();
-        format!("{line}, {} tokens; /why", count(tokens))
+    /// What is written down of a question, its context and why that is as it is.
+    fn exchange(&self, question: &str, context: &Value) -> Result<Exchange, Failed> {
+        let entry = methods::find("context build").expect("invariant: the table has it");
+        let text = (entry.text)(context, Style::plain()).map_err(|error| Failed::bug(&error))?;
+        let reasons = text.split_once("── why ──\n").map_or("", |(_, reasons)| reasons);
+        Ok(Exchange {
+            question: question.to_owned(),
+            context: context["contextText"].as_str().unwrap_or_default().to_owned(),
+            reasons: reasons.trim_end().to_owned(),
+            round: context["conversation"]["round"].as_u64().unwrap_or_default(),
+            ..Exchange::default()
+        })
     }
 
     /// An answer without a model.
@@ -225,6 +222,9 @@ impl Talk {
             }
             if read.calls.is_empty() || turn == LOOKS {
                 last.state = State::Answered;
+                if !read.calls.is_empty() {
+                    tell(Event::Note(NO_MORE_LOOKS.to_owned()));
+                }
                 break;
             }
             let found = self.call_tools(&read.calls, cancel, tell);
@@ -246,7 +246,7 @@ impl Talk {
             count: &o200k,
         };
         let turns = prompt::turns(&self.transcript, tools, more, room);
-        let asked = json!({"conversation": self.transcript.id, "model": model, "turns": turns, "asking": self.left()});
+        let asked = json!({"conversation": self.transcript.id, "model": model, "turns": turns, "asking": self.asking()});
         let hear = tell.clone();
         let asker = Asker {
             hear: Some(Arc::new(move |text: &str| {
@@ -258,31 +258,47 @@ impl Talk {
         serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))
     }
 
-    /// What is left of the limits.
-    fn left(&self) -> AskingArgs {
-        let less = |most: Option<u64>, used: u64| most.map(|most| most.saturating_sub(used));
+    /// The limits of this run, and what it spent of them.
+    fn asking(&self) -> AskingArgs {
         AskingArgs {
-            max_cost: less(self.limits.max_cost, self.used.micros.unwrap_or(0)),
-            max_calls: less(self.limits.max_calls, u64::from(self.used.calls)),
-            max_tokens: less(self.limits.max_tokens, self.used.input_tokens + self.used.output_tokens),
-            ..AskingArgs::default()
+            used: Used {
+                calls: self.used.calls.into(),
+                tokens: self.used.input_tokens + self.used.output_tokens,
+                micros: self.used.micros.unwrap_or(0),
+            },
+            ..self.limits.clone()
         }
     }
 
     /// Runs the calls of a turn.
-    fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<producers::converse::TurnData> {
+    fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<TurnData> {
+        let secrets = match self.secrets(cancel) {
+            Ok(secrets) => secrets,
+            Err(failed) => return vec![unmade(&tools::describe_failure(&failed), tell)],
+        };
         let mut tools = Tools {
             host: &self.host,
             cancel,
-            withheld: Withheld::new(&self.never_send),
+            secrets: &secrets,
             proposal: &mut self.transcript.proposal,
         };
         let run = |call| {
             let found = tools.run(call);
             tell(Event::Looks(found.line));
+            found.diff.into_iter().for_each(|diff| tell(Event::Preview(diff)));
             found.shown
         };
         calls.iter().map(run).collect()
+    }
+
+    /// What no model may see.
+    fn secrets(&self, cancel: &Cancel) -> Result<ChatSecrets, Failed> {
+        let Outcome { result, .. } = self.host.call_with(&WITHHELD_TYPES, json!({}), cancel, Asker::of(Patience::Long));
+        let keys: TypeKeys = serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))?;
+        Ok(ChatSecrets {
+            files: WithheldFiles::new(&self.root, &self.never_send),
+            types: keys.types.into_iter().collect(),
+        })
     }
 
     /// The difference that is proposed, if one is.
@@ -312,7 +328,7 @@ impl Talk {
         let Some(last) = self.transcript.exchanges.last() else { return };
         let asked = json!({
             "conversation": self.transcript.id,
-            "round": self.context["conversation"]["round"],
+            "round": last.round,
             "answer": last.answer,
         });
         let _ = self.host.call_with(&END_ROUND, asked, cancel, Asker::of(Patience::Long));
@@ -320,10 +336,7 @@ impl Talk {
 
     /// Writes down what was said.
     pub fn save_transcript(&self) -> Result<(), Failed> {
-        let damaged = "check .cortex/chat; a damaged transcript can be moved away";
-        self.transcript
-            .write(&self.root)
-            .map_err(|error| Failed::new(Code::Io, checkout::trouble("the conversation", &error, damaged)))
+        self.transcript.write(&self.root).map_err(|error| unwritten(&error))
     }
 
     /// The answer of a method.
@@ -369,4 +382,42 @@ fn code_of(why: &Fault, cancel: &Cancel) -> Code {
         Some(ErrorCode::E_LIMIT) => Code::Limit,
         _ => Code::TargetFailed,
     }
+}
+
+/// Calls that could not be made at all, as the model hears it.
+fn unmade(why: &str, tell: &Tell) -> TurnData {
+    tell(Event::Looks(format!("nothing: {}", why.lines().next().unwrap_or_default())));
+    TurnData {
+        label: "the calls".to_owned(),
+        text: format!("error: {why}"),
+    }
+}
+
+/// A context in one line: `12 types, 3 of them from earlier, 3,900 tokens; /why`.
+fn context_line(context: &Value) -> String {
+    let items: &[Value] = context["items"].as_array().map_or(&[], Vec::as_slice);
+    let files = items.iter().filter(|item| item["form"] == "file").count();
+    let inherited = items.iter().filter(|item| item["inherited"].is_object()).count();
+    let types = items.len() - files;
+    let mut line = format!("{types} type{}", if types == 1 { "" } else { "s" });
+    if inherited > 0 {
+        line.push_str(&format!(", {inherited} of them from earlier"));
+    }
+    if files > 0 {
+        line.push_str(&format!(", {files} file{}", if files == 1 { "" } else { "s" }));
+    }
+    let tokens = context["tokens"].as_u64().unwrap_or_default();
+    format!("{line}, {} tokens; /why", count(tokens))
+}
+
+/// Tells why there is no answer: that a person ended it, or what went wrong.
+fn tell_failure(failed: &Failed, cancel: &Cancel, tell: &Tell) -> Code {
+    let is_ended = cancel.is_cancelled();
+    tell(Event::Failed(if is_ended { interrupted() } else { fault(failed) }));
+    if is_ended { Code::Interrupted } else { failed.code }
+}
+
+fn unwritten(error: &std::io::Error) -> Failed {
+    let damaged = "check .cortex/chat; a damaged transcript can be moved away";
+    Failed::new(Code::Io, checkout::trouble("the conversation", error, damaged))
 }

@@ -1,16 +1,17 @@
 //! The tools that a model of a conversation has: those of MCP that only look, and `edit`, whose edits stay in a session until the person accepts
 //! them. What a call found goes back to the model as data.
 
+use super::secrets::ChatSecrets;
 use crate::context::Failed;
 use crate::mcp::form::Form;
-use crate::mcp::tools::{self, Can};
+use crate::mcp::group;
+use crate::mcp::tools::{self, Can, Stands};
 use crate::methods::{self, Answered, Entry};
 use crate::render::{Style, diagnostic};
 use crate::service::Host;
 use crate::service::host::{Asker, Outcome, Patience};
 use engine::seams::producer::Cancel;
 use producers::converse::TurnData;
-use producers::semantic::Withheld;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use workbench::chat::calls::Call;
@@ -38,6 +39,24 @@ const EDITS: [&str; 10] = [
     "write",
 ];
 
+/// Those that go on with what an edit before them offered.
+const OF_PROPOSAL: [&str; 2] = ["candidates", "replace_selection"];
+
+/// What tools are for that do less here than elsewhere.
+const PURPOSES: [(&str, &str); 3] = [
+    (
+        "edit",
+        "Propose edits of files, all or nothing, symbols by name: nothing is saved, the person sees the difference and accepts or drops it",
+    ),
+    ("context", "Types and members that belong to a task"),
+    ("node", "Any target of the build graph: why stale, versions, cost"),
+];
+
+/// Whether a method can be asked in a conversation. Those that change something have their own ways here.
+fn is_offered(entry: &Entry) -> bool {
+    matches!(entry.name, "edit" | "rename" | "context build" | "semantic") || entry.is_read_only()
+}
+
 /// The tools as a model is told of them: one a line.
 pub fn definitions() -> String {
     let can = Can {
@@ -46,15 +65,27 @@ pub fn definitions() -> String {
     };
     let all = tools::definitions(Form::Text, can).into_iter();
     let told = all.filter(|tool| !WITHOUT.contains(&&*tool.name)).map(|tool| {
+        let tool = match tools::find(&tool.name) {
+            Some(Stands::Group(name)) => group::definition_with(name, is_offered),
+            _ => tool,
+        };
         let mut arguments = Value::Object((*tool.input_schema).clone());
-        if tool.name == "edit" {
-            let fields = arguments["properties"]
-                .as_object_mut()
-                .expect("invariant: a tool has an object of arguments");
-            fields.remove("session");
-            fields.insert("op".to_owned(), json!({"type": "string", "enum": EDITS}));
-        }
-        json!({"tool": tool.name, "about": tool.description, "arguments": arguments}).to_string()
+        let fields = arguments["properties"]
+            .as_object_mut()
+            .expect("invariant: a tool has an object of arguments");
+        let here: &[&str] = match &*tool.name {
+            "edit" => {
+                fields.insert("op".to_owned(), json!({"type": "string", "enum": EDITS}));
+                &["session"]
+            }
+            "rename" => &["dryRun"],
+            "context" => &["conversation"],
+            "semantic" => &["refresh"],
+            _ => &[],
+        };
+        fields.retain(|name, _| !here.contains(&name.as_str()));
+        let about = PURPOSES.iter().find(|(name, _)| *name == tool.name).map(|(_, about)| *about);
+        json!({"tool": tool.name, "about": about.or(tool.description.as_deref()), "arguments": arguments}).to_string()
     });
     told.collect::<Vec<_>>().join("\n")
 }
@@ -63,14 +94,17 @@ pub fn definitions() -> String {
 pub struct ToolResult {
     /// For the model.
     pub shown: TurnData,
-    /// For the person.
+    /// For the person: what the call is about, and why it failed.
     pub line: String,
+    /// A difference that it would make, for the person.
+    pub diff: Option<String>,
 }
 
-/// Fields that hold texts of files or of people, and name no place.
-const TEXTS: [&str; 8] = ["text", "contextText", "oldText", "newText", "detail", "line", "query", "pattern"];
-/// Words of a field that may be the name of a file.
-const LONGEST_PLACE: usize = 4;
+/// What a call comes to.
+struct Found {
+    text: String,
+    diff: Option<String>,
+}
 
 /// Runs calls for one question.
 pub struct Tools<'t> {
@@ -78,8 +112,8 @@ pub struct Tools<'t> {
     pub host: &'t Arc<Host>,
     /// Ends what runs.
     pub cancel: &'t Cancel,
-    /// Files that no model sees.
-    pub withheld: Withheld,
+    /// What no model sees.
+    pub secrets: &'t ChatSecrets,
     /// The edit session of what is proposed, once something is.
     pub proposal: &'t mut Option<String>,
 }
@@ -87,20 +121,28 @@ pub struct Tools<'t> {
 impl Tools<'_> {
     /// Runs a call.
     pub fn run(&mut self, call: &Result<Call, String>) -> ToolResult {
-        let (line, text) = match call {
-            Err(why) => ("a call that cannot be read".to_owned(), format!("error: {why}")),
-            Ok(call) => (line(call), self.answer(call).unwrap_or_else(|why| format!("error: {why}"))),
+        let (label, found) = match call {
+            Err(why) => ("a call that cannot be read".to_owned(), Err(why.clone())),
+            Ok(call) => (line(call), self.answer(call)),
+        };
+        let (line, text, diff) = match found {
+            Ok(found) => (label.clone(), found.text, found.diff),
+            Err(why) => {
+                let line = format!("{label}: {}", why.lines().next().unwrap_or_default());
+                (line, format!("error: {why}"), None)
+            }
         };
         ToolResult {
             shown: TurnData {
-                label: line.clone(),
+                label,
                 text: cut_to_limit(&text),
             },
             line,
+            diff,
         }
     }
 
-    fn answer(&mut self, call: &Call) -> Result<String, String> {
+    fn answer(&mut self, call: &Call) -> Result<Found, String> {
         if WITHOUT.contains(&call.tool.as_str()) {
             return Err(format!("there is no tool '{}' in a conversation", call.tool));
         }
@@ -113,16 +155,18 @@ impl Tools<'_> {
             "rename" => drop(fields.insert("dryRun".to_owned(), true.into())),
             "context build" => drop(fields.remove("conversation")),
             "semantic" => drop(fields.remove("refresh")),
-            _ if entry.is_read_only() => {}
+            _ if is_offered(entry) => {}
             _ => return Err(format!("'{}' changes something, which is the person's to do", entry.name)),
         }
-        self.text(entry, arguments)
+        let (answer, text) = self.ask(entry, arguments)?;
+        let diff = answer["diff"].as_str().filter(|_| entry.name == "rename").map(str::to_owned);
+        Ok(Found { text, diff })
     }
 
     /// Makes an edit in the session of the proposal.
-    fn propose(&mut self, entry: &'static Entry, fields: &mut Map<String, Value>) -> Result<String, String> {
-        let op = fields.get("op").and_then(Value::as_str).unwrap_or_default();
-        if !EDITS.contains(&op) {
+    fn propose(&mut self, entry: &'static Entry, fields: &mut Map<String, Value>) -> Result<Found, String> {
+        let op = fields.get("op").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if !EDITS.contains(&op.as_str()) {
             return Err(format!("'{op}' is the person's to do; possible are {}", EDITS.join(", ")));
         }
         fields.remove("mode");
@@ -131,18 +175,19 @@ impl Tools<'_> {
                 fields.insert("session".to_owned(), session.as_str().into());
                 self.name_file(fields);
             }
+            None if OF_PROPOSAL.contains(&op.as_str()) => return Err(format!("nothing is proposed yet that '{op}' could go on with")),
             None => {
                 fields.remove("session");
                 fields.insert("mode".to_owned(), "manual".into());
             }
         }
-        let Answered { answer, .. } = self.ask(entry, fields.clone().into())?;
+        let (answer, text) = self.ask(entry, fields.clone().into())?;
         if self.proposal.is_none()
             && let Some(session) = answer["session"].as_str()
         {
             *self.proposal = Some(session.to_owned());
         }
-        (entry.text)(&answer, Style::plain()).map_err(|error| error.to_string())
+        Ok(Found { text, diff: None })
     }
 
     /// A symbol says in which file it stands; with a session the file has to be named.
@@ -152,21 +197,16 @@ impl Tools<'_> {
         };
         let resolve = methods::find("resolve").expect("invariant: the table has it");
         let found = self.ask(resolve, json!({ "symbol": symbol }));
-        if let Ok(Answered { answer, .. }) = found
+        if let Ok((answer, _)) = found
             && let Some(file) = answer["candidates"][0]["files"][0].as_str()
         {
             fields.insert("path".to_owned(), file.into());
         }
     }
 
-    fn text(&self, entry: &'static Entry, arguments: Value) -> Result<String, String> {
-        let answered = self.ask(entry, arguments)?;
-        (entry.text)(&answered.answer, Style::plain()).map_err(|error| error.to_string())
-    }
-
-    /// The answer of a method, unless it is about a file that no model sees.
-    fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<Answered, String> {
-        self.refuse_secrets(&arguments)?;
+    /// The answer of a method and its text, without entries about what no model sees.
+    fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<(Value, String), String> {
+        self.secrets.refuse_arguments(&arguments)?;
         let asker = Asker {
             room: Some(Room {
                 most: ROOM,
@@ -175,29 +215,15 @@ impl Tools<'_> {
             ..Asker::of(Patience::Long)
         };
         let Outcome { result, .. } = self.host.call_with(entry, arguments, self.cancel, asker);
-        let answered = result.map_err(|failed| describe_failure(&failed))?;
-        self.refuse_secrets(&answered.answer)?;
-        Ok(answered)
-    }
-
-    /// Refuses what names a file that no model sees, wherever it does.
-    fn refuse_secrets(&self, value: &Value) -> Result<(), String> {
-        match value {
-            Value::String(text) => {
-                // Places are written behind a colon, changed files with their status in front.
-                let words = text.split([':', ' ', '\n']).filter(|word| word.len() <= 300);
-                match words.take(LONGEST_PLACE).find(|word| self.withheld.by(word).is_some()) {
-                    Some(file) => Err(format!("'{file}' is a file that no model may see")),
-                    None => Ok(()),
-                }
-            }
-            Value::Array(values) => values.iter().try_for_each(|value| self.refuse_secrets(value)),
-            Value::Object(fields) => {
-                let mut named = fields.iter().filter(|(name, _)| !TEXTS.contains(&name.as_str()));
-                named.try_for_each(|(_, value)| self.refuse_secrets(value))
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        let Answered { mut answer, .. } = result.map_err(|failed| describe_failure(&failed))?;
+        let left_out = self.secrets.leave_out(&mut answer);
+        self.secrets.refuse_answer(&answer)?;
+        let mut text = (entry.text)(&answer, Style::plain()).map_err(|error| error.to_string())?;
+        if left_out > 0 {
+            let entries = if left_out == 1 { "entry is" } else { "entries are" };
+            text.push_str(&format!("\n[{left_out} {entries} left out: in files that no model may see]\n"));
         }
+        Ok((answer, text))
     }
 }
 
@@ -248,6 +274,9 @@ mod tests {
         let edit: Value = serde_json::from_str(edit).expect("JSON");
         let fields = &edit["arguments"]["properties"];
         assert!(fields["op"]["enum"] == json!(EDITS) && fields["session"].is_null(), "{fields}");
+        for refused in ["saved at once", "\"live\"", "\"invalidate\"", "\"dryRun\""] {
+            assert!(!told.contains(refused), "{refused}: {told}");
+        }
         assert!(producers::llm::tokens::o200k(&told) <= 1_500);
     }
 

@@ -1,6 +1,7 @@
 //! The flags of commands that ask models, and that look at what models answered.
 
 use clap::Args;
+use producers::llm::Used;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -30,6 +31,11 @@ pub struct AskingArgs {
     /// Hand questions to the provider's batch interface, at half the price; a later build picks the answers up.
     #[arg(long)]
     pub batch: bool,
+    /// What was spent before under these limits.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Used::is_nothing")]
+    #[schemars(skip)]
+    pub used: Used,
 }
 
 impl AskingArgs {

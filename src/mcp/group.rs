@@ -25,9 +25,16 @@ fn default_operation(tool: &str) -> Option<&'static Entry> {
 
 /// The tool, with the arguments of all its methods.
 pub fn definition(tool: &'static str) -> Tool {
-    let entries: Vec<&Entry> = methods::operations(tool).collect();
-    let mut op = json!({"type": "string", "enum": operation_names(tool)});
-    if let Some(usual) = default_operation(tool) {
+    definition_with(tool, |_| true)
+}
+
+/// The same of those of its methods that are offered.
+pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) -> Tool {
+    let entries: Vec<&Entry> = methods::operations(tool).filter(|entry| is_offered(entry)).collect();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.group_and_word().1).collect();
+    let mut op = json!({"type": "string", "enum": names});
+    let usual = default_operation(tool).filter(|usual| is_offered(usual));
+    if let Some(usual) = usual {
         op["default"] = usual.group_and_word().1.into();
     }
     let mut fields = Map::from_iter([(OP.to_owned(), op)]);
@@ -38,7 +45,7 @@ pub fn definition(tool: &'static str) -> Tool {
         }
     }
     let mut input = Map::from_iter([("type".to_owned(), "object".into()), ("properties".to_owned(), fields.into())]);
-    if default_operation(tool).is_none() {
+    if usual.is_none() {
         input.insert("required".to_owned(), json!([OP]));
     }
     tools::definition(tool.to_owned(), input, &entries)

@@ -5,7 +5,7 @@
 //! than the parent process.
 
 pub mod form;
-mod group;
+pub mod group;
 #[cfg(feature = "http")]
 pub mod http;
 mod line;

@@ -5,7 +5,7 @@ use super::investigate::never_send;
 use super::symbols::{Names, notes};
 use super::window::root;
 use super::{AsTool, Effect, Method};
-use crate::context::Failed;
+use crate::context::{Context, Failed};
 use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
@@ -30,6 +30,7 @@ use workbench::context::package::Package;
 use workbench::context::quality::Quality;
 use workbench::context::relevance::{Factors, Log, WEIGHTS, figure};
 use workbench::context::rounds::{ComparedQuery, Conversation, Inheritance, Round, ShownType};
+use workbench::context::secret::WithheldFiles;
 use workbench::context::shelf::IndexWithSources;
 use workbench::context::spaced::possible;
 use workbench::symbols::state::State;
@@ -75,9 +76,13 @@ fn default_budget() -> usize {
 
 /// Tokens that stand around a text, about, as far as they do not explain it.
 const AROUND: usize = 60;
-/// By so many tokens at least the text of an answer is cut that is too long with what stands around it, and so often at most.
+/// By so many tokens at least the text of an answer is cut that is too long with what stands around it.
 const LEAST_STEP: usize = 20;
-const TRIES: usize = 8;
+/// So many drafts are made by such steps, and so many in all.
+const STEPS: usize = 4;
+const TRIES: usize = 12;
+/// A draft is good enough that could be longer by this part of the budget at most.
+const NEAR: usize = 16;
 
 /// Bytes of a query.
 const LONGEST: usize = 64 << 10;
@@ -202,26 +207,31 @@ impl Method for Build {
     }
 
     fn text(answer: &Built) -> String {
-        let mut text = answer.context_text.clone();
-        if answer.explains {
-            text.push_str(&answer.reasons());
-        } else if answer.left_out_total > 0 {
+        answer.written(answer.explains)
+    }
+}
+
+impl Built {
+    /// All of it as text, with or without reasons.
+    fn written(&self, explains: bool) -> String {
+        let mut text = self.context_text.clone();
+        if explains {
+            text.push_str(&self.reasons());
+        } else if self.left_out_total > 0 {
             text.push_str(&format!(
                 "{} shown, {} left out: ask with why for reasons\n",
-                answer.shown, answer.left_out_total
+                self.shown, self.left_out_total
             ));
         }
-        if let Some(round) = &answer.conversation {
+        if let Some(round) = &self.conversation {
             text.push_str(&format!(
                 "conversation {}: round {}, lives {}\n",
                 round.id, round.round, round.lives
             ));
         }
-        printable(&format!("{text}{}", notes(&answer.state)))
+        printable(&format!("{text}{}", notes(&self.state)))
     }
-}
 
-impl Built {
     /// Why each type is there, and what is left out.
     fn reasons(&self) -> String {
         let mut text = "── why ──\n".to_owned();
@@ -245,13 +255,17 @@ impl Built {
         text
     }
 
-    /// Tokens of what is sent of it.
-    fn sent(&self, as_data: bool) -> Result<usize, Failed> {
-        match as_data {
+    /// Tokens of what is sent of it. A program that takes it as data and gives no room sends the text of the context alone on to a model.
+    fn sent(&self, context: &Context) -> Result<usize, Failed> {
+        let room = context.room();
+        match room.is_some_and(|room| room.sends_data) {
             true => serde_json::to_string(self)
                 .map(|data| o200k(&data))
                 .map_err(|error| Failed::bug(&error)),
-            false => Ok(o200k(&Build::text(self))),
+            false => {
+                let is_sent = room.is_some() || context.caller().is_none() && !context.json();
+                Ok(o200k(&self.written(self.explains && is_sent)))
+            }
         }
     }
 
@@ -313,7 +327,6 @@ impl Build {
     /// The answer of which all that is sent fits the budget, and the room that the answer has.
     fn in_room(&self, desk: &mut Desk<'_>, ground: &Ground) -> Result<Draft, Failed> {
         let room = desk.context.room();
-        let as_data = room.is_some_and(|room| room.sends_data);
         let most = room.map_or(self.budget, |room| room.most.min(self.budget));
         let mut within = |budget: usize| -> Result<(Draft, usize), Failed> {
             let mut draft = self.draft(desk, ground, budget)?;
@@ -324,24 +337,37 @@ impl Build {
                 );
                 draft.answer.state = draft.answer.state.lacking(&[why]);
             }
-            if as_data && !self.why {
+            if room.is_some_and(|room| room.sends_data) && !self.why {
                 draft.answer = draft.answer.unexplained();
             }
             draft.answer.budget = most;
-            let sent = draft.answer.sent(as_data)?;
+            let sent = draft.answer.sent(desk.context)?;
             Ok((draft, sent))
         };
-        // What stands around the text is about as long whatever the text is.
+        // What stands around the text is about as long whatever the text is: mostly one step back is enough. Where it grows instead, because the
+        // less is shown the more is told as left out, the way is halved.
         let mut budget = most - AROUND.min(most / 8);
-        for _ in 0..TRIES {
+        let (mut best, mut least, mut over) = (None, 0, budget + 1);
+        for at in 0..TRIES {
             let (draft, sent) = within(budget)?;
-            if sent <= most || budget == 0 {
-                return Ok(draft);
+            if sent <= most {
+                (best, least) = (Some(draft), budget);
+            } else {
+                over = budget;
             }
-            budget = budget.saturating_sub((sent - most).max(LEAST_STEP));
+            if budget == 0 || over - least <= LEAST_STEP.max(most / NEAR) || best.is_some() && at < STEPS {
+                break;
+            }
+            budget = match best.is_none() && at < STEPS - 1 {
+                true => budget.saturating_sub((sent - most).max(LEAST_STEP)),
+                false => usize::midpoint(least, over),
+            };
         }
-        // What the query names alone is too long: nothing is shown, and nothing noted as shown.
-        Ok(within(0)?.0)
+        match best {
+            Some(draft) => Ok(draft),
+            // What the query names alone is too long: nothing is shown, and nothing noted as shown.
+            None => Ok(within(0)?.0),
+        }
     }
 
     /// The answer within so many tokens, and the round that it is; nothing is kept.
@@ -522,7 +548,7 @@ fn attached(desk: &mut Desk<'_>, root: &Path, mentions: &mut Vec<Mention>) -> Re
         root,
         store: store.as_deref(),
         world: &*workspace.engine.world,
-        never_send: &never_send(session),
+        withheld: &WithheldFiles::new(root, &never_send(session)),
         sources: &|| session.sources.files().into_iter().map(|(path, _)| path).collect(),
     };
     Ok(attach(mentions, place))

@@ -22,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
+use workbench::context::secret::WithheldFiles;
 use workbench::investigation::{Candidate, Material, Operation, State, gather};
 use workbench::symbols::state as symbols;
 
@@ -191,8 +192,9 @@ impl Investigate {
             })
             .filter(|candidate| candidate.label.starts_with("//types/"))
             .collect();
-        let session = &mut *desk.open()?.1;
-        let material = gather(session, question, candidates, self.budget, &never_send(session))?;
+        let (workspace, session) = desk.open()?;
+        let withheld = WithheldFiles::new(&workspace.root, &never_send(session));
+        let material = gather(session, question, candidates, self.budget, &withheld)?;
         let stale = stale(session, &material)?;
         if material.shown == 0 {
             let why = nothing_shown(&material, self.budget).label(&operation.label);

@@ -38,6 +38,8 @@ struct Standing {
     build: u64,
     /// How far what is being built has come, in percent.
     percent: Option<u64>,
+    /// Whether another process builds; how far it has come is not known.
+    elsewhere: bool,
 }
 
 /// Where news come together.
@@ -72,6 +74,7 @@ impl News {
                 continue;
             }
             let percent = host.percent();
+            let elsewhere = percent.is_none() && built_elsewhere(host.clone()).await;
             let now = stamp();
             let build = match now == seen {
                 true => None,
@@ -81,10 +84,10 @@ impl News {
                 seen = now;
             }
             self.0.send_if_modified(|standing| {
-                let before = (standing.build, standing.percent);
+                let before = (standing.build, standing.percent, standing.elsewhere);
                 standing.build = build.unwrap_or(standing.build);
-                standing.percent = percent;
-                before != (standing.build, standing.percent)
+                (standing.percent, standing.elsewhere) = (percent, elsewhere);
+                before != (standing.build, standing.percent, standing.elsewhere)
             });
         }
     }
@@ -95,6 +98,13 @@ impl News {
         tokio::spawn(send_news(self.0.subscribe(), to));
         Events(from).boxed()
     }
+}
+
+/// Whether another process builds.
+async fn built_elsewhere(host: Arc<Host>) -> bool {
+    tokio::task::spawn_blocking(move || host.is_built_elsewhere())
+        .await
+        .unwrap_or(false)
 }
 
 /// The number of the newest build; `None` when it cannot be told now.

@@ -25,10 +25,12 @@ const begin = (address) => {
     view.filled.push(filled.catch((error) => fill(problem(error))));
     return place;
   };
-  view.element = (VIEWS[name] ?? nowhere)(view, ...parts);
+  view.element = own(VIEWS, name, nowhere)(view, ...parts);
   view.isStill = STILL.includes(name);
   return view;
 };
+// What an object itself has under a name of an address: `constructor` is none of these.
+const own = (all, name, otherwise) => (Object.hasOwn(all, name) ? all[name] : otherwise);
 const decoded = (part) => {
   try {
     return decodeURIComponent(part);
@@ -103,8 +105,8 @@ const renew = async () => {
 // News: how far a build is, and that there is something new to ask.
 let known = null;
 const news = (now) => {
-  const words = now.percent !== null ? `building, ${now.percent} %` : "up to date";
-  tell(now.percent !== null ? "building" : "live", words);
+  const words = now.percent !== null ? `building, ${now.percent} %` : now.elsewhere ? "another process builds" : "connected";
+  tell(now.percent !== null || now.elsewhere ? "building" : "live", words);
   const isNew = known && (now.moves !== known.moves || now.build !== known.build);
   known = now;
   if (isNew) refresh();

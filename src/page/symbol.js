@@ -5,16 +5,19 @@ const TABS = [
 const isMember = (path) => path.includes("#");
 const typeOf = (path) => path.split("#")[0];
 
+// A file or a folder is told from a type by its slash.
+const isFile = (path) => path.includes("/");
 const symbolView = (view, path, tab = "outline") => {
-  const tabs = TABS.filter(([name]) => !isMember(path) || ["outline", "source", "graph"].includes(name));
-  const dot = lastDot(typeOf(path));
-  const own = path.slice(dot + 1).replace("#", ".");
-  view.title = own;
+  const shownTabs = isFile(path) ? ["outline", "source"] : isMember(path) ? ["outline", "source", "graph"] : TABS.map(([name]) => name);
+  const tabs = TABS.filter(([name]) => shownTabs.includes(name)).map(([name, words]) => [name, isFile(path) && name === "source" ? "Source" : words]);
+  const dot = isFile(path) ? path.lastIndexOf("/") : lastDot(typeOf(path));
+  const title = isFile(path) ? path.slice(dot + 1) : path.slice(dot + 1).replace("#", ".");
+  view.title = title;
   const links = tabs.map(([name, words]) => el("a", { href: to("symbol", path, name), "aria-current": name === tab ? "page" : null }, words));
   const inside = isMember(path) ? ["a member of ", symbolLink(typeOf(path))] : dot > 0 ? ["in ", el("a.quiet", { href: to("symbol", path.slice(0, dot)) }, el("code", null, path.slice(0, dot)))] : [];
-  const draw = { outline: outlineTab, source: sourceTab, graph: graphTab, summary: summaryTab, why: whyTab }[tab] ?? outlineTab;
+  const draw = own({ outline: outlineTab, source: isFile(path) ? sourcePart : sourceTab, graph: graphTab, summary: summaryTab, why: whyTab }, tab, outlineTab);
   return el("article", null,
-    el("div.head", null, el("h1", null, own), el("p.note", null, inside)),
+    el("div.head", null, el("h1", null, title), el("p.note", null, inside)),
     el("nav.tabs", { "aria-label": "Of this symbol" }, links),
     draw(view, path));
 };
@@ -32,21 +35,22 @@ const entryOf = (entry) => {
 };
 
 const USAGES = 200;
+const sourcePart = (view, path) =>
+  view.slot(view.ask("source", { symbols: [path], lines: 1500 }), (answer) => [
+    notes(answer.state),
+    answer.sources.map((source) => [
+      source.notes?.map((note) => el("p.note", null, note)),
+      source.parts.map((part) => [
+        el("p.place", null, fileLink(part.file), el("span.note", null, ` lines ${part.start} to ${part.end}`)),
+        lines(part.text, part.start),
+        part.leftOut && el("p.note", null, `Lines ${part.leftOut[0]} to ${part.leftOut[1]} are left out.`),
+      ]),
+    ]),
+  ]);
 const sourceTab = (view, path) => {
   const used = view.ask("usages", { symbol: path, limit: USAGES });
   return el("div.beside", null,
-    el("section", { "aria-label": "Source" }, el("h2", null, "Source"),
-      view.slot(view.ask("source", { symbols: [path], lines: 1500 }), (answer) => [
-        notes(answer.state),
-        answer.sources.map((source) => [
-          source.notes?.map((note) => el("p.note", null, note)),
-          source.parts.map((part) => [
-            el("p.place", null, fileLink(part.file), el("span.note", null, ` lines ${part.start} to ${part.end}`)),
-            lines(part.text, part.start),
-            part.leftOut && el("p.note", null, `Lines ${part.leftOut[0]} to ${part.leftOut[1]} are left out.`),
-          ]),
-        ]),
-      ])),
+    el("section", { "aria-label": "Source" }, el("h2", null, "Source"), sourcePart(view, path)),
     el("section", { "aria-label": "Usages" }, el("h2", null, "Usages"),
       view.slot(used, (answer) => [
         notes(answer.state),
@@ -65,6 +69,8 @@ const places = (spots) => {
       el("ol.plain", null, found.map((spot) => el("li", null, el("span.at", null, spot.line), el("div", null, el("code", null, code(spot.text)), spot.why && el("p.note", null, spot.why)))))));
 };
 
+// An answer, or nothing where what is asked about is a namespace, which has none.
+const ofSymbol = (asked) => asked.catch((error) => (error.data?.code === "SymbolNotFound" ? null : Promise.reject(error)));
 // Of a type the types beside it, of a member the members that it uses and that use it.
 const graphTab = (view, path) => {
   const of = (method, more) => view.ask(method, { symbol: path, ...more });
@@ -72,18 +78,19 @@ const graphTab = (view, path) => {
     ? [of("callees").then((answer) => members(answer, "to")), of("callers").then((answer) => members(answer, "from"))]
     : ["deps", "rdeps"].map((method) => of(method, { limit: BESIDE }));
   const [one, many] = isMember(path) ? ["member", "members"] : ["type", "types"];
-  return view.slot(Promise.all(both), ([deps, rdeps]) => [
-    el("p.note", null, `It uses the ${many} to its left; the ${many} to its right use it.`),
-    drawing(around(path, deps, rdeps), symbolLines, (node) => to("symbol", node.label, "graph"), `The ${many} around ${symbolText(path)}`),
-    figures([
-      ["Uses", plural(deps.total, one, many), declared(deps)],
-      ["Is used by", plural(rdeps.total, one, many), declared(rdeps)],
-      deps.external?.length > 0 && ["Not of this workspace", count(deps.external.length), deps.external.slice(0, 3).join(", ") + (deps.external.length > 3 ? " …" : "")],
-    ]),
-    // How many are left out stands beside the symbol.
-    [deps, rdeps].map(({ state }) => notes({ notes: state.notes.filter((note) => !note.includes("are shown")) })),
-  ]);
+  return view.slot(ofSymbol(Promise.all(both)), (answers) => (answers ? besides(path, answers, one, many) : empty("Only types and members have a graph.")));
 };
+const besides = (path, [deps, rdeps], one, many) => [
+  el("p.note", null, `It uses the ${many} to its left; the ${many} to its right use it.`),
+  drawing(around(path, deps, rdeps), symbolLines, (node) => to("symbol", node.label, "graph"), `The ${many} around ${symbolText(path)}`),
+  figures([
+    ["Uses", plural(deps.total, one, many), declared(deps)],
+    ["Is used by", plural(rdeps.total, one, many), declared(rdeps)],
+    deps.external?.length > 0 && ["Not of this workspace", count(deps.external.length), deps.external.slice(0, 3).join(", ") + (deps.external.length > 3 ? " …" : "")],
+  ]),
+  // How many are left out stands beside the symbol.
+  [deps, rdeps].map(({ state }) => notes({ notes: state.notes.filter((note) => !note.includes("are shown")) })),
+];
 const declared = (answer) => answer.structure > 0 && count(answer.structure) + " by declarations";
 const members = ({ places, state }, end) => {
   const types = [...new Set(places.map((place) => place[end]))].map((path) => ({ path }));
@@ -100,7 +107,7 @@ const summaryTab = (view, path) => {
   const history = view.ask("history", { label: path + ":semantic" }).catch(() => null);
   const cost = view.ask("cost", {}).catch(() => null);
   return el("div", null,
-    view.slot(view.ask("semantic", { symbol: path }), (answer) => [
+    view.slot(ofSymbol(view.ask("semantic", { symbol: path })), (answer) => !answer ? empty("Only types have a summary.") : [
       el("p.focus", null, state(answer.semanticState)),
       notes(answer.state),
       answer.semanticText ? markdown(answer.semanticText) : empty("There is no summary yet. ", el("code", null, "cortex semantic --refresh " + symbolText(path)), " makes one, which may cost money."),

@@ -63,7 +63,7 @@ const builds = (all, currency) => {
     table("Builds", [
       ["Build", "Its number in cortex log", (build) => count(build.number)],
       ["Began", "Universal time", (build) => el("span.when", null, when(build.at))],
-      ["Command", "What was called", (build) => [build.outcome !== "ok" && el("span.state.s-failed", null, build.outcome), " ", el("code", null, build.command)]],
+      ["Command", "What was called", (build) => [build.outcome !== "ok" && el("span.state.s-failed", null, build.outcome), " ", el("code.command", { title: build.command }, build.command)]],
       ["", "What it did, on one scale for all builds", share],
       ["Made", "Producers that ran", (build) => dot(build.counts.ran), true],
       ["Found", "Results that were filed under their key", (build) => dot(build.counts.cached), true],
@@ -84,8 +84,8 @@ const queueView = (view) => {
       const all = Object.values(semantic).reduce((a, b) => a + b, 0);
       return all === 0 ? empty("No rule makes summaries, or nothing was built yet.") : stateBar(semantic, all, "summaries");
     })),
-    section("A build of everything would run", "For certain; what reads these runs only if they come out different.", view.slot(status, ({ outlook }) =>
-      outlook.will_run.length === 0 ? empty("Nothing: every target is current, as far as is known.") : [
+    section("A build of everything would run", "For certain; what reads these runs only if they come out different.", view.slot(status, ({ outlook, targets }) =>
+      outlook.will_run.length === 0 ? empty(...nothingRuns(targets)) : [
         el("ul.plain", null, outlook.will_run.slice(0, 60).map((label) => el("li", null, labelLink(label)))),
         outlook.will_run.length > 60 && el("p.note", null, `${count(outlook.will_run.length - 60)} more`),
         outlook.may_run > 0 && el("p.note", null, `Up to ${count(outlook.may_run)} more may run, depending on these.`),
@@ -103,6 +103,11 @@ const queueView = (view) => {
       ]),
       service.alarms.length > 0 && el("ul.notes", null, service.alarms.map((alarm) => el("li", null, alarm))),
     ])));
+};
+const nothingRuns = (targets) => {
+  const unmade = Object.values(targets).reduce((sum, counts) => sum + (counts.none ?? 0), 0);
+  return unmade === 0 ? ["Nothing: every target is current, as far as is known."]
+    : ["Nothing: what was made is current, as far as is known. ", plural(unmade, "target"), unmade === 1 ? " was" : " were", " never made, and ", unmade === 1 ? "is" : "are", " made when asked for."];
 };
 const work = (answer) =>
   answer.questions.length === 0 ? empty(`None waits; ${count(answer.done)} of ${plural(answer.targets, "target")} answered.`)

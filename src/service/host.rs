@@ -356,6 +356,11 @@ impl Host {
         (patience == Patience::Short && since >= LOADS).then(|| self.busy(holder))
     }
 
+    /// Whether another process builds the checkout: the lock of the checkout tells it, and nothing tells how far it has come.
+    pub fn is_built_elsewhere(&self) -> bool {
+        Context::new(self.global.clone()).built_elsewhere().is_some()
+    }
+
     fn busy(&self, holder: &str) -> Failed {
         let why = Diagnostic::error(ErrorCode::Busy, format!("'{holder}' is being answered"));
         let found = format!("{} % done", self.load.percent().unwrap_or(0));

@@ -136,6 +136,14 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
         assert!(sent.contains(found), "{found}: {sent}");
     }
     assert!(!sent.contains("hunter"), "{sent}");
+    // The person is told which calls failed, and why.
+    for told in [
+        "looks at usages Shelf#Get\n",
+        "looks at edit commit: 'commit' is the person's to do",
+        "looks at source .env: '.env' is a file that no model may see",
+    ] {
+        assert!(ran.err.contains(told), "{told}: {}", ran.err);
+    }
     let session = ran
         .err
         .split("--session ")
@@ -145,6 +153,73 @@ fn a_model_looks_further_and_what_it_edits_is_only_proposed() {
     assert_eq!(bench.run(&["edit", "commit", "--session", session]).code, 0);
     let saved = std::fs::read_to_string(bench.root().join("Shelf.cs")).expect("file");
     assert!(saved.contains("new int[8]") && saved.contains("=> _kept[at];"), "{saved}");
+}
+
+#[test]
+fn a_plain_question_finds_something_at_the_usual_budget() {
+    let bench = Bench::memotree();
+    for question in ["how do the levels of detail work", "explain #NodeStore#SaveAsync"] {
+        let ran = bench.run(&["chat", question]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let tokens = ran
+            .err
+            .split(" tokens")
+            .next()
+            .and_then(|told| told.rsplit(' ').next())
+            .expect("tokens");
+        let tokens: usize = tokens.replace(',', "").parse().expect("a number");
+        assert!((4_500..=6_000).contains(&tokens), "{tokens} tokens for {question}: {}", ran.err);
+        if question.contains('#') {
+            assert!(
+                ran.out
+                    .starts_with("**NodeStore#SaveAsync** (src/MemoTree.Core/NodeStore.Persistence.cs:"),
+                "{}",
+                ran.out
+            );
+            assert!(ran.out.contains("public async Task SaveAsync("), "{}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_from_models_is_in_no_answer_of_a_tool() {
+    let bench = shelf("[producer.roles]\nuses = \"semantic\"\nparams.never_send = [\"lib/Key.cs\"]\n");
+    bench.write(
+        "lib/Key.cs",
+        "namespace N;\n/// <summary>Hidden docs.</summary>\npublic class ShelfKey { public string Hunter() { return \"two\"; } }\n",
+    );
+    std::os::unix::fs::symlink("lib/Key.cs", bench.root().join("Link.cs")).expect("a link");
+    let looks = [
+        r#"{"tool": "outline", "symbols": ["ShelfKey@loose"]}"#,
+        r#"{"tool": "outline", "symbols": ["N"]}"#,
+        r#"{"tool": "search", "query": "Shelf"}"#,
+        r#"{"tool": "search", "op": "grep", "pattern": "public"}"#,
+        r#"{"tool": "source", "symbols": ["Link.cs"]}"#,
+    ];
+    say(&bench, "first", &format!("```cortex\n{}\n```\n", looks.join("\n")));
+    say(&bench, "then", "So.\n");
+    let ran = bench.run(&["chat", "What does ShelfKey of @Link.cs do?"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "So.\n"), "{ran:?}");
+    let sent = read_prompt(&bench);
+    for hidden in ["Hidden docs", "Hunter"] {
+        assert!(!sent.contains(hidden), "{hidden}: {sent}");
+    }
+    // Other hits of the same calls are there.
+    assert!(
+        sent.contains("public int Get(int at)") && sent.contains("left out: in files that no model may see]"),
+        "{sent}"
+    );
+}
+
+#[test]
+fn calls_of_the_last_turn_are_not_made_and_that_is_told() {
+    let bench = shelf("");
+    for answer in ["first", "then"] {
+        say(&bench, answer, "```cortex\n{\"tool\": \"status\"}\n```\n");
+    }
+    let ran = bench.run(&["chat", "What does #Shelf keep?"]);
+    assert_eq!((ran.code, calls(&bench)), (0, 9), "{ran:?}");
+    assert!(ran.err.contains("these calls are not made"), "{}", ran.err);
 }
 
 fn terminal(bench: &Bench, args: &[&str]) -> PseudoTerminal {
@@ -212,7 +287,23 @@ fn a_change_is_seen_accepted_and_taken_back() {
     assert!(text().contains("new int[8]"));
     terminal.send("/undo\r");
     terminal.until("what was taken back", |_| text() == SHELF);
-    terminal.send("/pin #Sh\t");
+    // What its file went on without stays, and is in the way of nothing.
+    terminal.send("Once more!\r");
+    terminal.until_shown("a change is proposed: /edit");
+    terminal.send("/edit accept\r");
+    terminal.until("what was saved", |shown| {
+        text().contains("new int[8]") && !shown.contains("a change is proposed")
+    });
+    bench.write("Shelf.cs", "// of somebody else\n");
+    terminal.send("/undo\r");
+    terminal.until_shown("nothing was taken back");
+    assert_eq!(text(), "// of somebody else\n");
+    terminal.send("/undo\r");
+    terminal.until_shown("nothing was accepted");
+    bench.write("Shelf.cs", SHELF);
+    terminal.send("/pin #Shelf#\t");
+    terminal.until_shown("Tab: Shelf#Get  Shelf#Put");
+    terminal.send("\x03/pin #Sh\t");
     terminal.until_shown("› /pin #Shelf");
     terminal.send("\r");
     terminal.until_shown("pinned: Shelf");
@@ -244,9 +335,50 @@ fn a_conversation_outlives_a_kill() {
     again.send("/again\r");
     again.until_shown("It keeps four numbers");
     again.until_shown("1 call, about");
+    again.send("/why\r");
+    again.until_shown("the query names Shelf");
+    // Nobody else goes on with it meanwhile.
+    let refused = piped(&bench, "And?", &["--continue"]);
+    assert!(refused.code == 4 && refused.err.contains("E_CONVERSATION"), "{refused:?}");
     again.send("\x04");
     assert_eq!(again.code(), 0);
     let ran = bench.run(&["chat", "--continue=c1", "--json", "And?"]);
     assert_eq!(ran.json()["state"], "answered", "{ran:?}");
     assert!(read_prompt(&bench).contains("It keeps **four** numbers"), "{}", read_prompt(&bench));
+}
+
+#[test]
+fn questions_wait_their_turn_and_limits_are_told_as_they_are() {
+    let bench = shelf("");
+    let pipe = bench.beside("model").join("wait");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut terminal = terminal(&bench, &["--max-calls", "1"]);
+    terminal.send("What does #Shelf keep?\r");
+    terminal.until_shown("… waiting for the answer");
+    terminal.send("And why?\r");
+    let waits = terminal.until_shown("; then 1 question");
+    assert!(!waits.contains("> And why?"), "{waits}");
+    // The second question is asked, and shown, behind the answer of the first.
+    std::fs::write(&pipe, "").expect("written");
+    let shown = terminal.until_shown("all 1 calls that --max-calls allows are made");
+    let (first, second) = (shown.find("It keeps four numbers"), shown.find("> And why?"));
+    assert!(first.is_some() && first < second, "{shown}");
+    terminal.send("\x04");
+    assert_eq!(terminal.code(), 0);
+}
+
+#[test]
+fn a_model_ends_with_the_program_that_asked_it() {
+    let bench = shelf("");
+    let pipe = bench.beside("model").join("wait");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let mut terminal = terminal(&bench, &[]);
+    terminal.send("What does #Shelf keep?\r");
+    // The model has opened the pipe once this end of it is open, and waits.
+    let held = std::fs::OpenOptions::new().write(true).open(&pipe).expect("a reader");
+    let pid = rustix::process::Pid::from_child(&terminal.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("told");
+    assert_eq!(terminal.code(), 143);
+    let is_gone = (0..100_000).any(|_| (&held).write(b"x").is_err());
+    assert!(is_gone, "the model still reads");
 }

@@ -80,3 +80,28 @@ fn a_dry_run_does_not_refuse_what_comes_with_a_new_file() {
     let mistyped = bench.run(&["build", "--dry-run", "//types/Newcomers:outline"]);
     assert!(mistyped.code == 2 && mistyped.err.contains("error[E_NO_TARGET]"), "{mistyped:?}");
 }
+
+#[test]
+fn the_way_to_an_edit_leads_through_what_decides_the_inputs() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//..."]).code, 0);
+    bench.change(
+        "src/MemoTree.Core/Node.cs",
+        "namespace MemoTree.Core",
+        "// x\nnamespace MemoTree.Core",
+    );
+    let told = bench.run(&["explain", "//types/MemoTree.Core.NodeStore:complete"]).out;
+    let because = told
+        .split("  because ")
+        .nth(1)
+        .and_then(|rest| rest.split("  only if ").next())
+        .expect("a way");
+    assert!(
+        because.contains("decided by //index:types") && because.contains("src/MemoTree.Core/Node.cs"),
+        "{told}"
+    );
+    assert!(
+        !told.contains("did not ask for it") && !because.contains("NodeStore.Persistence.cs"),
+        "{told}"
+    );
+}

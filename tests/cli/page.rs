@@ -90,7 +90,8 @@ fn messages_are_answered_as_at_the_socket() {
 
 #[test]
 fn edits_and_builds_of_others_are_told() {
-    let bench = Bench::memotree();
+    let (bench, pipe) = Bench::waits();
+    assert_eq!(bench.run(&["trust"]).code, 0);
     bench.run(&["build", "//types/...:outline"]);
     let served = Served::start_as("serve", &bench, &[]);
     let (own, bearer) = served.way_in();
@@ -114,4 +115,10 @@ fn edits_and_builds_of_others_are_told() {
     assert_eq!(moved["paths"], json!([path]));
     bench.run(&["build", "//types/...:outline"]);
     next("build", &|told| told["build"].as_u64() > before["build"].as_u64());
+    // Another process builds until something is written to the pipe.
+    let mut child = bench.command(&["build", "//index:waits"]).spawn().expect("the program starts");
+    next("a build elsewhere", &|told| told["elsewhere"] == true && told["percent"].is_null());
+    std::fs::write(&pipe, "").expect("written");
+    next("its end", &|told| told["elsewhere"] == false);
+    assert!(child.wait().expect("ended").success());
 }

@@ -21,6 +21,9 @@ const DIRECTORY: OFlags = OFlags::RDONLY
 
 /// What is to take a name is written under this one first, in the same folder. It begins with a dot: it is no file of the folder.
 const NEW: &str = ".new";
+/// Who may read and write what is written: the owner, and others as the umask says.
+const SHARED: Mode = Mode::from_raw_mode(0o666);
+const PRIVATE: Mode = Mode::from_raw_mode(0o600);
 const NO_FOLDER: &str = "is no folder";
 const NO_FILE: &str = "is no file";
 
@@ -100,7 +103,7 @@ pub fn write(root: &Path, below: &str, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = locked(root, below)?;
     match read_in(&folder, below, bytes.len()) {
         Ok(Some(before)) if before == bytes => Ok(()),
-        _ => replace(&folder, name, bytes),
+        _ => replace(&folder, name, bytes, SHARED),
     }
 }
 
@@ -114,11 +117,34 @@ pub fn change<E: From<io::Error>>(
     most: usize,
     change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<bool, E> {
+    change_as(root, below, most, SHARED, change)
+}
+
+/// As [`change`], of a file that nobody but its owner may read, whatever it was before.
+///
+/// # Errors
+/// As [`change`].
+pub fn change_private<E: From<io::Error>>(
+    root: &Path,
+    below: &str,
+    most: usize,
+    change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
+) -> Result<bool, E> {
+    change_as(root, below, most, PRIVATE, change)
+}
+
+fn change_as<E: From<io::Error>>(
+    root: &Path,
+    below: &str,
+    most: usize,
+    mode: Mode,
+    change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
+) -> Result<bool, E> {
     let (folder, name) = locked(root, below)?;
     let Some(bytes) = change(read_in(&folder, below, most)?)? else {
         return Ok(false);
     };
-    replace(&folder, name, &bytes)?;
+    replace(&folder, name, &bytes, mode)?;
     Ok(true)
 }
 
@@ -186,7 +212,7 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 /// When it cannot be made, or is a link.
 pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
     let (folder, _) = locked(root, &format!("{folder}/x"))?;
-    Ok(Held { folder })
+    Ok(Held { place: folder })
 }
 
 /// As [`lock_folder`], of a folder that nobody but its owner may look into, whatever it was before.
@@ -195,18 +221,34 @@ pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
 /// As [`lock_folder`].
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     let held = lock_folder(root, folder)?;
-    let found = rustix::fs::fstat(&held.folder)?;
+    let found = rustix::fs::fstat(&held.place)?;
     if found.st_mode & 0o077 != 0 {
         kill::check_killed()?;
-        rustix::fs::fchmod(&held.folder, Mode::from_raw_mode(0o700))?;
+        rustix::fs::fchmod(&held.place, Mode::from_raw_mode(0o700))?;
     }
     Ok(held)
 }
 
-/// A folder that is kept from others.
+/// Keeps a file, made if need be, from everybody else who asks for it in this way; `None` when somebody has it. Nobody is waited for.
+///
+/// # Errors
+/// When it cannot be made, or is a link.
+pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
+    let (folder, name) = open(root, below, true)?;
+    kill::check_killed()?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&folder, name, flags, PRIVATE)?;
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(Held { place: file })),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// A folder or a file that is kept from others.
 #[derive(Debug)]
 pub struct Held {
-    folder: OwnedFd,
+    place: OwnedFd,
 }
 
 /// Who writes a file keeps others from writing in its folder until the file is in place.
@@ -274,8 +316,12 @@ fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<
 
 /// An empty file of a name that nobody else gives: what has it was left by a process that was killed.
 pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
+    fresh_as(folder, name, SHARED)
+}
+
+fn fresh_as(folder: &OwnedFd, name: &str, mode: Mode) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made = || rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666));
+    let made = || rustix::fs::openat(folder, name, flags, mode);
     kill::check_killed()?;
     let made = match made() {
         Err(Errno::EXIST) => {
@@ -289,9 +335,9 @@ pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
 }
 
 /// Takes the name, whatever it led to. The folder is locked.
-fn replace(folder: &OwnedFd, name: &str, bytes: &[u8]) -> io::Result<()> {
+fn replace(folder: &OwnedFd, name: &str, bytes: &[u8], mode: Mode) -> io::Result<()> {
     // Whoever replaces a file has its folder alone: what a kill left behind goes with the next file that is written in it.
-    let mut file = fresh(folder, NEW)?;
+    let mut file = fresh_as(folder, NEW, mode)?;
     let written = kill::write(&mut file, bytes)
         .and_then(|()| kill::sync(&file))
         .and_then(|()| kill::check_killed());

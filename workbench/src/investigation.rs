@@ -1,6 +1,7 @@
 //! Investigations: which outlines and summaries fit a question and a budget, and the operation that a caller can watch (seed 000 §3, §7).
 
 use crate::checkout;
+use crate::context::secret::WithheldFiles;
 use crate::workspace::WorkbenchError;
 use engine::build::session::Session;
 use engine::seams::producer::Input;
@@ -59,10 +60,10 @@ pub fn gather(
     question: &str,
     candidates: Vec<Candidate>,
     budget: u64,
-    never_send: &[String],
+    kept_back: &WithheldFiles,
 ) -> Result<Material, WorkbenchError> {
     let words = relevance::question_words(question);
-    let secret = secret(session, never_send)?;
+    let secret = secret(session, kept_back)?;
     let mut withheld = Vec::new();
     let references = references(session)?;
     let mut ranked: Vec<Ranked> = Vec::new();
@@ -127,7 +128,7 @@ fn summary(session: &Session, key: &str) -> Result<Option<Input>, WorkbenchError
 }
 
 /// The types of which some file is never sent.
-fn secret(session: &Session, never_send: &[String]) -> Result<BTreeSet<String>, WorkbenchError> {
+fn secret(session: &Session, kept_back: &WithheldFiles) -> Result<BTreeSet<String>, WorkbenchError> {
     let last = session.last("//index:types")?;
     let blob = last
         .map(|last| session.engine.store.output(&last.filed.output))
@@ -140,7 +141,7 @@ fn secret(session: &Session, never_send: &[String]) -> Result<BTreeSet<String>, 
         let row: Option<serde_json::Value> = serde_json::from_slice(value).ok();
         let files = row.as_ref().and_then(|row| row.get("files")?.as_array());
         let mut files = files.into_iter().flatten().filter_map(serde_json::Value::as_str);
-        files.any(|file| producers::semantic::withheld(file, never_send).is_some())
+        files.any(|file| kept_back.by(file).is_some())
     };
     let found = table.rows().filter(|(_, value)| is_secret(value));
     Ok(found.map(|(key, _)| key.to_owned()).collect())

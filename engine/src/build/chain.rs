@@ -6,7 +6,7 @@ use super::engine::EngineError;
 use super::explain::Finder;
 use super::moves::{Move, Moved, moves_between};
 use super::redefinition::{Redefinition, redefinitions};
-use super::run::dry_run::Certainty;
+use super::run::dry_run::{Certainty, Planned};
 use super::run::{How, file_path};
 use super::shared_records;
 use crate::graph::NodeId;
@@ -135,8 +135,17 @@ impl Finder<'_, '_> {
         // Which inputs there are has to be built first.
         if planned.known != Certainty::Present {
             moves.retain(|one| !matches!(one.how, Moved::Added { .. } | Moved::Dropped { .. }));
+            // Then no rows of a table are known, and only a table that may run may give other ones: else it is what decides that moved.
+            if self.open_discovery(&planned).is_some() {
+                moves.retain(|one| !matches!(one.how, Moved::Open { .. }) || self.distance(one) < u32::MAX);
+            }
         }
         Ok(moves)
+    }
+
+    /// The first node that has to be built before it is known which inputs there are.
+    fn open_discovery(&self, planned: &Planned) -> Option<NodeId> {
+        planned.edges.discovery.iter().copied().find(|&node| self.run.how(node).is_none())
     }
 
     /// What is different about a node's definition since a version of it was made, as far as that is known.
@@ -320,7 +329,7 @@ impl Finder<'_, '_> {
             return Ok(step(self, None, reason, Vec::new()));
         };
         // Inputs are as they were, or are decided by a node that has to be built: the way leads on through that node.
-        if let Some(&open) = planned.edges.discovery.iter().find(|&&node| self.run.how(node).is_none()) {
+        if let Some(open) = self.open_discovery(&planned) {
             let node = self.run.graph().node(open);
             let input = Move {
                 role: "decided by".into(),

@@ -4,6 +4,7 @@ use super::price::money;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +23,27 @@ pub struct Limits {
     pub offline: bool,
     /// Questions are collected and sent as batches, whose answers a later run picks up.
     pub batch: bool,
+    /// What counts as spent already.
+    pub used: Used,
+}
+
+/// What was spent under the same limits before, in whatever currency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Used {
+    /// Calls that were answered.
+    pub calls: u64,
+    /// Tokens, sent and answered.
+    pub tokens: u64,
+    /// Money, in millionths.
+    pub micros: u64,
+}
+
+impl Used {
+    /// Whether nothing was spent.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Calls, tokens and money.
@@ -48,6 +70,8 @@ struct Total {
     calls: u64,
     tokens: u64,
     micros: BTreeMap<String, u64>,
+    /// Money of each currency that has no entry.
+    before: u64,
 }
 
 impl Total {
@@ -56,7 +80,7 @@ impl Total {
         Amount {
             calls: self.calls,
             tokens: self.tokens,
-            micros: self.micros.get(currency).copied().unwrap_or(0),
+            micros: self.micros.get(currency).copied().unwrap_or(self.before),
         }
     }
 
@@ -87,7 +111,6 @@ pub(super) struct Meter {
     changed: Condvar,
 }
 
-#[derive(Default)]
 struct Counts {
     spent: Total,
     held: Total,
@@ -102,9 +125,16 @@ pub(super) struct Hold<'a> {
 
 impl Meter {
     pub(super) fn new(limits: Limits) -> Self {
+        let spent = Total {
+            calls: limits.used.calls,
+            tokens: limits.used.tokens,
+            before: limits.used.micros,
+            ..Total::default()
+        };
+        let held = Total::default();
         Self {
             limits,
-            counts: Mutex::default(),
+            counts: Mutex::new(Counts { spent, held }),
             changed: Condvar::new(),
         }
     }
@@ -209,6 +239,44 @@ impl Limit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_spent_before_counts_and_limits_are_told_as_they_are() {
+        let used = Used {
+            calls: 2,
+            tokens: 50,
+            micros: 900,
+        };
+        let refused = |limits: Limits| {
+            let most = Amount {
+                calls: 1,
+                tokens: 60,
+                micros: 200,
+            };
+            let meter = Meter::new(Limits { used, ..limits });
+            match meter.reserve(most, "USD", &Cancel::default()).map(drop) {
+                Err(Failure::Limit(why)) => why.message,
+                other => format!("{other:?}"),
+            }
+        };
+        let calls = Limits {
+            max_calls: Some(2),
+            ..Limits::default()
+        };
+        let tokens = Limits {
+            max_tokens: Some(100),
+            ..Limits::default()
+        };
+        let money = Limits {
+            max_cost_micros: Some(1_000),
+            ..Limits::default()
+        };
+        insta::assert_snapshot!([calls, tokens, money].map(refused).join("\n"), @r"
+        all 2 calls that --max-calls allows are made
+        this call may take 60 tokens, and 50 of the 100 that --max-tokens allows are spent
+        this call may cost 0.0002 USD, and 0.0009 USD of the 0.001 USD that --max-cost allows are spent
+        ");
+    }
 
     #[test]
     fn currencies_are_bounded_one_by_one_and_calls_together() {

@@ -34,7 +34,7 @@ mod world;
 
 pub use agent::{Agents, Waiting};
 pub use agent_note::{Given, Lease, Note, Notes, Refused, is_id};
-pub use meter::Limits;
+pub use meter::{Limits, Used};
 pub use runtime::{Hear, Runtime};
 
 use engine::seams::paid::Spent;

@@ -277,7 +277,13 @@ fn entropy(word: &str) -> f64 {
         .sum()
 }
 
-/// Places of values of telling names: `Password = "…"`, `"apiKey": "…"`, and `Password=…;` inside of literals.
+/// Whether what is set without quotes is a value: code has names there, and calls.
+fn is_password(value: &str) -> bool {
+    let has = |kind: fn(char) -> bool| value.chars().any(kind);
+    value.len() >= 6 && has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(|c| "()[]{}<>.".contains(c))
+}
+
+/// Places of values of telling names: `Password = "…"`, `"apiKey": "…"`, `Password=…;` inside of literals, and `password=…` in what people write.
 fn named_values(line: &str) -> Vec<(usize, usize)> {
     let lower = line.to_ascii_lowercase();
     let mut found: Vec<(usize, usize)> = Vec::new();
@@ -299,6 +305,9 @@ fn named_values(line: &str) -> Vec<(usize, usize)> {
         } else if mark == '=' && gap == 0 && line[..at].contains('"') {
             let len = value.find(['"', ';', '\\', ' ']).unwrap_or(value.len());
             (len >= 4).then_some((start, len))
+        } else if mark == '=' && gap == 0 {
+            let len = value.find([' ', '\t', ',', ';', '"', '\'', '`']).unwrap_or(value.len());
+            is_password(&value[..len]).then_some((start, len))
         } else {
             None
         };
@@ -338,6 +347,7 @@ mod tests {
                 "a = \"-----BEGIN PRIVATE KEY-----\nMIIE\nabc\n-----END PRIVATE KEY-----\"; b();",
                 "a = \"«redacted»\n\"; b();",
             ),
+            ("why does password=Sup3rSecretXX fail", "why does password=«redacted» fail"),
             ("x(\"https://admin:p4ssw0rd@host/a\")", "x(\"https://admin:«redacted»@host/a\")"),
             ("\"postgres://u:s3cr3tdb@h/db\"", "\"postgres://u:«redacted»@h/db\""),
             (
@@ -355,6 +365,7 @@ mod tests {
             "if (password == null) throw new ArgumentNullException(nameof(password));",
             "var theLongestNameOfAnythingInThisWholeCodeBase2 = GetTheOtherVeryLongNamedThing(token, 1);",
             "_token = token; Password = options.Password;",
+            "token=token; password=Options2.Password; secret=Read2(path)",
             "https://example.org/a/b/c",
             "$\"https://{user}:{password}@{host}/\"",
             "http://localhost:8080/@scope/name",

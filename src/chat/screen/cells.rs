@@ -1,6 +1,7 @@
 //! What a text takes of a terminal's cells. A cluster of characters that is read as one (a letter with its accents, an emoji of several) is one here:
 //! it is drawn in one place and the cursor passes it in one step.
 
+use crate::render::printable;
 use engine::values::visible::is_invisible;
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;
@@ -88,6 +89,16 @@ pub fn clusters(line: &str) -> impl DoubleEndedIterator<Item = Cluster<'_>> {
 /// The cells of a line.
 pub fn cells(line: &str) -> usize {
     clusters(line).map(|cluster| cluster.cells(usize::MAX)).sum()
+}
+
+/// Text that is safe to draw: an emoji keeps what joins its characters, everything else that is invisible is shown escaped.
+pub fn printable_clusters(text: &str) -> String {
+    clusters(text)
+        .map(|cluster| match cluster.text.width() == 2 && !is_hidden(cluster.text) {
+            true => cluster.text.to_owned(),
+            false => printable(cluster.text),
+        })
+        .collect()
 }
 
 /// As much of a line as has room in so many cells, with a mark where something is missing.

@@ -55,6 +55,8 @@ pub struct Input {
     /// The cell that moves between rows keep to.
     goal: Option<usize>,
     deleted: String,
+    /// Whether what was written last had no room.
+    is_cut: bool,
     undos: Vec<(String, usize)>,
     /// What was asked, oldest first.
     history: Vec<String>,
@@ -92,10 +94,20 @@ impl Input {
         text
     }
 
-    /// Puts a text in the place of the bytes from `start` to the cursor.
-    pub fn replace_before(&mut self, start: usize, text: &str) {
+    /// Puts a text in the place of the name from `start` on, of which the cursor may stand in the middle.
+    pub fn replace_name(&mut self, start: usize, text: &str) {
+        let rest = &self.text[self.cursor..];
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-/.".contains(c)));
+        // A full stop at the end is the sentence's.
+        let rest = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+        let end = self.cursor + rest.len();
         self.remember();
-        self.splice(start, self.cursor, text);
+        self.splice(start, end, text);
+    }
+
+    /// Whether the end of what was written last had no room. It is told once.
+    pub fn was_cut(&mut self) -> bool {
+        std::mem::take(&mut self.is_cut)
     }
 
     /// Does it, in rows of `width` cells.
@@ -139,6 +151,7 @@ impl Input {
     fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let room = LONGEST.saturating_sub(self.text.len());
+        self.is_cut = text.len() > room;
         let text = &text[..text.floor_char_boundary(room)];
         if !text.is_empty() {
             self.remember();
@@ -283,6 +296,18 @@ mod tests {
         assert_eq!(text_after("abcdef\nx\nabcdef", &[Left, Up, Up]), "abcde|f\nx\nabcdef");
         // A wrapped line has rows: nine cells, then the rest.
         assert_eq!(text_after("one two three", &[Up]), "one t|wo three");
+    }
+
+    #[test]
+    fn a_name_is_replaced_whole_and_what_has_no_room_is_told() {
+        let mut input = Input::default();
+        input.apply(&Action::Insert("see #NodeStoreOptions. More".to_owned()), 80);
+        input.cursor = "see #NodeStore".len();
+        input.replace_name(5, "NodeStoreTests");
+        assert_eq!((input.text(), input.cursor()), ("see #NodeStoreTests. More", 19));
+        assert!(!input.was_cut());
+        input.apply(&Action::Insert("x".repeat(LONGEST)), 80);
+        assert!(input.was_cut() && !input.was_cut() && input.text().len() == LONGEST);
     }
 
     #[test]

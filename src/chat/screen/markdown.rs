@@ -1,9 +1,9 @@
 //! An answer as it is read on a terminal: Markdown line by line, so that what came whole is drawn once while the rest still grows. Headings, emphasis,
 //! code, lists, quotes and fences are shown; everything else stands as it was written.
 
-use super::cells::{cells, clusters};
+use super::cells::{cells, clusters, printable_clusters};
 use super::paint::Line;
-use crate::render::{Style, printable};
+use crate::render::Style;
 
 /// How a piece of a line is drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Markdown {
 
     /// The rows of a line.
     pub fn line(&mut self, line: &str) -> Vec<Line> {
-        let line = printable(line.trim_end_matches(['\n', '\r']));
+        let line = printable_clusters(line.trim_end_matches(['\n', '\r']));
         let bare = line.trim_start();
         if let Some((marks, _)) = &self.fence {
             if bare.starts_with(marks.as_str()) && bare.trim_end().chars().all(|c| marks.starts_with(c)) {
@@ -218,9 +218,13 @@ impl Growing {
         }
     }
 
-    /// Takes the answer as it is now. The rows that are whole since; a try that began anew is drawn from its beginning.
+    /// Takes the answer as it is now. The rows that are whole since; a try that began anew is drawn from its beginning. The whole answer may lack
+    /// the line ends at its end that were drawn already.
     pub fn grow(&mut self, text: &str) -> Vec<Line> {
-        if !text.starts_with(&self.text[..self.drawn]) {
+        let drawn = &self.text[..self.drawn];
+        if drawn.trim_end() == text {
+            self.drawn = text.len();
+        } else if !text.starts_with(drawn) {
             self.drawn = 0;
             self.markdown.fence = None;
         }
@@ -291,6 +295,20 @@ mod tests {
         ");
         assert_eq!(rows("a\u{1b}[31mb", 80), ["a\\u{1b}[31mb"]);
         assert_eq!(rows("2 * 3 * `4", 80), ["2 * 3 * `4"]);
+        assert_eq!(rows("👩‍👧 ❤\u{fe0f} a\u{200d}b", 80), ["👩‍👧 ❤\u{fe0f} a\\u{200d}b"]);
+    }
+
+    #[test]
+    fn an_answer_that_lost_line_ends_is_drawn_once() {
+        for (grown, whole) in [
+            ("Let me look.\n", "Let me look."),
+            ("One.\n\n", "One."),
+            ("```\na\n```\n", "```\na\n```"),
+        ] {
+            let mut growing = Growing::new(Style::plain(), 40);
+            assert!(!growing.grow(grown).is_empty());
+            assert!(growing.finish(whole).is_empty(), "{whole}");
+        }
     }
 
     proptest! {
@@ -304,12 +322,17 @@ mod tests {
                 drawn.extend(growing.grow(&text[..end]));
                 growing.tail();
             }
-            drawn.extend(growing.finish(&text));
-            let drawn: Vec<String> = drawn.into_iter().map(|line| {
+            drawn.extend(growing.finish(text.trim_end()));
+            let mut drawn: Vec<String> = drawn.into_iter().map(|line| {
                 assert!(line.cells <= width.max(1), "{line:?}");
                 line.drawn
             }).collect();
-            prop_assert_eq!(drawn, rows(&text, width));
+            // Line ends at the end may be drawn by the time the whole answer comes without them.
+            let mut expected = rows(&text, width);
+            for rows in [&mut drawn, &mut expected] {
+                rows.truncate(rows.iter().rposition(|row| !row.trim().is_empty()).map_or(0, |at| at + 1));
+            }
+            prop_assert_eq!(drawn, expected);
         }
     }
 }

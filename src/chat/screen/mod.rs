@@ -1,6 +1,6 @@
 //! The screen of a conversation: an editor below what was said, which scrolls away. All but [`terminal`] is pure.
 
-mod cells;
+pub mod cells;
 pub mod input;
 pub mod keys;
 mod layout;

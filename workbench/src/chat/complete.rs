@@ -56,7 +56,11 @@ fn types(symbols: &Symbols, typed: &str) -> Vec<String> {
 fn members(symbols: &Symbols, owner: &str, typed: &str) -> Vec<String> {
     let wanted = typed.to_lowercase();
     let owners: Vec<&str> = symbols.keys().filter(|key| *key == owner || simple_name(key) == owner).collect();
-    let names = symbols.names_holding(typed).into_iter().map(|at| symbols.name(at).0);
+    let holding = match typed {
+        "" => (0..symbols.names()).collect(),
+        typed => symbols.names_holding(typed),
+    };
+    let names = holding.into_iter().map(|at| symbols.name(at).0);
     let found = names.filter_map(|name| {
         let declares = owners.iter().any(|owner| symbols.declares(owner, name));
         let rank = usize::from(!name.to_lowercase().starts_with(&wanted));

@@ -1,5 +1,9 @@
-//! An answer without a model: the lines of the context that say most words of the question, quoted with the place where they stand.
+//! An answer without a model: members and lines that the question names, then the lines of the context that say most words of the question, quoted
+//! with the place where they stand.
 
+use super::references::{Kind, references};
+use crate::context::forms::fenced;
+use crate::symbols::index::simple_name;
 use producers::investigate::relevance::{lines, question_words};
 
 /// Parts of a context that are quoted.
@@ -9,13 +13,16 @@ const LINES: usize = 3;
 /// Longest line that is quoted, in characters.
 const LONGEST: usize = 160;
 
+/// Lines of what the question names.
+const NAMED: usize = 16;
+
 /// Beginnings of lines of an outline that say nothing of what the type does.
 const FRAME: [&str; 5] = ["DependsOn:", "Implements:", "Kind:", "XmlDocHash:", "```"];
 
-/// Quotes a context, as Markdown; `None` when no line of it says a word of the question.
+/// Quotes a context, as Markdown; `None` when it shows nothing that the question names, and no line of it says a word of the question.
 pub fn quote(question: &str, context: &str) -> Option<String> {
     let words = question_words(question);
-    let mut quoted = String::new();
+    let mut quoted = quote_named(question, context);
     let parts = parts(context).filter_map(|(head, body)| {
         let (place, code) = body.split_once('\n').unwrap_or((body, ""));
         let found: Vec<&str> = lines(&words, code, LINES * 2)
@@ -36,6 +43,78 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
     let end = quoted.trim_end().len();
     quoted.truncate(end);
     (!quoted.is_empty()).then_some(quoted)
+}
+
+/// Members and lines of files that the question names, with their code.
+fn quote_named(question: &str, context: &str) -> String {
+    let found = references(question).into_iter().filter_map(|reference| {
+        let (place, lines) = match reference.kind {
+            Kind::Symbol => member(reference.name, context)?,
+            Kind::File => lines_of_file(reference.name, context)?,
+        };
+        let left_out = if lines.len() > NAMED { "…\n" } else { "" };
+        let code = lines[..lines.len().min(NAMED)].join("\n");
+        Some(format!("**{}** ({place})\n{}{left_out}\n", reference.name, fenced("csharp", &code)))
+    });
+    found.collect()
+}
+
+/// The declaration of a member: the place of its type, and its lines.
+fn member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
+    let (owner, member) = name.split_once('#')?;
+    let member = member.split(['(', '<']).next().filter(|member| !member.is_empty())?;
+    let of_owner = |head: &str| head == owner || simple_name(head) == simple_name(owner);
+    parts(context).filter(|(head, _)| of_owner(head)).find_map(|(_, body)| {
+        let (place, code) = body.split_once('\n')?;
+        let lines: Vec<&str> = code.lines().collect();
+        let first = lines.iter().position(|line| declares(line, member))?;
+        Some((place, declaration(&lines[first..])))
+    })
+}
+
+/// Whether a line declares a member: its name stands behind a type, and in no call.
+fn declares(line: &str, member: &str) -> bool {
+    line.match_indices(member).any(|(at, _)| {
+        let (before, behind) = (&line[..at], &line[at + member.len()..]);
+        let ends = behind.chars().next().is_none_or(|c| " ({;=<,".contains(c));
+        let is_use = ["await ", "return ", "new ", "=", "(", "//"]
+            .iter()
+            .any(|sign| before.contains(sign));
+        before.ends_with(' ') && !before.trim().is_empty() && ends && !is_use
+    })
+}
+
+/// The lines of a declaration from its first on: up to the bracket that closes it, or to the end of its statement.
+fn declaration<'c>(lines: &[&'c str]) -> Vec<&'c str> {
+    let mut depth = 0_i64;
+    let mut found = Vec::new();
+    for line in lines {
+        found.push(*line);
+        depth += line.matches('{').count() as i64 - line.matches('}').count() as i64;
+        if depth <= 0 && line.trim_end().ends_with(['}', ';']) {
+            break;
+        }
+    }
+    found
+}
+
+/// Lines of a file, where the context shows them: the place, and the lines.
+fn lines_of_file<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
+    let (path, range) = name.rsplit_once(':')?;
+    let (from, to) = range.split_once('-').unwrap_or((range, range));
+    let (from, to): (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
+    parts(context).find_map(|(_, body)| {
+        let (place, code) = body.split_once('\n')?;
+        // Where one part of a type stands is enough: the lines of others stand behind it.
+        let first = place.split(", ").next()?;
+        let (file, range) = first.rsplit_once(':')?;
+        let (start, end) = range.split_once('-')?;
+        let (start, end): (usize, usize) = (start.parse().ok()?, end.parse().ok()?);
+        let is_there = file.ends_with(path) && start <= to && from <= end && code.starts_with("```");
+        let skipped = from.saturating_sub(start);
+        let wanted = (to.min(end) + 1).saturating_sub(from.max(start));
+        is_there.then(|| (first, code.lines().skip(1 + skipped).take(wanted).collect()))
+    })
 }
 
 /// Whether a line only says what its type is made of.
@@ -61,6 +140,20 @@ mod tests {
             Some("**N.Batch** (src/Batch.cs:3-9)\n- `void SaveBatch();`")
         );
         assert_eq!(quote("Where is the moon?", context), None);
+        assert_eq!(
+            quote("#Batch#SaveBatch ?", context)
+                .as_deref()
+                .and_then(|quoted| quoted.split_once("\n\n"))
+                .map(|(first, _)| first),
+            Some("**Batch#SaveBatch** (src/Batch.cs:3-9)\n```csharp\nvoid SaveBatch();\n```")
+        );
+        assert_eq!(
+            quote("see @Batch.cs:3-3", context)
+                .as_deref()
+                .and_then(|quoted| quoted.split_once("\n\n"))
+                .map(|(first, _)| first),
+            Some("**Batch.cs:3-3** (src/Batch.cs:3-9)\n```csharp\nint Size;\n```")
+        );
         assert_eq!(quote("Where?", ""), None);
     }
 }

@@ -1,7 +1,7 @@
 //! What was said in a conversation, kept below `.cortex/chat/` under the handle that its rounds have: a question is on disk before a model is
 //! asked, each further look before the next, the answer before it is shown whole. So a conversation that a crash ended can be gone on with.
 
-use crate::checkout;
+use crate::checkout::{self, Held};
 use crate::context::kept::Conversations;
 use engine::seams::paid::Spent;
 use producers::converse::TurnData;
@@ -42,6 +42,10 @@ pub struct Exchange {
     pub question: String,
     /// What was found for it; of the last question alone.
     pub context: String,
+    /// Why that is what was found; of the last question alone.
+    pub reasons: String,
+    /// The number of its round.
+    pub round: u64,
     /// What the model looked at further; of the last question alone.
     pub steps: Vec<Step>,
     /// What was answered, as far as it came.
@@ -98,6 +102,15 @@ impl Transcript {
         Ok(transcript)
     }
 
+    /// Keeps a conversation from other processes for as long as the value lives; `None` when another one has it.
+    ///
+    /// # Errors
+    /// When the folder or the file of the lock cannot be used.
+    pub fn lock_conversation(root: &Path, id: &str) -> io::Result<Option<Held>> {
+        drop(checkout::hold_private(root, FOLDER)?);
+        checkout::try_lock_file(root, &lock(id))
+    }
+
     /// Writes it down, whole or not at all.
     ///
     /// # Errors
@@ -111,16 +124,13 @@ impl Transcript {
     }
 
     /// Begins an exchange. Of earlier ones question and answer stay.
-    pub fn start_exchange(&mut self, question: &str, context: String) {
+    pub fn start_exchange(&mut self, exchange: Exchange) {
         for earlier in &mut self.exchanges {
             earlier.context.clear();
+            earlier.reasons.clear();
             earlier.steps.clear();
         }
-        self.exchanges.push(Exchange {
-            question: question.to_owned(),
-            context,
-            ..Exchange::default()
-        });
+        self.exchanges.push(exchange);
         let forgotten = self.exchanges.len().saturating_sub(MOST);
         self.exchanges.drain(..forgotten);
     }
@@ -129,6 +139,11 @@ impl Transcript {
     pub fn last_mut(&mut self) -> Option<&mut Exchange> {
         self.exchanges.last_mut()
     }
+}
+
+/// The file that is locked while a process has the conversation. It begins with a dot: it is no transcript.
+fn lock(id: &str) -> String {
+    format!("{FOLDER}/.{id}.lock")
 }
 
 fn file(id: &str) -> String {
@@ -147,7 +162,7 @@ pub fn latest(root: &Path) -> io::Result<Option<String>> {
         match conversations.find(id) {
             Ok(found) => latest = latest.max(Some((found.used, id.to_owned()))),
             // What cannot be removed is only left.
-            Err(_) => drop(checkout::remove(root, &file(id))),
+            Err(_) => [file(id), lock(id)].iter().for_each(|name| drop(checkout::remove(root, name))),
         }
     }
     Ok(latest.map(|(_, id)| id))
@@ -158,6 +173,27 @@ mod tests {
     use super::*;
     use crate::context::rounds::Round;
 
+    fn exchange(question: &str, context: &str) -> Exchange {
+        Exchange {
+            question: question.to_owned(),
+            context: context.to_owned(),
+            ..Exchange::default()
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_gone_on_with_in_one_place() {
+        let folder = tempfile::tempdir().expect("folder");
+        let hold = |id: &str| Transcript::lock_conversation(folder.path(), id).expect("a lock");
+        let held = hold("c1");
+        assert!(held.is_some() && hold("c2").is_some());
+        // A lock of the same process on another opened file is another one, as a lock of another process is.
+        assert!(hold("c1").is_none());
+        drop(held);
+        assert!(hold("c1").is_some());
+        assert!(checkout::list_files(folder.path(), FOLDER).expect("readable").is_empty());
+    }
+
     #[test]
     fn a_transcript_is_found_again_as_it_was_when_the_program_ended() {
         let folder = tempfile::tempdir().expect("folder");
@@ -166,9 +202,9 @@ mod tests {
         let begin = || Conversations::change(root, |all| all.start_conversation().id.clone()).expect("written");
         for id in [begin(), begin()] {
             let mut transcript = Transcript::read(root, &id).expect("empty");
-            transcript.start_exchange("one?", "context one".to_owned());
+            transcript.start_exchange(exchange("one?", "context one"));
             transcript.last_mut().expect("begun").answer = "one.".to_owned();
-            transcript.start_exchange("two?", "context two".to_owned());
+            transcript.start_exchange(exchange("two?", "context two"));
             transcript.write(root).expect("written");
         }
         assert_eq!(latest(root).expect("readable").as_deref(), Some("c2"));
@@ -194,7 +230,7 @@ mod tests {
     fn a_long_conversation_forgets_its_beginning() {
         let mut transcript = Transcript::default();
         for at in 0..MOST + 5 {
-            transcript.start_exchange(&at.to_string(), String::new());
+            transcript.start_exchange(exchange(&at.to_string(), ""));
         }
         assert_eq!((transcript.exchanges.len(), transcript.exchanges[0].question.as_str()), (MOST, "5"));
     }

@@ -4,11 +4,11 @@
 
 use super::forms::fenced;
 use super::mentioned::{AMBIGUOUS, Mention, Wanted, ending_with, too_many};
+use super::secret::WithheldFiles;
 use super::written::{self, Lines};
 use crate::edit::place::{self, Refused};
 use crate::symbols::file::{ENDINGS, FileRequest, lines};
 use engine::seams::world::World;
-use producers::semantic::withheld;
 use std::cell::LazyCell;
 use std::path::Path;
 
@@ -21,8 +21,8 @@ pub struct Place<'p> {
     pub store: Option<&'p Path>,
     /// Reads them.
     pub world: &'p dyn World,
-    /// Globs of files that no model sees, beside the usual ones.
-    pub never_send: &'p [String],
+    /// Files that no model sees.
+    pub withheld: &'p WithheldFiles,
     /// The paths of all sources; asked for only when a name alone is to be found among them.
     pub sources: &'p dyn Fn() -> Vec<String>,
 }
@@ -159,7 +159,7 @@ pub fn tails(path: &str) -> impl Iterator<Item = &str> {
 
 /// The lines that are meant of a file, or why they are not shown.
 fn read(written: &str, path: &str, wanted: Option<Lines>, place: Place<'_>) -> Result<Attached, String> {
-    if let Some(glob) = [path, written].into_iter().find_map(|path| withheld(path, place.never_send)) {
+    if let Some(glob) = [path, written].into_iter().find_map(|path| place.withheld.by(path)) {
         return Err(format!("{path} is kept from models by {glob}"));
     }
     let asked = FileRequest {
@@ -311,7 +311,7 @@ mod tests {
             root: &root,
             store: None,
             world: &world,
-            never_send: &["own/**".to_owned()],
+            withheld: &WithheldFiles::new(&root, &["own/**".to_owned()]),
             sources: &sources,
         };
         for (text, expected) in [

@@ -51,7 +51,7 @@ impl Conversations {
     /// When they cannot be written; then they are what they were.
     pub fn change<T>(root: &Path, change: impl FnOnce(&mut Self) -> T) -> io::Result<T> {
         let mut changed = None;
-        checkout::change(root, FILE, MOST_BYTES, |bytes| {
+        checkout::change_private(root, FILE, MOST_BYTES, |bytes| {
             let mut conversations = parse(bytes)?;
             changed = Some(change(&mut conversations));
             let mut bytes = serde_json::to_vec(&conversations)?;
@@ -123,6 +123,7 @@ fn parse(bytes: Option<Vec<u8>>) -> io::Result<Conversations> {
 mod tests {
     use super::super::rounds::Round;
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_handle_lives_until_enough_others_were_used() {
@@ -163,6 +164,8 @@ mod tests {
                 .len(),
             8
         );
+        let mode = std::fs::metadata(folder.path().join(FILE)).expect("file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "questions are for nobody else to read");
         std::fs::write(folder.path().join(FILE), "{").expect("file");
         assert!(Conversations::read(folder.path()).is_err());
         assert!(Conversations::change(folder.path(), |all| all.start_conversation().id.clone()).is_err());

@@ -1,28 +1,57 @@
-//! Types that no model may see: those of which some file is kept from models. Who asks about a type is told the file and the glob.
+//! Files that no model may see, whatever link leads to them, and the types of which some file is one. Who asks about a type is told the file and the
+//! glob.
 
 use super::index::Index;
 use producers::semantic::Withheld;
 use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The globs of what is kept from models, in a workspace.
+#[derive(Debug)]
+pub struct WithheldFiles {
+    globs: Withheld,
+    /// The workspace's root, without links.
+    root: PathBuf,
+}
+
+impl WithheldFiles {
+    /// By these globs beside the usual ones.
+    pub fn new(root: &Path, never_send: &[String]) -> Self {
+        Self {
+            globs: Withheld::new(never_send),
+            root: root.canonicalize().unwrap_or_default(),
+        }
+    }
+
+    /// The glob that keeps a file from being sent, or the file that it is a link to, if one does.
+    pub fn by(&self, file: &str) -> Option<&str> {
+        let linked = || {
+            let real = self.root.join(file).canonicalize().ok()?;
+            self.globs.by(real.strip_prefix(&self.root).ok()?.to_str()?)
+        };
+        self.globs.by(file).or_else(linked)
+    }
+}
 
 /// What is kept from models, and what is known of the types of one index.
 #[derive(Debug)]
 pub struct Secrets {
-    globs: Withheld,
+    globs: WithheldFiles,
     known: Mutex<FxHashMap<usize, Option<Arc<str>>>>,
 }
 
 impl Default for Secrets {
     fn default() -> Self {
-        Self::new(&[])
+        Self::new(WithheldFiles::new(Path::new(""), &[]))
     }
 }
 
 impl Secrets {
-    /// By these globs beside the usual ones.
-    pub fn new(never_send: &[String]) -> Self {
+    /// By what is kept from models.
+    pub fn new(globs: WithheldFiles) -> Self {
         Self {
-            globs: Withheld::new(never_send),
+            globs,
             known: Mutex::default(),
         }
     }
@@ -79,7 +108,7 @@ mod tests {
             ("Net.Key Net.Retry".to_owned(), 1),
             "secrets.*"
         );
-        let secrets = Secrets::new(&["src/Net/Key.cs".to_owned()]);
+        let secrets = Secrets::new(WithheldFiles::new(Path::new(""), &["src/Net/Key.cs".to_owned()]));
         for _ in 0..2 {
             assert_eq!(chosen("retry it", &secrets), ("Net.Retry".to_owned(), 2));
             assert_eq!(
@@ -90,5 +119,14 @@ mod tests {
         }
         let why = secrets.of(&index, index.find("Net.Key").expect("a type"));
         assert_eq!(why.as_deref(), Some("src/Net/Key.cs is kept from models by src/Net/Key.cs"));
+    }
+
+    #[test]
+    fn a_link_to_a_file_that_is_kept_from_models_is_kept_too() {
+        let folder = tempfile::tempdir().expect("folder");
+        std::fs::write(folder.path().join("Key.cs"), "").expect("file");
+        std::os::unix::fs::symlink("Key.cs", folder.path().join("Link.cs")).expect("link");
+        let withheld = WithheldFiles::new(folder.path(), &["Key.cs".to_owned()]);
+        assert_eq!([withheld.by("Link.cs"), withheld.by("Other.cs")], [Some("Key.cs"), None]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::index::Index;
 use super::members::Stretch;
-use super::secret::Secrets;
+use super::secret::{Secrets, WithheldFiles};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -33,13 +33,19 @@ pub struct IndexWithSources {
 }
 
 impl IndexWithSources {
-    /// An index with an empty shelf, and globs of files that no model sees beside the usual ones.
-    pub fn new(index: Index, never_send: &[String]) -> Self {
+    /// An index with an empty shelf, and what no model sees.
+    pub fn new(index: Index, withheld: WithheldFiles) -> Self {
         Self {
             index,
             shelf: Shelf::default(),
-            secrets: Secrets::new(never_send),
+            secrets: Secrets::new(withheld),
         }
+    }
+
+    /// The types that no model may see.
+    pub fn withheld_types(&self) -> Vec<String> {
+        let types = (0..self.index.len()).filter(|at| self.secrets.of(&self.index, *at).is_some());
+        types.map(|at| self.index.key(at).to_owned()).collect()
     }
 }
 
