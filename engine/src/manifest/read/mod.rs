@@ -152,12 +152,21 @@ fn parse_all<'a>(
     }
     let mut unknown = Vec::new();
     let mut seen = HashSet::new();
+    let named: HashSet<String> = names.iter().map(|(_, name)| name.clone()).collect();
     for (span, name) in names {
         let span = Span::new(documents[0].file, span);
         match rulesets(&name) {
             _ if !seen.insert(name.clone()) => unknown.push((span, name, true)),
             Some(text) => {
                 let document = parse(report, &format!("ruleset {name}"), text, &mut syntax);
+                // All that the other one declares would be missing: that is told once, as of a text that cannot be read.
+                for needed in workspace::needs(&document).filter(|needed| !named.contains(needed)) {
+                    let why = Diagnostic::error(
+                        ErrorCode::E_UNKNOWN_RULESET,
+                        format!("the ruleset {name} needs the ruleset {needed}"),
+                    );
+                    syntax.push((span.clone(), why.hint(format!("add \"{needed}\" to 'rulesets' of [workspace]"))));
+                }
                 documents.push(document);
             }
             None => unknown.push((span, name, false)),

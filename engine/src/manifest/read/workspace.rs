@@ -24,6 +24,14 @@ impl About {
     }
 }
 
+/// The rulesets that a ruleset cannot do without: `needs` of its `[workspace]`.
+pub(super) fn needs(document: &Document<'_>) -> impl Iterator<Item = String> {
+    let table = document.root().get("workspace").and_then(|item| item.value.as_table());
+    let needs = table.and_then(|table| table.get("needs")?.get_ref().as_array());
+    let texts = needs.into_iter().flatten().filter_map(|name| name.get_ref().as_str());
+    texts.map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
 /// Reads and checks the table.
 pub(super) fn read(report: &mut Report<'_>, document: &Document<'_>) -> About {
     let Some(fields) = document.table(report, "workspace", "'workspace'") else {
@@ -32,6 +40,7 @@ pub(super) fn read(report: &mut Report<'_>, document: &Document<'_>) -> About {
     for (key, item) in fields.entries() {
         match key.text {
             "name" | "default" => {}
+            "needs" if document.file > 0 => {}
             "rulesets" => drop(item.texts(report, "'rulesets'")),
             _ if refuse_personal(report, key) => {}
             _ => fields.unknown_key(report, key, &["name", "rulesets", "default"]),
