@@ -86,12 +86,7 @@ fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledO
 }
 
 /// The last output of a label with its state, after a word on that where it is not current; `None` when it is to be built.
-pub fn as_it_is(
-    context: &Context,
-    session: &mut Session,
-    label: &str,
-    only: bool,
-) -> Result<Option<(LabelledOutput, NodeState)>, Failed> {
+pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<(LabelledOutput, NodeState)>, Failed> {
     let last = session.last(label)?;
     let blob = last
         .as_ref()

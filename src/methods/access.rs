@@ -73,7 +73,10 @@ mod tests {
     use crate::exit::Code;
 
     fn code(why: Diagnostic) -> String {
-        denied_with(Failed::new(Code::Usage, why), |_| Vec::new()).diagnostics.remove(0).code
+        denied_with(Failed::new(Code::Usage, why), |_| Vec::new())
+            .diagnostics
+            .remove(0)
+            .code
     }
 
     #[test]

@@ -298,7 +298,11 @@ impl Method for List {
                 made,
                 meant: selection.value.map(|selection| selection.types.len()),
                 types: contents.value.as_ref().map(|contents| contents.types.len()),
-                files: contents.value.as_ref().map(|contents| contents.files.len()).filter(|count| *count > 0),
+                files: contents
+                    .value
+                    .as_ref()
+                    .map(|contents| contents.files.len())
+                    .filter(|count| *count > 0),
                 token_estimate: contents.value.map(|contents| contents.token_estimate),
                 name,
             });

@@ -133,13 +133,22 @@ fn a_pack_holds_types_and_files_of_other_languages() {
         "{built}"
     );
     let text = built["packText"].as_str().expect("text");
-    assert!(text.contains("## web/api.ts\nLanguage: TypeScript | Told by: scip-typescript 0.4.0\n"), "{text}");
-    assert!(text.contains("## web/more.ts\nLanguage: typescript | Told by: tree-sitter\n\n  + [class] export class More"), "{text}");
+    assert!(
+        text.contains("## web/api.ts\nLanguage: TypeScript | Told by: scip-typescript 0.4.0\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("## web/more.ts\nLanguage: typescript | Told by: tree-sitter\n\n  + [class] export class More"),
+        "{text}"
+    );
     // The edit of a body does not reach it; a definition that the index knows and the file lacks does, and says so.
     bench.write("web/more.ts", "export class More { /* nothing */ }\n");
     bench.write("web/api.ts", &API.replace("get", "fetch"));
     let moved = bench.run(&["pack", "build", "all"]).out;
-    assert!(moved.contains("Told by: scip-typescript 0.4.0 | Older than the file: 1 definitions are not found any more\n"), "{moved}");
+    assert!(
+        moved.contains("Told by: scip-typescript 0.4.0 | Older than the file: 1 definitions are not found any more\n"),
+        "{moved}"
+    );
     assert!(moved.contains("[class] export class More"), "{moved}");
     let list = bench.run(&["pack", "list"]).out;
     assert!(list.starts_with("all  1 type, 2 files, about "), "{list}");

@@ -40,7 +40,10 @@ fn a_ruleset_says_which_other_one_it_needs() {
     let bench = Bench::empty();
     bench.write("cortex.toml", "[workspace]\nname = \"p\"\nrulesets = [\"embeddings\"]\n");
     let ran = bench.run(&["check"]);
-    assert!(ran.code == 2 && ran.err.contains("the ruleset embeddings needs the ruleset csharp"), "{ran:?}");
+    assert!(
+        ran.code == 2 && ran.err.contains("the ruleset embeddings needs the ruleset csharp"),
+        "{ran:?}"
+    );
     assert!(
         ran.err.contains("add \"csharp\" to 'rulesets'") && ran.err.matches("error[").count() == 1,
         "{}",

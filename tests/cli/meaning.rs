@@ -112,13 +112,18 @@ fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
     // The model makes vectors of one more number for messages, and says nothing of time.
     let mixed = "text=$(cat); case \"$text\" in *time*) echo '[0, 0]' ;; *Copy*) echo '[1, 0, 0]' ;; *) echo '[1, 0.5]' ;; esac\n";
     bench.write("own.sh", mixed);
-    bench.write("Other.cs", "namespace N;\npublic class Other { public int Value => 0; }\n");
+    for name in ["Other", "Third"] {
+        bench.write(
+            &format!("{name}.cs"),
+            &format!("namespace N;\npublic class {name} {{ public int Value => 0; }}\n"),
+        );
+    }
     assert_eq!(bench.run(&["build", "//index:vectors"]).code, 0);
     let found = bench.run(&["search", "--semantic", "message", "--json"]).json();
     let notes = found["state"]["notes"].to_string();
     assert!(
-        notes.contains("1 type is left out: all numbers of its vectors are zero")
-            && notes.contains("1 type is left out: its vectors do not have 2 numbers"),
+        notes.contains("1 type is left out because of a vector of zeros alone")
+            && notes.contains("1 type is left out because of a vector that has not 2 numbers"),
         "{found}"
     );
     assert_eq!(
@@ -127,10 +132,16 @@ fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
     );
     assert!(found["hits"][0]["likeness"].is_number(), "{found}");
     let alike = bench.run(&["duplicates", "--json"]).json();
-    assert_eq!((&alike["types"], alike["state"]["notes"].as_array().map(Vec::len)), (&json!(2), Some(2)));
+    assert_eq!(
+        (&alike["types"], alike["state"]["notes"].as_array().map(Vec::len)),
+        (&json!(3), Some(2))
+    );
     // A type is gone; the vectors are those of before.
     std::fs::remove_file(bench.root().join("Other.cs")).expect("removed");
-    for args in [&["search", "--semantic", "message", "--json"][..], &["duplicates", "--least", "0.5", "--json"]] {
+    for args in [
+        &["search", "--semantic", "message", "--json"][..],
+        &["duplicates", "--least", "0.5", "--json"],
+    ] {
         let told = bench.run(args).json();
         assert_eq!(told["state"]["freshness"], "stale", "{told}");
         assert!(!told.to_string().contains("N.Other"), "{told}");

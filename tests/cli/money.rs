@@ -521,7 +521,7 @@ fn the_file_of_a_group_comes_and_goes_with_its_types() {
 fn types_of_a_group_say_why_its_question_failed() {
     let bench = workspace(&[("Left", LEFT), ("Right", RIGHT)]);
     put(&bench, "act", "echo 'no room' >&2; exit 3");
-    assert_eq!(bench.run(&["build", ALL, "//index:json", "-k"]).code, 1);
+    assert_eq!(bench.run(&["build", ALL, "//index:json"]).code, 1);
     let index = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("index.json");
     assert_eq!(index.matches("\"lastError\"").count(), 2, "{index}");
     let why = bench.run(&["explain", "//types/N.Left:semantic", "--json"]).json()["failure"].clone();

@@ -45,7 +45,11 @@ fn nodes_of_a_selector_are_replaced_and_nothing_else() {
             "Exception",
             "outside of its pattern: (#eq? @target",
         ),
-        ("((identifier) @target (#equals? @target \"N\"))", "Exception", "not evaluated: #equals?"),
+        (
+            "((identifier) @target (#equals? @target \"N\"))",
+            "Exception",
+            "not evaluated: #equals?",
+        ),
     ] {
         let (code, refused) = replace(&bench, selector, "x", &["--all"]);
         assert!(

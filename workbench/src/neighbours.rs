@@ -28,8 +28,7 @@ struct LeftOut {
 }
 
 /// What has all vectors made anew, by whatever model there is now.
-pub const REMAKE: &str =
-    "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` have all vectors made by the model that there is now";
+pub const REMAKE: &str = "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` have all vectors made by the model that there is now";
 
 struct Row<'b> {
     key: &'b str,
@@ -119,14 +118,17 @@ impl<'b> Vectors<'b> {
         } = self.left_out;
         let length = self.mean.len();
         let notes = [
-            (withheld, "their files are not sent to a model".to_owned()),
-            (zero, format!("all numbers of their vectors are zero; {REMAKE}")),
-            (other_length, format!("their vectors do not have {length} numbers as most; {REMAKE}")),
+            (withheld, "a file that is not sent to a model".to_owned()),
+            (zero, format!("a vector of zeros alone; {REMAKE}")),
+            (
+                other_length,
+                format!("a vector that has not {length} numbers, as most have; {REMAKE}"),
+            ),
         ];
         let told = notes.into_iter().filter(|(count, _)| *count > 0);
         told.map(|(count, why)| match count {
-            1 => format!("1 type is left out: {}", why.replace("their", "its")),
-            count => format!("{count} types are left out: {why}"),
+            1 => format!("1 type is left out because of {why}"),
+            count => format!("{count} types are left out because of {why}"),
         })
         .collect()
     }
@@ -351,7 +353,11 @@ mod tests {
         };
         assert_eq!((vectors.len(), vectors.left_out), (2, left_out));
         let notes = vectors.notes().join("\n");
-        for part in ["1 type is left out: its files", "2 types are left out: all numbers", "do not have 2 numbers"] {
+        for part in [
+            "1 type is left out because of a file",
+            "2 types are left out because of a vector of zeros",
+            "has not 2 numbers",
+        ] {
             assert!(notes.contains(part), "{notes}");
         }
         assert!(Vectors::open(&table, |key| key < "C").unwrap().notes().is_empty());

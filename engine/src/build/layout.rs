@@ -154,25 +154,12 @@ impl Run<'_> {
         known: Option<KnownFiles<'_>>,
     ) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
-        let along = match self.is_stopped() {
-            true => FxHashSet::default(),
-            false => self.laid_with_readers(roots, known.as_ref())?,
-        };
-        let roots: Vec<NodeId> = roots.iter().copied().chain(along.iter().copied()).collect();
-        let roots = &*if self.is_stopped() {
-            // Who stops a build finds what it made; the next one looks at the rest.
-            let made = roots.iter().copied().filter(|&id| self.was_made(id));
-            made.take(FILES).collect()
-        } else if let Some((known, moved)) = known.and_then(|known| Some((known, self.moved_places()?))) {
-            self.still_laid(&roots, &along, known, &moved, exports, &mut laid)
-        } else {
-            roots
-        };
+        let roots = self.nodes_to_look_at(roots, exports, known, &mut laid)?;
         let mut room = self.is_stopped().then_some(FILES);
         let mut refusals = Refusals::default();
         let mut lookups = BTreeMap::new();
         let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
-        for &id in roots {
+        for id in roots {
             if room.is_none() && self.is_stopped() {
                 break;
             }
@@ -257,6 +244,27 @@ impl Run<'_> {
         Ok(laid)
     }
 
+    /// The roots, and what is laid out with them, without those whose file is known to be in place.
+    fn nodes_to_look_at(
+        &mut self,
+        roots: &[NodeId],
+        exports: &dyn Exports,
+        known: Option<KnownFiles<'_>>,
+        laid: &mut Laid,
+    ) -> Result<Vec<NodeId>, RunError> {
+        if self.is_stopped() {
+            // Who stops a build finds what it made; the next one looks at the rest.
+            let made = roots.iter().copied().filter(|&id| self.was_made(id));
+            return Ok(made.take(FILES).collect());
+        }
+        let along = self.laid_with_readers(roots, known.as_ref())?;
+        let all: Vec<NodeId> = roots.iter().chain(&along).copied().collect();
+        let Some((known, moved)) = known.and_then(|known| Some((known, self.moved_places()?))) else {
+            return Ok(all);
+        };
+        Ok(self.still_laid(&all, &along, known, &moved, exports, laid))
+    }
+
     /// What is laid out with the `roots` because they read it, beside them: what roots that moved read now, and what was laid out before.
     fn laid_with_readers(&mut self, roots: &[NodeId], known: Option<&KnownFiles<'_>>) -> Result<FxHashSet<NodeId>, RunError> {
         let mut along = FxHashSet::default();
@@ -317,9 +325,9 @@ impl Run<'_> {
         laid: &mut Laid,
     ) -> Vec<NodeId> {
         let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
-        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots
-            .iter()
-            .partition(|&&id| self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id) && (had_file(id) || !along.contains(&id)));
+        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| {
+            self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id) && (had_file(id) || !along.contains(&id))
+        });
         let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
         check.sort_unstable();
         let broken = if are_watched {

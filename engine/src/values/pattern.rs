@@ -149,7 +149,9 @@ impl Pattern {
         let text = self.package_text();
         let (package, item) = match &self.item {
             Some(item) => (self.package_and_below(), item.text()),
-            None => halves(&text).filter(|_| !self.below).map(|(package, item)| (package.to_owned(), item))?,
+            None => halves(&text)
+                .filter(|_| !self.below)
+                .map(|(package, item)| (package.to_owned(), item))?,
         };
         Some((package, item.to_owned()))
     }

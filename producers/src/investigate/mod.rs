@@ -151,7 +151,10 @@ impl Producer for Investigate {
             let why = match answer::read(&answer.text, case.question, model::name(model), &case.types_and_words()) {
                 _ if answer.cut => format!("it was cut off at {} tokens, be briefer", question.max_tokens),
                 Ok(findings) => {
-                    let mut notes = Notes::from([("mode".to_owned(), "full".to_owned()), ("model".to_owned(), model::name(model).to_owned())]);
+                    let mut notes = Notes::from([
+                        ("mode".to_owned(), "full".to_owned()),
+                        ("model".to_owned(), model::name(model).to_owned()),
+                    ]);
                     if attempt > 0 {
                         notes.insert("repaired".to_owned(), "1".to_owned());
                     }

@@ -122,9 +122,14 @@ fn evaluates_all(query: &Query, selector: &str) -> Result<(), SelectorError> {
         let text = selector.get(query.start_byte_for_pattern(pattern)..query.end_byte_for_pattern(pattern));
         let text = text.unwrap_or_default().trim_end();
         if without_comments(text.trim_start_matches('(')).starts_with('#') {
-            return Err(SelectorError::Outside { predicate: text.to_owned() });
+            return Err(SelectorError::Outside {
+                predicate: text.to_owned(),
+            });
         }
-        let general = query.general_predicates(pattern).iter().map(|predicate| predicate.operator.to_string());
+        let general = query
+            .general_predicates(pattern)
+            .iter()
+            .map(|predicate| predicate.operator.to_string());
         let properties = query.property_predicates(pattern).iter();
         let properties = properties.map(|(_, is)| if *is { "is?" } else { "is-not?" }.to_owned());
         let settings = query.property_settings(pattern).iter().map(|_| "set!".to_owned());

@@ -16,7 +16,9 @@ pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)])
     let asked = ParsedQuery::read(&Query { text: "*", ..*query })?;
     if asked.wants_members_only() {
         let why = Diagnostic::error(ErrorCode::InvalidFilter, "a search by meaning finds types alone");
-        let why = why.found(query.kind.unwrap_or_default()).hint("leave the kind out, or name one of types: class, interface, enum");
+        let why = why
+            .found(query.kind.unwrap_or_default())
+            .hint("leave the kind out, or name one of types: class, interface, enum");
         return Err(SymbolError::new(Trouble::Asked, why));
     }
     let mut page = Page::default();

@@ -62,7 +62,13 @@ impl<'i> Document<'i> {
         }
         for input in inputs.all("files").iter().chain(inputs.all("indexed")) {
             let outline = format!("\n#{}", String::from_utf8_lossy(&input.bytes));
-            texts.insert(file_key(&input.item), Texts { outline, ..Texts::default() });
+            texts.insert(
+                file_key(&input.item),
+                Texts {
+                    outline,
+                    ..Texts::default()
+                },
+            );
         }
         if let Some(missing) = selection.least.iter().find(|key| !texts.contains_key(*key)) {
             return Err(Failure::permanent(format!("there is no outline of {missing}")));

@@ -269,7 +269,8 @@ impl<'a> Parser<'a> {
 
     /// What stands here can stand nowhere in a filter: whatever else could follow has been taken.
     fn odd(&self) -> InvalidFilter {
-        let hint = "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
+        let hint =
+            "join by AND (&&) and OR (||); names hold letters from A to Z, digits and _ . + - /, write ? or * for any other character";
         self.error_here("this is no part of a filter", hint)
     }
 
@@ -343,7 +344,10 @@ impl<'a> Parser<'a> {
     fn primary(&mut self, not: bool) -> Result<Expr, InvalidFilter> {
         let word = self.next_word();
         let Some((name, token)) = word.split_once(':') else {
-            let hint = format!("write type:{}, or namespace:, access:, tag:, depends: or file: before it", shortened(word));
+            let hint = format!(
+                "write type:{}, or namespace:, access:, tag:, depends: or file: before it",
+                shortened(word)
+            );
             return Err(InvalidFilter::new(self.at, word.len(), "a name says what it is the name of", hint));
         };
         let Some(&(_, field)) = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) else {

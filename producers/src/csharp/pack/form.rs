@@ -132,7 +132,10 @@ fn contents(document: &Document<'_>) -> Contents {
     let crowded = || format!("it does not fit the budget of {budget} tokens");
     let types = document.types_cut().into_iter().map(|path| left_out("type", path, crowded()));
     let files = document.files_cut().into_iter().map(|path| left_out("file", path, crowded()));
-    let summaries = document.summaries_cut().into_iter().map(|path| left_out("summary", path, crowded()));
+    let summaries = document
+        .summaries_cut()
+        .into_iter()
+        .map(|path| left_out("summary", path, crowded()));
     let excluded = document.selection.excluded.iter();
     let excluded = excluded.map(|(path, by)| left_out("type", path, format!("declarations name it, and the filter says {by}")));
     Contents {

@@ -217,7 +217,11 @@ impl<'i> World<'i> {
             .iter()
             .map(|primary| {
                 let mut set = self.set(primary)?;
-                set.extend(self.files.keys().map(|path| primary.field == Field::File && primary.glob.matches(path)));
+                set.extend(
+                    self.files
+                        .keys()
+                        .map(|path| primary.field == Field::File && primary.glob.matches(path)),
+                );
                 Ok(set)
             })
             .collect()
@@ -342,7 +346,13 @@ impl<'i> World<'i> {
         let mut least = keys(least);
         // No type names a file.
         least.splice(matched..matched, files.iter().rev().map(|(path, _)| file_key(path)));
-        let known_by = |index: bool| files.iter().filter(move |file| file.1 == index).map(|file| file.0.to_owned()).collect();
+        let known_by = |index: bool| {
+            files
+                .iter()
+                .filter(move |file| file.1 == index)
+                .map(|file| file.0.to_owned())
+                .collect()
+        };
         Selection {
             budget: row.budget,
             docs: row.docs.unwrap_or(true),

@@ -57,8 +57,20 @@ impl Bench {
                 run(&Graph, vec![("types", types()), ("dependencies", vec![world.dependencies()])]),
             ),
             ("dependencies", vec![world.dependencies()]),
-            ("languages", vec![blob("", write_table(&BTreeMap::from([("scip", r#"{"indexed":true}"#), ("typescript", "{}")])))]),
-            ("names", vec![blob("scip", names(&["web/b.ts"])), blob("typescript", names(&["web/a.ts", "web/b.ts", "web/sub/c.ts"]))]),
+            (
+                "languages",
+                vec![blob(
+                    "",
+                    write_table(&BTreeMap::from([("scip", r#"{"indexed":true}"#), ("typescript", "{}")])),
+                )],
+            ),
+            (
+                "names",
+                vec![
+                    blob("scip", names(&["web/b.ts"])),
+                    blob("typescript", names(&["web/a.ts", "web/b.ts", "web/sub/c.ts"])),
+                ],
+            ),
             ("tags", vec![blob("", write_table(&tags))]),
             ("types", types()),
         ];
@@ -101,7 +113,10 @@ impl Bench {
         let each =
             |name: &str, keys: &[String]| -> Vec<Input> { keys.iter().map(|key| blob(key, self.world.output(name, key).bytes)).collect() };
         let outlines = |paths: &[String], tool: &str| -> Vec<Input> {
-            paths.iter().map(|path| blob(path, format!("# {path}\nTold by: {tool}\n"))).collect()
+            paths
+                .iter()
+                .map(|path| blob(path, format!("# {path}\nTold by: {tool}\n")))
+                .collect()
         };
         let roles = vec![
             ("files", outlines(&of.files, "tree-sitter")),
@@ -129,7 +144,11 @@ impl Bench {
         assert_eq!(contents.token_estimate, tokens(text.len()), "{text}");
         assert!(text.contains(&format!("| Tokens: about {}", contents.token_estimate)), "{text}");
         let headings = text.lines().filter_map(|line| line.strip_prefix("## ")?.split(' ').next());
-        assert_eq!(headings.collect::<Vec<_>>(), [&contents.types[..], &contents.files].concat(), "{text}");
+        assert_eq!(
+            headings.collect::<Vec<_>>(),
+            [&contents.types[..], &contents.files].concat(),
+            "{text}"
+        );
         for out in &contents.left_out {
             assert!(text.contains(&out.path), "{out:?} in {text}");
         }
@@ -361,23 +380,42 @@ fn files_of_other_languages_are_selected_by_their_path_alone() {
     // What an index tells of a file counts.
     assert_eq!(selected("file:web/*"), files("web/a.ts web/sub/c.ts", "web/b.ts"));
     assert_eq!(selected("file:WEB/?.ts !file:*b.ts or type:Page"), files("web/a.ts", ""));
-    for filter in ["!type:Page", "file:web/* type:Page", "!file:web/a.ts", "type:Page or !file:src/a.cs"] {
+    for filter in [
+        "!type:Page",
+        "file:web/* type:Page",
+        "!file:web/a.ts",
+        "type:Page or !file:src/a.cs",
+    ] {
         assert_eq!(selected(filter), files("", ""), "{filter}");
     }
     let all = row("type:Key or file:web/*", None);
     let text = bench.pack(&all);
-    assert!(text.contains("\nTypes: 1 (1 matched, 0 as dependencies) | Files: 3 | Tokens: about "), "{text}");
-    assert!(text.ends_with("\n## web/b.ts\nTold by: an index\n\n## web/sub/c.ts\nTold by: tree-sitter\n"), "{text}");
+    assert!(
+        text.contains("\nTypes: 1 (1 matched, 0 as dependencies) | Files: 3 | Tokens: about "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("\n## web/b.ts\nTold by: an index\n\n## web/sub/c.ts\nTold by: tree-sitter\n"),
+        "{text}"
+    );
     // Files go before types, the last by path first.
     let whole = bench.contents(&all).token_estimate;
     for budget in 1..whole {
         let contents = bench.contents(&row("type:Key or file:web/*", Some(budget)));
-        assert!(contents.files.len() < 3 && contents.files.len() + contents.left_out.len() + contents.types.len() == 4, "{contents:?}");
+        assert!(
+            contents.files.len() < 3 && contents.files.len() + contents.left_out.len() + contents.types.len() == 4,
+            "{contents:?}"
+        );
         assert!(contents.files.is_empty() || contents.types.len() == 1, "{contents:?}");
         assert_eq!(contents.files, ["web/a.ts", "web/b.ts"][..contents.files.len()]);
     }
     let nothing = bench.diagnostics_of(&row("file:web/*", Some(1)));
-    assert!(nothing[0].message.starts_with("the budget of 1 tokens is too small for any file of the pack"), "{nothing:?}");
+    assert!(
+        nothing[0]
+            .message
+            .starts_with("the budget of 1 tokens is too small for any file of the pack"),
+        "{nothing:?}"
+    );
 }
 
 #[test]

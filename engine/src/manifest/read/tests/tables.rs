@@ -140,5 +140,8 @@ fn rulesets_may_declare_the_same_table_alike_and_read_targets_of_each_other_if_t
     assert_eq!(read("[\"reads\"]"), Ok(json!({})));
     assert_eq!(read("[\"reads\", \"makes\"]"), Ok(json!({"one": {}})));
     let otherwise = read("[\"reads\", \"other\"]").expect_err("declared otherwise");
-    assert!(otherwise.starts_with("E_DUPLICATE ruleset other:2:1: this table is declared twice"), "{otherwise}");
+    assert!(
+        otherwise.starts_with("E_DUPLICATE ruleset other:2:1: this table is declared twice"),
+        "{otherwise}"
+    );
 }
