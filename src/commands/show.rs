@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
                 last_good::remark_missing(context, &workspace, &session, None, &args.label)?;
                 Err(failed)
             })?;
-            if let Some(shown) = as_it_is(context, &mut session, &label, args.allow_stale)? {
+            if let Some((shown, _)) = as_it_is(context, &mut session, &label, args.allow_stale)? {
                 return give(context, args, &session, &shown);
             }
         }
@@ -85,8 +85,8 @@ fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledO
     }
 }
 
-/// The last output of a label, with a word on its state where that is not current; `None` when it is to be built.
-pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<LabelledOutput>, Failed> {
+/// The last output of a label with its state, after a word on that where it is not current; `None` when it is to be built.
+pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<(LabelledOutput, NodeState)>, Failed> {
     let last = session.last(label)?;
     let blob = last
         .as_ref()
@@ -131,11 +131,12 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .label(label);
         context.say(&[note.hint(hint)]);
     }
-    Ok(Some(LabelledOutput {
+    let shown = LabelledOutput {
         label: label.to_owned(),
         digest: last.filed.output,
         bytes,
-    }))
+    };
+    Ok(Some((shown, state)))
 }
 
 /// The answer of the last try that could not become an output.

@@ -31,7 +31,8 @@ use tokio::sync::Semaphore;
 /// What a model is told of the server before it uses it.
 const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for the files as they are now. Ask for outlines before you open files: they \
 are a tenth of the source. `usages` binds names where grep mixes them up, `rename` and `edit` change code by symbol. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
-Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. `overlay` tries edits that nobody \
+Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. A \
+live context is the only truth about its document and replaces earlier ones; what FAILED in it changed nothing. `overlay` tries edits that nobody \
 saved; tools that read take its name as `overlay`.";
 
 /// The protocol's methods that have an answer here.

@@ -1,6 +1,7 @@
 //! What may not be looked at (seed 000 §16): what lies outside of the workspace, and files that cannot be read.
 
 use crate::context::Failed;
+use crate::desk::Desk;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use workbench::location::MANIFEST;
@@ -15,8 +16,16 @@ const NO_NAME: [ErrorCode; 6] = [
     ErrorCode::E_NO_PACK,
 ];
 
-/// A failure as all methods tell it: `AccessDenied` where a path leads out, or a file cannot be read.
-pub fn denied(mut failed: Failed) -> Failed {
+/// How many files are offered in place of one that is denied.
+const MOST_OFFERED: usize = 5;
+
+/// A failure as all methods tell it: `AccessDenied` where a path leads out, or a file cannot be read. What leads out is answered with the files
+/// of the workspace that have its name.
+pub fn denied(failed: Failed, desk: &mut Desk<'_>) -> Failed {
+    denied_with(failed, |asked| namesakes(desk, asked))
+}
+
+fn denied_with(mut failed: Failed, mut namesakes: impl FnMut(&str) -> Vec<String>) -> Failed {
     for why in &mut failed.diagnostics {
         // With a place in the manifest it is about that.
         let is_asked = why.place.as_ref().is_none_or(|place| place.file != MANIFEST);
@@ -27,9 +36,24 @@ pub fn denied(mut failed: Failed) -> Failed {
             continue;
         }
         why.code = ErrorCode::AccessDenied.into();
-        why.candidates.clear();
+        let asked = symbol_of(why).filter(|asked| leads_out(asked)).map(str::to_owned);
+        why.candidates = asked.map(|asked| namesakes(&asked)).unwrap_or_default();
+        if let Some(first) = why.candidates.first() {
+            why.hint = Some(format!("{first} has this name, lies inside the workspace and may be read"));
+        }
     }
     failed
+}
+
+/// The files of the workspace that have the name of what is asked for.
+fn namesakes(desk: &mut Desk<'_>, asked: &str) -> Vec<String> {
+    let name = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
+    let asked = name(asked.rsplit_once(':').map_or(asked, |(path, _)| path));
+    let Ok((_, session)) = desk.open_to_read() else {
+        return Vec::new();
+    };
+    let files = session.sources.files().into_iter().map(|(path, _)| path);
+    files.filter(|path| name(path) == asked).take(MOST_OFFERED).collect()
 }
 
 /// What was asked for.
@@ -49,7 +73,10 @@ mod tests {
     use crate::exit::Code;
 
     fn code(why: Diagnostic) -> String {
-        denied(Failed::new(Code::Usage, why)).diagnostics.remove(0).code
+        denied_with(Failed::new(Code::Usage, why), |_| Vec::new())
+            .diagnostics
+            .remove(0)
+            .code
     }
 
     #[test]

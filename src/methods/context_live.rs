@@ -115,8 +115,8 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<Message>,
     /// What was changed lately, newest first, with the tries that failed; not by MCP.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    recent_diffs: Vec<DiffSummary>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recent_diffs: Option<Vec<DiffSummary>>,
     /// What was changed since the anchor; not by MCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     anchor_diff: Option<DiffSummary>,
@@ -258,7 +258,7 @@ impl Method for Show {
         });
         let is_full = room.is_none();
         let summary = |version: &&Version| DiffSummary::of(version.number, Some(version.at), &version.change, version.failed.as_ref());
-        let recent_diffs = live.recent.iter().filter(|_| is_full).map(summary).collect();
+        let recent_diffs = is_full.then(|| live.recent.iter().map(summary).collect());
         let at = |number| {
             journal
                 .versions
@@ -452,7 +452,7 @@ impl Show {
         Ok(Answer {
             context_text: made.sections.iter().map(|section| section.text.as_str()).collect(),
             message: user(made.sections),
-            recent_diffs: Vec::new(),
+            recent_diffs: None,
             anchor_diff: None,
             version: number,
             shown: made.shown,

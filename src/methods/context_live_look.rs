@@ -289,7 +289,11 @@ fn unread(error: &io::Error) -> Failed {
     Failed::new(Code::Io, why.hint("check .cortex/live and .cortex/edit"))
 }
 
-fn not_shown(why: &Refused) -> Failed {
-    let why = Diagnostic::error(ErrorCode::AccessDenied, format!("this is not shown: {why}"));
+fn not_shown(refused: &Refused) -> Failed {
+    let why = Diagnostic::error(ErrorCode::E_PATH, format!("this is not shown: {refused}"));
+    let why = match refused {
+        Refused::Outside(path) => why.found(path.as_str()),
+        _ => why,
+    };
     Failed::new(Code::Usage, why.hint("name a file of the workspace by its path from the root"))
 }

@@ -11,6 +11,20 @@ use workbench::doctor::{self, Finding, Level};
 use workbench::symbols::outputs::Outputs;
 use workbench::trust::Trusted;
 
+/// What there is to say of the projects.
+fn of_projects(desk: &mut Desk<'_>) -> Result<Vec<Finding>, Failed> {
+    let (mut projects, mut resolved) = (0, 0);
+    // There may be no project: their index keeps the request from meaning nothing at all.
+    let wanted = ["//projects/...:project", "//index:projects"].map(str::to_owned);
+    let read = Outputs::read(desk, &wanted)?;
+    for project in read.into_iter().filter(|output| output.label.ends_with(":project")) {
+        let facts = project.bytes.and_then(|bytes| serde_json::from_slice::<Facts>(&bytes).ok());
+        projects += 1;
+        resolved += facts.map_or(0, |facts| facts.references.len());
+    }
+    Ok(doctor::projects(&desk.health()?, projects, resolved))
+}
+
 /// How many folders a user may watch.
 const WATCHES: &str = "/proc/sys/fs/inotify/max_user_watches";
 
@@ -42,18 +56,15 @@ impl Method for Doctor {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Findings, Failed> {
         let names = desk.names()?;
-        let (mut projects, mut resolved) = (0, 0);
-        for project in Outputs::read(desk, &["//projects/...:project".to_owned()])? {
-            let facts = project.bytes.and_then(|bytes| serde_json::from_slice::<Facts>(&bytes).ok());
-            projects += 1;
-            resolved += facts.map_or(0, |facts| facts.references.len());
-        }
-        let bound = match self.quick {
+        let is_csharp = desk.reads_csharp()?;
+        let mut findings = match is_csharp {
+            true => of_projects(desk)?,
+            false => Vec::new(),
+        };
+        let bound = match self.quick || names.symbols.is_empty() {
             true => None,
             false => Some(doctor::bound(desk, &names.symbols)?),
         };
-        let health = desk.health()?;
-        let mut findings = doctor::projects(&health, projects, resolved);
         let watches = std::fs::read_to_string(WATCHES).ok().and_then(|text| text.trim().parse().ok());
         let context = desk.context;
         let (workspace, session) = desk.open()?;

@@ -11,7 +11,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workbench::neighbours::Vectors;
+use workbench::neighbours::{Vectors, to_two_digits};
 use workbench::symbols::state::State;
 
 /// List pairs of types that declare, document and do nearly the same, likest first. Needs the ruleset embeddings.
@@ -70,6 +70,7 @@ impl Method for Duplicates {
     const NAME: &'static str = "duplicates";
     const EFFECT: Effect = Effect::Looks;
     const TOOL: AsTool = AsTool::None;
+    const WITHIN: bool = true;
     type Answer = DuplicatesAnswer;
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<DuplicatesAnswer, Failed> {
@@ -79,16 +80,18 @@ impl Method for Duplicates {
         }
         let table = vectors(desk)?;
         let names = desk.names()?;
-        let is_meant = |key: &str| self.generated || !names.symbols.is_generated(key);
-        let vectors = Vectors::open(&table, is_meant).unwrap_or_else(Vectors::none);
+        let is_meant = |key: &str| names.symbols.find(key).is_some() && (self.generated || !names.symbols.is_generated(key));
+        let vectors = Vectors::open(&table.bytes, is_meant).unwrap_or_else(Vectors::none);
         let pairs = vectors.pairs(self.least);
         let shown = pairs.iter().take(self.limit).map(|pair| Alike {
-            likeness: (f64::from(pair.likeness) * 100.0).round() / 100.0,
+            likeness: to_two_digits(pair.likeness),
             types: [pair.one.to_owned(), pair.other.to_owned()],
         });
         let shown: Vec<Alike> = shown.collect();
-        let state = State::default()
+        let state = table
+            .state()
             .of_workspace(&names.flaws)
+            .lacking(&vectors.notes())
             .page(0, shown.len(), pairs.len(), "raise the limit");
         Ok(DuplicatesAnswer {
             total: pairs.len(),
@@ -103,7 +106,7 @@ impl Method for Duplicates {
         for pair in &answer.pairs {
             text.push_str(&format!("{:.2}  {}  {}\n", pair.likeness, pair.types[0], pair.types[1]));
         }
-        if answer.pairs.is_empty() {
+        if answer.total == 0 {
             text.push_str(&format!("none of {} types is so like another: lower --least\n", answer.types));
         }
         printable(&format!("{text}{}", notes(&answer.state)))

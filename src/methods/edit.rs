@@ -1,5 +1,6 @@
 //! `edit`: text files of the workspace, edited in sessions. One method with an operation, so that one tool holds all of them.
 
+use super::investigate::as_failed;
 use super::symbols::{Names, resolve_one};
 use super::{Effect, Method, window};
 use super::{edit_by_symbol, edit_line};
@@ -256,6 +257,10 @@ impl Method for Edit {
         }
         let response = perform(&disk, &asked, now());
         tell(&response.session);
+        let came_to_nothing = !matches!(response.status, Status::Success | Status::NoOp | Status::MultiMatch);
+        if let (None, Some(path), true) = (&response.session, &response.path, came_to_nothing) {
+            let _ = edits::failed(&live, &root, path, (asked.order.name(), &response.summary), now());
+        }
         desk.worsen(match response.status {
             Status::Success | Status::NoOp => Code::Ok,
             Status::NoMatch | Status::MultiMatch | Status::ExternalConflict => Code::TargetFailed,
@@ -303,10 +308,12 @@ fn parts(desk: &mut Desk<'_>, names: &Names, disk: &Disk, found: &Candidate) -> 
     if files.is_empty() { found.files.clone() } else { files }
 }
 
-/// The symbols for `#if` that a file is compiled under; `None` where they are not known, as where a manifest names the target otherwise.
-pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Option<BTreeSet<String>> {
-    let shown = desk.output(&file_label(file, "defines")).ok()?;
-    Some(producers::csharp::defines::read(&shown.bytes).ok()?.own.into_iter().collect())
+/// The symbols for `#if` that a file of C# is compiled under.
+pub(super) fn defines_of(desk: &mut Desk<'_>, file: &str) -> Result<BTreeSet<String>, Failed> {
+    let shown = desk.output(&file_label(file, "defines"))?;
+    let read = producers::csharp::defines::read(&shown.bytes);
+    let read = read.map_err(|failure| Failed::new(Code::TargetFailed, as_failed(failure, &shown.label).1))?;
+    Ok(read.own.into_iter().collect())
 }
 
 impl Edit {
@@ -357,7 +364,7 @@ impl Edit {
         let disk = Disk::new(&window::root(desk)?);
         let files = parts(desk, &names, &disk, &found);
         let defines = match files.as_slice() {
-            [file] if is_conditional(&disk, file) => defines_of(desk, file),
+            [file] if is_conditional(&disk, file) => defines_of(desk, file).ok(),
             _ => None,
         };
         match files.as_slice() {

@@ -19,7 +19,7 @@ use workbench::edit::encoding::decode;
 use workbench::edit::files::Files;
 use workbench::edit::lines::{Ends, fit};
 use workbench::edit::response::Response;
-use workbench::edit::symbol::Refused;
+use workbench::edit::symbol::{Refused, requires_csharp};
 use workbench::edit::{adding_members, adding_usings};
 use workbench::rename::{self, InTheWay, Rewritten};
 use workbench::symbols::hierarchy::{implementations, locate};
@@ -57,7 +57,7 @@ pub(super) fn add_using(desk: &mut Desk<'_>, path: &str, given: &str) -> Result<
         let why = format!("{path}: the workspace declares no {}", using.target);
         return Err(rewriting.refused(&InTheWay(BTreeSet::from([why]))));
     }
-    let defines = defines_of(desk, &path).unwrap_or_default();
+    let defines = defines_of(desk, &path)?;
     let made = adding_usings::with_using(&before, given, &defines).map_err(refused)?;
     let file = Rewritten {
         after: made.clone().unwrap_or_else(|| before.clone()),
@@ -84,7 +84,7 @@ pub(super) fn add_member(desk: &mut Desk<'_>, path: &str, symbol: &str, new: &st
     let (of, _) = resolve_one(desk, &names, symbol)?;
     let (path, before) = text_of(desk, path)?;
     let new = fit(new, Ends::of(&before).most_frequent());
-    let defines = defines_of(desk, &path).unwrap_or_default();
+    let defines = defines_of(desk, &path)?;
     let added = adding_members::with_member(&before, symbol_of(&of.path), &new, &defines);
     let added = added.map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
     let mut way = BTreeSet::new();
@@ -132,6 +132,7 @@ fn rewriting<'r>(operation: &'static str, refusal: &'r str, hint: &'r str) -> Re
 fn text_of(desk: &mut Desk<'_>, path: &str) -> Result<(String, String), Failed> {
     let disk = Disk::new(&window::root(desk)?);
     let path = disk.resolve(path).map_err(|why| refused(&why.to_string(), why.hint()))?;
+    requires_csharp(&path).map_err(|why| refused(&format!("{path}: {}", why.why), &why.hint))?;
     let read = disk.read(&path).ok().flatten().and_then(|found| decode(&found.bytes).ok());
     match read {
         Some((text, _)) => Ok((path, text)),

@@ -125,7 +125,7 @@ impl Method for Get {
             false => Freshness::Strong,
         };
         if self.freshness.unwrap_or(usual) == Freshness::Any
-            && let Some(shown) = show::as_it_is(context, session, &label, self.freshness == Some(Freshness::Any))?
+            && let Some((shown, _)) = show::as_it_is(context, session, &label, self.freshness == Some(Freshness::Any))?
         {
             let state = target_state(&workspace.root, session, &label)?;
             return Ok(Output::new(&shown, state));

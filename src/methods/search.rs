@@ -12,7 +12,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::aliases::Aliases;
-use workbench::neighbours::Vectors;
+use workbench::neighbours::{REMAKE, Vectors};
 use workbench::symbols::describe::describe;
 use workbench::symbols::search::{Matched, Page, Query, USUAL, search};
 use workbench::symbols::search_by_meaning::chosen_types;
@@ -128,7 +128,8 @@ impl Method for Search {
         let mut text = String::new();
         for hit in &answer.page.hits {
             let words = format!("{} {}", hit.accessibility, hit.kind);
-            text.push_str(&format!("{}  {}  {}\n", hit.path, words.trim(), hit.files.join(", ")));
+            let likeness = hit.likeness.map_or_else(String::new, |likeness| format!("{likeness:.2}  "));
+            text.push_str(&format!("{likeness}{}  {}  {}\n", hit.path, words.trim(), hit.files.join(", ")));
         }
         if let Some(next) = &answer.page.next {
             text.push_str(&format!("next: --cursor {next}\n"));
@@ -147,28 +148,28 @@ impl Search {
             ));
         }
         let table = vectors(desk)?;
-        let wanted = vector_of(desk, &self.query)?;
         let names = desk.names()?;
-        let near = Vectors::open(&table, |_| true)
-            .unwrap_or_else(Vectors::none)
-            .nearest(&wanted)
-            .ok_or_else(|| {
-                let why = Diagnostic::error(
-                    ErrorCode::E_ANSWER,
-                    "the vectors of the types were made by another model than that of the text",
-                );
-                Failed::new(Code::Usage, why.hint("build //index:vectors anew"))
-            })?;
-        let keys: Vec<&str> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).map(|(_, key)| key).collect();
-        let page = chosen_types(&names.symbols, &self.query(None), &keys)?;
-        let mut state = State::default().of_workspace(&names.flaws);
+        let is_known = |key: &str| names.symbols.find(key).is_some();
+        let vectors = Vectors::open(&table.bytes, is_known).unwrap_or_else(Vectors::none);
+        let mut wanted = vector_of(desk, &self.query, false)?;
+        let mut near = vectors.nearest(&wanted.vector);
+        if near.is_none() && wanted.is_filed {
+            // Another model may have made it.
+            wanted = vector_of(desk, &self.query, true)?;
+            near = vectors.nearest(&wanted.vector);
+        }
+        let near = near.ok_or_else(|| {
+            let message = "the vectors of the types were made by another model than that of the text";
+            Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_ANSWER, message).hint(REMAKE))
+        })?;
+        let near: Vec<(f32, &str)> = near.into_iter().filter(|(cosine, _)| *cosine > 0.0).collect();
+        let page = chosen_types(&names.symbols, &self.query(None), &near)?;
+        let mut state = table.state().of_workspace(&names.flaws).lacking(&vectors.notes());
         if page.total == 0 {
-            let why = if page.filtered > 0 {
-                Empty::Filtered(page.filtered)
-            } else {
-                Empty::Unknown
-            };
-            state = state.empty(why);
+            state = state.empty(match page.filtered {
+                0 => Empty::None,
+                filtered => Empty::FilteredByMeaning(filtered),
+            });
         }
         let state = state.page(0, page.hits.len(), page.total, "raise the limit");
         Ok(Hits { page, state })

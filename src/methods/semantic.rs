@@ -121,7 +121,7 @@ impl Method for SemanticOf {
             return Ok(Summary {
                 resolved,
                 state: as_it_is.as_of(Freshness::Stale, why),
-                semantic_text: shown.flatten().map(|shown| String::from_utf8_lossy(&shown.bytes).into_owned()),
+                semantic_text: shown.flatten().map(|(shown, _)| String::from_utf8_lossy(&shown.bytes).into_owned()),
                 semantic_state: semantic_state(state).to_owned(),
             });
         }

@@ -204,7 +204,7 @@ impl SourceOf {
             match one {
                 Ok(one) => meant.push(one),
                 Err(why) if why.code == Code::Usage && self.symbols.len() > 1 => {
-                    let why = denied(why);
+                    let why = denied(why, desk);
                     failed.extend(why.diagnostics.first().map(|told| {
                         let mut told = diagnostic::json(told);
                         told["asked"] = text.as_str().into();
@@ -280,6 +280,10 @@ fn not_shown(refused: &Refused) -> Failed {
     let hint = match refused {
         Refused::NoFile(_) | Refused::BelowFile(_) => "name a file, a type or a member",
         _ => "what is shown stays inside the workspace",
+    };
+    let why = match refused {
+        Refused::Outside(path) => why.found(path.as_str()),
+        _ => why,
     };
     Failed::new(Code::Usage, why.hint(hint))
 }

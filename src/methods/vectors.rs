@@ -6,6 +6,7 @@ use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
 use engine::build::ad_hoc::Loose;
+use engine::build::query::NodeState;
 use engine::manifest::model::ProducerDef;
 use engine::seams::producer::{Input, Params};
 use engine::values::codes::ErrorCode;
@@ -15,12 +16,40 @@ use producers::embedding::vector::Vector;
 use producers::embedding::{NAME, QUERY};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use workbench::symbols::state::{Freshness, State};
 
 /// The table of all vectors.
 const VECTORS: &str = "//index:vectors";
 
+/// The vectors of all types.
+pub(super) struct TypeVectors {
+    /// The table.
+    pub bytes: Arc<[u8]>,
+    is_current: bool,
+}
+
+impl TypeVectors {
+    /// How an answer that is made of them relates to the sources.
+    pub fn state(&self) -> State {
+        match self.is_current {
+            true => State::default(),
+            false => State::default().as_of(
+                Freshness::Stale,
+                format!("the vectors are those that were last made: `cortex build {VECTORS}` makes what has moved anew"),
+            ),
+        }
+    }
+}
+
+/// The vector of a text.
+pub(super) struct TextVector {
+    pub vector: Vector,
+    /// Whether it was made before.
+    pub is_filed: bool,
+}
+
 /// The table of the vectors of all types as they are now. Where a model of the manifest makes them, as they were last made: a search buys nothing.
-pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<Arc<[u8]>, Failed> {
+pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<TypeVectors, Failed> {
     let context = desk.context;
     let (_, session) = desk.open()?;
     let Some(producer) = producer(session.rules.manifest().producers.iter()) else {
@@ -31,14 +60,19 @@ pub(super) fn vectors(desk: &mut Desk<'_>) -> Result<Arc<[u8]>, Failed> {
         ));
     };
     if !producer.settings.contains_key("model") {
-        return Ok(desk.output(VECTORS)?.bytes);
+        let bytes = desk.output(VECTORS)?.bytes;
+        return Ok(TypeVectors { bytes, is_current: true });
     }
     let shown = show::as_it_is(context, session, VECTORS, true)?;
-    Ok(shown.expect("invariant: without an output it is an error").bytes)
+    let (shown, state) = shown.expect("invariant: without an output it is an error");
+    Ok(TypeVectors {
+        bytes: shown.bytes,
+        is_current: state == NodeState::Current,
+    })
 }
 
-/// The vector of a text, made as those of the types are. The same text is made once.
-pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str) -> Result<Vector, Failed> {
+/// The vector of a text, made as those of the types are. The same text is made once, unless it is to be made afresh.
+pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str, fresh: bool) -> Result<TextVector, Failed> {
     let context = desk.context;
     let (_, session) = desk.open()?;
     let mut params = Params::new();
@@ -67,15 +101,19 @@ pub(super) fn vector_of(desk: &mut Desk<'_>, text: &str) -> Result<Vector, Faile
         uses: NAME,
         params: &params,
         roles: &roles,
-        fresh: false,
+        fresh,
     };
     let made = session.make_loose(&wanted, &context.cancel())?.map_err(|failure| {
         let (code, why) = as_failed(failure, &label);
         Failed::new(code, why)
     })?;
-    Vector::from_text(&made.bytes).ok_or_else(|| {
+    let vector = Vector::from_text(&made.bytes).ok_or_else(|| {
         let why = Diagnostic::error(ErrorCode::E_ANSWER, "the filed vector cannot be read").label(&label);
         Failed::new(Code::TargetFailed, why)
+    })?;
+    Ok(TextVector {
+        vector,
+        is_filed: made.cached,
     })
 }
 

@@ -94,3 +94,15 @@ fn a_project_that_lost_references_is_told_and_explained() {
     );
     assert!(text.contains("mend: add the missing project files"), "{text}");
 }
+
+#[test]
+fn doctor_looks_at_workspaces_without_projects() {
+    let bench = Bench::empty();
+    let manifest = |rulesets: &str| bench.write("cortex.toml", &format!("[workspace]\nname = \"p\"\nrulesets = [\"{rulesets}\"]\n"));
+    for (rulesets, file) in [("csharp", "A.cs"), ("typescript", "a.ts")] {
+        manifest(rulesets);
+        bench.write(file, "class A { }\n");
+        let ran = bench.run(&["doctor"]);
+        assert!(ran.code == 0 && !ran.all().contains("error["), "{rulesets}: {ran:?}");
+    }
+}

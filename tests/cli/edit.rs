@@ -508,3 +508,42 @@ fn what_cannot_be_shown_says_why_beside_what_can() {
         assert!(ran.out.contains(told), "{told}: {}", ran.out);
     }
 }
+
+#[test]
+fn edits_by_symbols_are_of_csharp_alone() {
+    let bench = Bench::memotree();
+    let text = "export class NodeStore { }\n";
+    bench.write("web/api.ts", text);
+    let session = edit(&bench, &["open", "web/api.ts"]).1["session"]
+        .as_str()
+        .expect("a handle")
+        .to_owned();
+    let replace = [
+        "replace_symbol",
+        "--symbol",
+        "NodeStore",
+        "--new-text",
+        "class NodeStore { int x; }",
+    ];
+    for args in [
+        &["add_using", "web/api.ts", "--new-text", "System.Linq"][..],
+        &["add_member", "web/api.ts", "--symbol", "NodeStore", "--new-text", "int x;"],
+        &[&replace[..], &["web/api.ts"]].concat(),
+        &[&replace[..], &["--session", &session]].concat(),
+    ] {
+        let ran = bench.run(&[&["edit"], args].concat());
+        assert!(
+            ran.code == 2 && ran.all().contains("web/api.ts: it is no file of C#"),
+            "{args:?}: {ran:?}"
+        );
+        assert!(!ran.all().contains("E_NO_TARGET"), "{ran:?}");
+        assert_eq!(fs::read_to_string(bench.root().join("web/api.ts")).expect("file"), text);
+    }
+    // What belongs to no source set has no symbols for `#if` that are known.
+    bench.write("bin/A.cs", "class A { }\n");
+    let ran = bench.run(&["edit", "add_using", "bin/A.cs", "--new-text", "System.Linq"]);
+    assert!(
+        ran.code == 2 && ran.err.contains("E_NO_TARGET") && !ran.all().contains("added"),
+        "{ran:?}"
+    );
+}

@@ -194,6 +194,15 @@ fn codes_have_their_fields_on_the_command_line_too() {
         (&denied["code"], &denied["publicAlternatives"]),
         (&"AccessDenied".into(), &serde_json::json!([]))
     );
+    // Files inside that have the name of what lies outside may be read.
+    for asked in [&["source", "../old/NodeId.cs"][..], &["context", "live", "../old/NodeId.cs"]] {
+        let denied = told(asked);
+        assert_eq!(
+            (&denied["code"], &denied["publicAlternatives"]),
+            (&"AccessDenied".into(), &serde_json::json!(["src/MemoTree.Core/NodeId.cs"])),
+            "{denied}"
+        );
+    }
     let filter = told(&["pack", "build", "mine", "--filter", "type:A & b"]);
     assert_eq!((&filter["code"], &filter["position"]), (&"InvalidFilter".into(), &8.into()));
     assert!(filter["hint"].is_string(), "{filter}");

@@ -236,3 +236,23 @@ fn what_sessions_save_is_a_version_and_each_has_its_own_view() {
         "{none:?}"
     );
 }
+
+#[test]
+fn an_edit_without_a_session_that_failed_is_told() {
+    let bench = Bench::memotree();
+    live(&bench, &[]);
+    assert_ne!(
+        bench
+            .run(&["edit", "replace", FILE, "--old-text", "no such text", "--new-text", "x"])
+            .code,
+        0
+    );
+    let told = live(&bench, &["--since", "1"]);
+    assert_eq!(
+        (&told["recentDiffs"][0]["isError"], &told["version"]),
+        (&json!(true), &json!(2)),
+        "{told}"
+    );
+    assert!(text(&told).contains("by agent, replace"), "{told}");
+    assert_eq!(live(&bench, &["--since", "2"])["recentDiffs"], json!([]));
+}

@@ -34,3 +34,12 @@ fn a_manifest_is_checked_and_formatted() {
     let schema = bench.run(&["check", "--schema"]).json();
     assert!(schema["properties"]["rule"].is_object());
 }
+
+#[test]
+fn a_ruleset_brings_those_that_it_builds_on() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"p\"\nrulesets = [\"embeddings\"]\n");
+    bench.write("a.cs", "class A {}\n");
+    assert_eq!(bench.run(&["check"]).code, 0);
+    assert_eq!(bench.run(&["build", "//index:vectors"]).code, 0);
+}

@@ -87,3 +87,100 @@ fn a_program_makes_the_vectors_and_a_search_buys_none_of_them() {
         "what was asked is counted: {cost:?}"
     );
 }
+
+const OWN: &str = "[workspace]\nname = \"meaning\"\nrulesets = [\"csharp\", \"embeddings\"]\n[producer.embedding]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\ncommand = [\"sh\", \"own.sh\"]\n";
+
+#[test]
+fn a_build_is_told_what_vectors_of_a_model_cost() {
+    let bench = bench();
+    bench.write("cortex.toml", &format!("{OWN}price = {{ input = 1.0, output = 1.0 }}\n"));
+    bench.write("own.sh", "echo asked >> asked; echo '[1, 0.5]'\n");
+    let priced = bench.run(&["build", "--dry-run", "//index:vectors"]);
+    assert!(
+        priced.err.contains("asks     3 new answers: 3 calls, about ") && priced.err.contains(" USD"),
+        "{priced:?}"
+    );
+    let prompt = bench.run(&["prompt", "//types/N.Clock:embedding"]);
+    assert!(prompt.code == 0 && prompt.out.contains("Says what time it is"), "{prompt:?}");
+    assert!(!bench.root().join("asked").exists());
+}
+
+#[test]
+fn what_is_left_out_of_a_search_and_how_old_it_is_are_told() {
+    let bench = bench();
+    bench.write("cortex.toml", OWN);
+    // The model makes vectors of one more number for messages, and says nothing of time.
+    let mixed = "text=$(cat); case \"$text\" in *time*) echo '[0, 0]' ;; *Copy*) echo '[1, 0, 0]' ;; *) echo '[1, 0.5]' ;; esac\n";
+    bench.write("own.sh", mixed);
+    for name in ["Other", "Third"] {
+        bench.write(
+            &format!("{name}.cs"),
+            &format!("namespace N;\npublic class {name} {{ public int Value => 0; }}\n"),
+        );
+    }
+    assert_eq!(bench.run(&["build", "//index:vectors"]).code, 0);
+    let found = bench.run(&["search", "--semantic", "message", "--json"]).json();
+    let notes = found["state"]["notes"].to_string();
+    assert!(
+        notes.contains("1 type is left out because of a vector of zeros alone")
+            && notes.contains("1 type is left out because of a vector that has not 2 numbers"),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["state"]["freshness"], &found["state"]["complete"]),
+        (&json!("current"), &json!(false))
+    );
+    assert!(found["hits"][0]["likeness"].is_number(), "{found}");
+    let alike = bench.run(&["duplicates", "--json"]).json();
+    assert_eq!(
+        (&alike["types"], alike["state"]["notes"].as_array().map(Vec::len)),
+        (&json!(3), Some(2))
+    );
+    // A type is gone; the vectors are those of before.
+    std::fs::remove_file(bench.root().join("Other.cs")).expect("removed");
+    for args in [
+        &["search", "--semantic", "message", "--json"][..],
+        &["duplicates", "--least", "0.5", "--json"],
+    ] {
+        let told = bench.run(args).json();
+        assert_eq!(told["state"]["freshness"], "stale", "{told}");
+        assert!(!told.to_string().contains("N.Other"), "{told}");
+    }
+}
+
+#[test]
+fn vectors_of_another_model_are_made_anew_as_the_error_says() {
+    let bench = bench();
+    bench.write("cortex.toml", OWN);
+    bench.write("own.sh", "cat > asked; echo '[1, 0.5]'\n");
+    assert_eq!(bench.run(&["build", "//index:vectors"]).code, 0);
+    assert_eq!(bench.run(&["search", "--semantic", "message"]).code, 0);
+    bench.write("own.sh", "cat > asked; echo '[1, 0.5, 0]'\n");
+    let other = bench.run(&["search", "--semantic", "another"]);
+    assert!(
+        other.code == 2 && other.err.contains("cortex invalidate '//types/...:embedding'"),
+        "{other:?}"
+    );
+    assert_eq!(bench.run(&["invalidate", "//types/...:embedding"]).code, 0);
+    assert_eq!(bench.run(&["build", "//index:vectors"]).code, 0);
+    // The vector of a text that was looked for before is of the former model.
+    for text in ["another", "message"] {
+        let ran = bench.run(&["search", "--semantic", text]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+    }
+}
+
+#[test]
+fn a_search_by_meaning_finds_types_alone() {
+    let ran = bench().run(&["search", "--semantic", "time", "--kind", "method"]);
+    assert!(ran.code == 2 && ran.err.contains("finds types alone"), "{ran:?}");
+    // All pairs are counted, although none is listed.
+    let bench = bench();
+    let counted = bench.run(&["duplicates", "--least", "0.7", "--limit", "0"]);
+    assert!(
+        !counted.out.contains("is so like another") && counted.out.contains("0 of 1 are shown"),
+        "{counted:?}"
+    );
+    assert_eq!(bench.run(&["overlay", "open", "o"]).code, 0);
+    assert_eq!(bench.run(&["duplicates", "--overlay", "o"]).code, 0);
+}

@@ -494,3 +494,36 @@ fn a_build_that_is_stopped_in_a_question_for_many_can_go_on() {
     put(&bench, "act", "");
     assert_eq!((bench.run(&["build", ALL]).code, calls(&bench)), (0, 1));
 }
+
+const LEFT: &str = "public class Left { public Right Other { get; set; } }";
+const RIGHT: &str = "public class Right { public Left Other { get; set; } }";
+
+#[test]
+fn the_file_of_a_group_comes_and_goes_with_its_types() {
+    let bench = workspace(&[("Left", LEFT), ("Right", RIGHT)]);
+    put(&bench, "full", &format!("# TYPE: N.Left\n{FULL}\n# TYPE: N.Right\n{FULL}"));
+    let folder = bench.root().join(".cortex/out/semantic");
+    let files = || std::fs::read_dir(&folder).map_or(0, |files| files.count());
+    assert_eq!((bench.run(&["build", ALL]).code, files()), (0, 1));
+    // It is put back, too.
+    std::fs::remove_dir_all(&folder).expect("removed");
+    assert_eq!((bench.run(&["build", ALL]).code, files()), (0, 1));
+    bench.write("Left.cs", &format!("namespace N;\n{}\n", LEFT.replace("Right", "Left")));
+    put(&bench, "full", FULL);
+    // A set that came to be empty is no mistake beside what there is.
+    let built = bench.run(&["build", ALL, "//groups/...:semantic"]);
+    assert_eq!((built.code, files()), (0, 0), "{built:?}");
+    let alone = bench.run(&["build", "//groups/...:semantic"]);
+    assert!(alone.code == 2 && alone.err.contains("E_NO_TARGET"), "{alone:?}");
+}
+
+#[test]
+fn types_of_a_group_say_why_its_question_failed() {
+    let bench = workspace(&[("Left", LEFT), ("Right", RIGHT)]);
+    put(&bench, "act", "echo 'no room' >&2; exit 3");
+    assert_eq!(bench.run(&["build", ALL, "//index:json"]).code, 1);
+    let index = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("index.json");
+    assert_eq!(index.matches("\"lastError\"").count(), 2, "{index}");
+    let why = bench.run(&["explain", "//types/N.Left:semantic", "--json"]).json()["failure"].clone();
+    assert!(why["label"].as_str().is_some_and(|label| label.starts_with("//groups/")), "{why}");
+}

@@ -20,8 +20,19 @@ fn a_part_of_a_file_has_another_output_only_when_its_own_lines_change() {
     bench.write("A.cs", &text("", "int one;", "int two;"));
     bench.write("Other.cs", "namespace N;\npublic partial class A { int three; }\n");
     assert_eq!(bench.run(&["show", part]).out, "public partial class A {\n  int one;\n");
-    let listed = bench.run(&["build", "//files/*#*:part", "--json"]);
-    assert_eq!((listed.code, &listed.json()["targets"]), (0, &3.into()), "{listed:?}");
+    for pattern in ["//files/*#*:part", "//files/...#*:part"] {
+        let listed = bench.run(&["build", pattern, "--json"]);
+        assert_eq!((listed.code, &listed.json()["targets"]), (0, &3.into()), "{listed:?}");
+    }
+    for (label, hint) in [
+        ("//files/A.cs#Nothing:part", "`cortex query '//files/A.cs#*'` lists what there is"),
+        ("//files/A.cs#N.AA:part", "did you mean //files/A.cs#N.A:part?"),
+        ("//files/A.cs#N.A:prt", "did you mean //files/A.cs#N.A:part?"),
+        ("//types/N.A#nothing:outline", "`cortex query '//types/N.A#*'` lists what there is"),
+    ] {
+        let ran = bench.run(&["show", label]);
+        assert!(ran.code == 2 && ran.err.contains(hint), "{label}: {}", ran.err);
+    }
     for (what, after, expected) in [
         ("another type", text("", "int one;", "long two;"), 1),
         ("lines above", text("// a\n// b\n", "int one;", "long two;"), 1),

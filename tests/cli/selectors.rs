@@ -40,8 +40,18 @@ fn nodes_of_a_selector_are_replaced_and_nothing_else() {
         ("(lambda_expression)", "NoMatch", "matches no node"),
         ("(no_such_node)", "Exception", "line 1, column 2"),
         ("(identifier) @a (block) @b", "Exception", "2 captures"),
+        (
+            "(identifier) @target (#eq? @target \"N\")",
+            "Exception",
+            "outside of its pattern: (#eq? @target",
+        ),
+        (
+            "((identifier) @target (#equals? @target \"N\"))",
+            "Exception",
+            "not evaluated: #equals?",
+        ),
     ] {
-        let (code, refused) = replace(&bench, selector, "x", &[]);
+        let (code, refused) = replace(&bench, selector, "x", &["--all"]);
         assert!(
             code != 0 && refused["status"] == status && refused.to_string().contains(words),
             "{selector}: {refused}"

@@ -13,7 +13,22 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Vectors<'b> {
     rows: Vec<Row<'b>>,
     mean: Vec<f32>,
+    left_out: LeftOut,
 }
+
+/// How many vectors are not compared with others, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct LeftOut {
+    /// They have no numbers: their files are not sent to a model.
+    withheld: usize,
+    /// All their numbers are zero.
+    zero: usize,
+    /// They are longer or shorter than most.
+    other_length: usize,
+}
+
+/// What has all vectors made anew, by whatever model there is now.
+pub const REMAKE: &str = "`cortex invalidate '//types/...:embedding'` and then `cortex build //index:vectors` have all vectors made by the model that there is now";
 
 struct Row<'b> {
     key: &'b str,
@@ -44,17 +59,22 @@ const PARTS: usize = 24;
 const MOST_COMPARED: usize = 500;
 
 impl<'b> Vectors<'b> {
-    /// The vectors in the table `//index:vectors` of the types that `is_meant`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts. `None`
-    /// when the bytes are no table.
+    /// The vectors in the table `//index:vectors` of the types that `is_meant`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts;
+    /// [`Vectors::notes`] tells what is left out. `None` when the bytes are no table.
     pub fn open(table: &'b [u8], is_meant: impl Fn(&str) -> bool) -> Option<Self> {
         let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().filter(|(key, _)| is_meant(key)).collect();
+        let mut left_out = LeftOut::default();
         let mut lengths: BTreeMap<usize, usize> = BTreeMap::new();
-        all.iter()
-            .filter(|(_, bytes)| !bytes.is_empty())
-            .for_each(|(_, bytes)| *lengths.entry(bytes.len()).or_default() += 1);
+        for (_, bytes) in &all {
+            match bytes.iter().any(|byte| *byte != 0) {
+                true => *lengths.entry(bytes.len()).or_default() += 1,
+                false if bytes.is_empty() => left_out.withheld += 1,
+                false => left_out.zero += 1,
+            }
+        }
         let length = lengths.into_iter().max_by_key(|(_, count)| *count).map_or(0, |(length, _)| length);
         let mut rows: Vec<Row<'b>> = all
-            .into_iter()
+            .iter()
             .filter(|(_, bytes)| bytes.len() == length && bytes.iter().any(|byte| *byte != 0))
             .map(|(key, bytes)| Row {
                 key,
@@ -63,6 +83,7 @@ impl<'b> Vectors<'b> {
                 centred_scale: 0.0,
             })
             .collect();
+        left_out.other_length = all.len() - rows.len() - left_out.withheld - left_out.zero;
         let mut mean = vec![0.0; length];
         for row in &rows {
             mean.iter_mut()
@@ -76,7 +97,7 @@ impl<'b> Vectors<'b> {
             let square = 1.0 - 2.0 * row.scale * against(row.bytes, &mean) + mean_square;
             row.centred_scale = if square > 1e-6 { 1.0 / square.sqrt() } else { 0.0 };
         }
-        Some(Self { rows, mean })
+        Some(Self { rows, mean, left_out })
     }
 
     /// Of no type.
@@ -84,7 +105,32 @@ impl<'b> Vectors<'b> {
         Self {
             rows: Vec::new(),
             mean: Vec::new(),
+            left_out: LeftOut::default(),
         }
+    }
+
+    /// How many types are not compared, and why: a sentence for each reason.
+    pub fn notes(&self) -> Vec<String> {
+        let LeftOut {
+            withheld,
+            zero,
+            other_length,
+        } = self.left_out;
+        let length = self.mean.len();
+        let notes = [
+            (withheld, "a file that is not sent to a model".to_owned()),
+            (zero, format!("a vector of zeros alone; {REMAKE}")),
+            (
+                other_length,
+                format!("a vector that has not {length} numbers, as most have; {REMAKE}"),
+            ),
+        ];
+        let told = notes.into_iter().filter(|(count, _)| *count > 0);
+        told.map(|(count, why)| match count {
+            1 => format!("1 type is left out because of {why}"),
+            count => format!("{count} types are left out because of {why}"),
+        })
+        .collect()
     }
 
     /// How many vectors there are.
@@ -198,6 +244,11 @@ fn cosine(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
+/// A likeness as it is shown.
+pub fn to_two_digits(likeness: f32) -> f64 {
+    (f64::from(likeness) * 100.0).round() / 100.0
+}
+
 /// Planes through the origin, the same for every workspace: a row of signs each.
 fn planes(length: usize) -> Vec<Vec<bool>> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -280,6 +331,36 @@ mod tests {
             [("A", "B"), ("A", "C")]
         );
         assert!(Vectors::open(&table, |key| key != "A" && key != "B").unwrap().pairs(0.9).is_empty());
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let vector = |numbers: &[f32]| Vector::of(numbers).to_bytes();
+        let rows = BTreeMap::from([
+            ("A", vector(&[1.0, 0.5])),
+            ("B", vector(&[0.5, 1.0])),
+            ("C", vector(&[1.0, 1.0, 1.0])),
+            ("D", vector(&[])),
+            ("E", vector(&[0.0, 0.0])),
+            ("F", vector(&[0.0, 0.0, 0.0])),
+        ]);
+        let table = write_table(&rows);
+        let vectors = Vectors::open(&table, |_| true).unwrap();
+        let left_out = LeftOut {
+            withheld: 1,
+            zero: 2,
+            other_length: 1,
+        };
+        assert_eq!((vectors.len(), vectors.left_out), (2, left_out));
+        let notes = vectors.notes().join("\n");
+        for part in [
+            "1 type is left out because of a file",
+            "2 types are left out because of a vector of zeros",
+            "has not 2 numbers",
+        ] {
+            assert!(notes.contains(part), "{notes}");
+        }
+        assert!(Vectors::open(&table, |key| key < "C").unwrap().notes().is_empty());
     }
 
     #[test]

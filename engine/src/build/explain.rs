@@ -6,7 +6,7 @@ use super::moves::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_state};
 use super::redefinition::{Redefinition, redefinitions};
-use super::remarks::Remark;
+use super::remarks::{Remark, failure_behind};
 use super::run::dry_run::Certainty;
 use super::run::{How, Run};
 use super::session::Session;
@@ -265,8 +265,7 @@ impl Finder<'_, '_> {
         }
         let (standing, mut failure) = node_state(self.run, id, made.is_some(), self.remarks)?;
         if failure.is_none() && standing != NodeState::Current {
-            let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
-            failure = failed.map(|failed| failed.why.clone());
+            failure = failure_behind(self.remarks, &label).map(|failed| failed.why.clone());
         }
         let last = self.last(id)?;
         let mut moves = self.moves(&last)?;

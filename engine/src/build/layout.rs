@@ -154,20 +154,12 @@ impl Run<'_> {
         known: Option<KnownFiles<'_>>,
     ) -> Result<Laid, RunError> {
         let mut laid = Laid::default();
-        let roots = &*if self.is_stopped() {
-            // Who stops a build finds what it made; the next one looks at the rest.
-            let made = roots.iter().copied().filter(|&id| self.was_made(id));
-            made.take(FILES).collect()
-        } else if let Some((known, moved)) = known.and_then(|known| Some((known, self.moved_places()?))) {
-            self.still_laid(roots, known, &moved, exports, &mut laid)
-        } else {
-            roots.to_vec()
-        };
+        let roots = self.nodes_to_look_at(roots, exports, known, &mut laid)?;
         let mut room = self.is_stopped().then_some(FILES);
         let mut refusals = Refusals::default();
         let mut lookups = BTreeMap::new();
         let mut wanted: Vec<(NodeId, Digest, String)> = Vec::new();
-        for &id in roots {
+        for id in roots {
             if room.is_none() && self.is_stopped() {
                 break;
             }
@@ -252,6 +244,53 @@ impl Run<'_> {
         Ok(laid)
     }
 
+    /// The roots, and what is laid out with them, without those whose file is known to be in place.
+    fn nodes_to_look_at(
+        &mut self,
+        roots: &[NodeId],
+        exports: &dyn Exports,
+        known: Option<KnownFiles<'_>>,
+        laid: &mut Laid,
+    ) -> Result<Vec<NodeId>, RunError> {
+        if self.is_stopped() {
+            // Who stops a build finds what it made; the next one looks at the rest.
+            let made = roots.iter().copied().filter(|&id| self.was_made(id));
+            return Ok(made.take(FILES).collect());
+        }
+        let along = self.laid_with_readers(roots, known.as_ref())?;
+        let all: Vec<NodeId> = roots.iter().chain(&along).copied().collect();
+        let Some((known, moved)) = known.and_then(|known| Some((known, self.moved_places()?))) else {
+            return Ok(all);
+        };
+        Ok(self.still_laid(&all, &along, known, &moved, exports, laid))
+    }
+
+    /// What is laid out with the `roots` because they read it, beside them: what roots that moved read now, and what was laid out before.
+    fn laid_with_readers(&mut self, roots: &[NodeId], known: Option<&KnownFiles<'_>>) -> Result<FxHashSet<NodeId>, RunError> {
+        let mut along = FxHashSet::default();
+        let rules = &self.rules.manifest().rules;
+        let is_along = |rule: &Rule| rule.out.as_ref().is_some_and(|out| out.with_readers);
+        if !rules.iter().any(is_along) {
+            return Ok(along);
+        }
+        let moved = roots.iter().filter(|&&id| known.is_none() || !self.is_unmoved(id));
+        let read = moved.flat_map(|&id| self.graph.node(id).reads());
+        let before = known.into_iter().flat_map(|known| &known.known.exported).map(|&id| NodeId(id));
+        let asked: FxHashSet<NodeId> = roots.iter().copied().collect();
+        let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !asked.contains(id)).collect();
+        for id in candidates {
+            let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
+            // What moved and was asked for by nobody may be gone.
+            let stands = self.is_unmoved(id) || self.output(id).is_some();
+            if stands && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
+                along.insert(id);
+            }
+        }
+        let wanted: Vec<NodeId> = along.iter().copied().collect();
+        self.settle_all(&wanted)?;
+        Ok(along)
+    }
+
     /// The nodes whose path may have changed, because the rows that paths are looked up in did; `None` when that may be all.
     fn moved_places(&mut self) -> Option<FxHashSet<NodeId>> {
         let rules = self.rules;
@@ -275,18 +314,20 @@ impl Run<'_> {
     }
 
     /// Of roots that were laid out before, takes those of which neither output nor path moved and whose file is in place; gives back the others.
+    /// What is laid out `along` may have come to it without having moved itself.
     fn still_laid(
         &mut self,
         roots: &[NodeId],
+        along: &FxHashSet<NodeId>,
         KnownFiles { known, are_watched, added }: KnownFiles<'_>,
         moved: &FxHashSet<NodeId>,
         exports: &dyn Exports,
         laid: &mut Laid,
     ) -> Vec<NodeId> {
         let had_file = |id: NodeId| known.exported.binary_search(&id.0).is_ok();
-        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots
-            .iter()
-            .partition(|&&id| self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id));
+        let (stand, mut rest): (Vec<NodeId>, Vec<NodeId>) = roots.iter().partition(|&&id| {
+            self.is_unmoved(id) && !added.contains(&id) && !moved.contains(&id) && (had_file(id) || !along.contains(&id))
+        });
         let mut check: Vec<u32> = stand.iter().filter(|&&id| had_file(id)).map(|id| id.0).collect();
         check.sort_unstable();
         let broken = if are_watched {

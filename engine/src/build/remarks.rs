@@ -24,6 +24,22 @@ pub struct Remark {
     pub said: Vec<Diagnostic>,
     /// Whether a build asked for it and did not make it: it waits for an answer, a limit, or something that failed.
     pub waits: bool,
+    /// The target without an output that it waits for, if that is known.
+    pub waits_for: Option<String>,
+}
+
+/// Why a node has no output: why its own last try failed, or that of what it waits for.
+pub fn failure_behind<'r>(remarks: &'r BTreeMap<String, Remark>, label: &str) -> Option<&'r FailedTry> {
+    let mut next = remarks.get(label);
+    // What waits for itself is met again after all the others.
+    for _ in 0..remarks.len() {
+        let remark = next?;
+        if let Some(failure) = &remark.failure {
+            return Some(failure);
+        }
+        next = remarks.get(remark.waits_for.as_deref()?);
+    }
+    None
 }
 
 /// A try that failed.
@@ -67,6 +83,8 @@ struct Body {
     raw: Vec<u8>,
     #[cbor(n(5), default)]
     waits: bool,
+    #[cbor(n(6), default)]
+    waits_for: Option<String>,
 }
 
 impl Remark {
@@ -87,6 +105,7 @@ impl Remark {
             failure: write_diagnostics(failure.map(|failed| &failed.why)),
             said: write_diagnostics(self.said.iter()),
             waits: self.waits,
+            waits_for: self.waits_for.clone(),
         })
     }
 
@@ -106,6 +125,7 @@ impl Remark {
             failure: read_diagnostics(&body.failure)?.pop().map(failed),
             said: read_diagnostics(&body.said)?,
             waits: body.waits,
+            waits_for: body.waits_for,
         })
     }
 }
@@ -121,6 +141,8 @@ pub struct RunRemarks {
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were asked for and not made.
     pub waits: StaleSet,
+    /// What some of these wait for, because it has no output.
+    pub waits_for: BTreeMap<NodeId, NodeId>,
 }
 
 /// All remarks of a view after a run.
@@ -152,26 +174,27 @@ impl Remarks {
             let Some(id) = graph.find(label) else { return false };
             if graph.has_result(id) && !graph.is_stale(id) {
                 remark.failure = None;
-                remark.waits = false;
+                (remark.waits, remark.waits_for) = (false, None);
             }
             if heard.nodes.contains(id) {
                 remark.said.clear();
             }
             true
         });
-        let label = |id: NodeId| graph.get(id).map(|node| node.label.to_string());
+        let label_of = |id: NodeId| graph.get(id).map(|node| node.label.to_string());
         for (id, said) in heard.said {
-            if let Some(label) = label(id) {
+            if let Some(label) = label_of(id) {
                 self.by_label.entry(label).or_default().said = said;
             }
         }
         for id in heard.waits.iter() {
-            if let Some(label) = label(id) {
-                self.by_label.entry(label).or_default().waits = true;
+            if let Some(label) = label_of(id) {
+                let remark = self.by_label.entry(label).or_default();
+                (remark.waits, remark.waits_for) = (true, heard.waits_for.get(&id).copied().and_then(&label_of));
             }
         }
         for (id, failed) in heard.failed {
-            if let Some(label) = label(id) {
+            if let Some(label) = label_of(id) {
                 let remark = self.by_label.entry(label).or_default();
                 let before = remark.failure.as_ref().map_or(0, |before| before.times);
                 remark.failure = Some(FailedTry {
@@ -253,6 +276,7 @@ mod tests {
                 failure: Some(failure(Some(ActionKey(Digest::of(b"key"))))),
                 said: vec![warning("one"), warning("two")],
                 waits: true,
+                waits_for: Some("//a:b".to_owned()),
             },
             Remark {
                 failure: Some(failure(None)),

@@ -6,6 +6,7 @@
 use super::engine::EngineError;
 use super::layout::{OutputToFinish, not_written};
 use super::query::{NodeState, NodeStatus};
+use super::remarks::failure_behind;
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
@@ -115,7 +116,7 @@ impl Session {
         let remarks = self.remarks()?;
         let status = |(node, label): (Option<NodeId>, &String)| {
             let state = node.and_then(|_| states.next()).unwrap_or(NodeState::None);
-            let failure = remarks.get(label).and_then(|remark| remark.failure.as_ref());
+            let failure = failure_behind(&remarks, label);
             NodeStatus {
                 state,
                 last_error: failure

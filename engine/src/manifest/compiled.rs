@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The name of this form and of the checks that a manifest has passed: raise it when either changes.
-const DOMAIN: &str = "cortex 2026-11 compiled manifest 9";
+const DOMAIN: &str = "cortex 2026-11 compiled manifest 10";
 
 /// The key of a manifest: digest of its texts, digest of the registry it was checked against, and the form.
 pub fn key(texts: &Digest, registry: &Digest) -> Vec<u8> {
@@ -181,9 +181,10 @@ impl Encoder {
             to.flag(*digest_only);
             to.input(from);
         });
-        self.encode_list(out.iter().len(), out, |to, OutSpec { path, vars }| {
+        self.encode_list(out.iter().len(), out, |to, OutSpec { path, vars, with_readers }| {
             to.template(path);
             to.encode_list(vars.len(), vars, Self::binding);
+            to.flag(*with_readers);
         });
         self.bytes.extend_from_slice(&digest.0);
     }
@@ -344,6 +345,7 @@ impl<'a> Decoder<'a> {
             Some(OutSpec {
                 path: from.template()?,
                 vars: from.decode_list(Self::binding)?,
+                with_readers: from.flag()?,
             })
         })?;
         let (digest, rest) = self.rest.split_first_chunk::<32>()?;
@@ -458,7 +460,8 @@ mod tests {
     }
 
     fn rule() -> impl Strategy<Value = Rule> {
-        let out = (template(), vec(binding(), 0..2)).prop_map(|(path, vars)| OutSpec { path, vars });
+        let out = (template(), vec(binding(), 0..2), proptest::bool::ANY);
+        let out = out.prop_map(|(path, vars, with_readers)| OutSpec { path, vars, with_readers });
         (
             template(),
             (of(binding()), of(binding())),

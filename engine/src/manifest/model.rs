@@ -179,4 +179,6 @@ pub struct OutSpec {
     pub path: Template,
     /// Further variables of the path, each a set of exactly one item.
     pub vars: Vec<(Arc<str>, SetSpec)>,
+    /// Whether the output is laid out, too, where a target that reads it is.
+    pub with_readers: bool,
 }

@@ -1,7 +1,7 @@
 //! Patterns: texts that stand for many labels, such as `//types/MemoTree.Core.*:outline` or `-//types/*Tests:semantic`.
 //!
 //! `*` is any run of characters within one package segment or target, `?` is one character, and `...` as the whole last segment
-//! is that package and everything below it. Without `:target` every target is meant. A leading `-` takes away. Patterns see
+//! is that package and everything below it, `...#` the items of those. Without `:target` every target is meant. A leading `-` takes away. Patterns see
 //! packages in label form, where a reserved character of a file name is three characters (`%2A`). They know no graph.
 
 use super::label::{Label, LabelError, halves};
@@ -14,6 +14,8 @@ pub struct Pattern {
     negative: bool,
     package: Vec<Wildcard>,
     below: bool,
+    /// What stands behind the `#` of `...#`.
+    item: Option<Wildcard>,
     target: Option<Wildcard>,
 }
 
@@ -41,6 +43,10 @@ impl Pattern {
         let (package, target) = rest
             .rsplit_once(':')
             .map_or((rest, None), |(package, target)| (package, Some(target)));
+        let (package, item) = match package.split_once("...#") {
+            Some((head, item)) if head.is_empty() || head.ends_with('/') => (&package[..head.len() + 3], Some(item)),
+            _ => (package, None),
+        };
         let (package, below) = match package.strip_suffix("...") {
             Some("") => ("", true),
             Some("/") => return Err(pattern_error(shift + 2, "a package has an empty segment", "write //...")),
@@ -66,6 +72,13 @@ impl Pattern {
             at: error.at + shift,
             ..error
         })?;
+        if let Some(item) = item {
+            let at = shift + rest.len() - rest.split_once("...#").map_or(0, |(_, item)| item.len());
+            check(item, None, false).map_err(|error| LabelError {
+                at: error.at + at,
+                ..error
+            })?;
+        }
         let segments = if package.is_empty() {
             Vec::new()
         } else {
@@ -75,6 +88,7 @@ impl Pattern {
             negative,
             package: segments,
             below,
+            item: item.map(Wildcard::new),
             target: target.map(Wildcard::new),
         })
     }
@@ -97,7 +111,10 @@ impl Pattern {
                 return false;
             }
         }
-        self.below || segments.next().is_none()
+        let Some(item) = &self.item else {
+            return self.below || segments.next().is_none();
+        };
+        segments.last().and_then(halves).is_some_and(|(_, own)| item.matches(own))
     }
 
     /// Whether a label of this family (first package segment) may be one it speaks of.
@@ -130,8 +147,23 @@ impl Pattern {
     /// meant only by patterns that have one.
     pub fn joined_package(&self) -> Option<(String, String)> {
         let text = self.package_text();
-        let (package, item) = halves(&text).filter(|_| !self.below)?;
-        Some((package.to_owned(), item.to_owned()))
+        let (package, item) = match &self.item {
+            Some(item) => (self.package_and_below(), item.text()),
+            None => halves(&text)
+                .filter(|_| !self.below)
+                .map(|(package, item)| (package.to_owned(), item))?,
+        };
+        Some((package, item.to_owned()))
+    }
+
+    /// The package with the `...` at its end.
+    fn package_and_below(&self) -> String {
+        let package = self.package_text();
+        match (self.below, package.is_empty()) {
+            (false, _) => package,
+            (true, true) => "...".to_owned(),
+            (true, false) => format!("{package}/..."),
+        }
     }
 
     fn package_text(&self) -> String {
@@ -141,14 +173,11 @@ impl Pattern {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let package = self.package_text();
         let sign = if self.negative { "-" } else { "" };
-        let below = match (self.below, package.is_empty()) {
-            (false, _) => "",
-            (true, true) => "...",
-            (true, false) => "/...",
-        };
-        write!(f, "{sign}//{package}{below}")?;
+        write!(f, "{sign}//{}", self.package_and_below())?;
+        if let Some(item) = &self.item {
+            write!(f, "#{}", item.text())?;
+        }
         self.target.as_ref().map_or(Ok(()), |target| write!(f, ":{}", target.text()))
     }
 }
@@ -266,6 +295,11 @@ mod tests {
             ("//types/NodeStore", "types/NodeStore/x", "role", false),
             ("//types/N?deStore:r*e", "types/NödeStore", "role", true),
             ("-//types/*Tests:semantic", "types/FooTests", "semantic", true),
+            ("//types/...#*:code", "types/A#M(int)", "code", true),
+            ("//files/...#N.*:part", "files/src/a.cs#N.A", "part", true),
+            ("//files/...#N.*:part", "files/src/a.cs#M.A", "part", false),
+            ("//files/src/...#*:part", "files/src/b/a.cs", "part", false),
+            ("//...#*", "types/A#M", "code", true),
             ("//a/*b?c*d:t", "a/xxbbbcd", "t", true),
             ("//a/*b?c*d:t", "a/xxbbcc", "t", false),
             ("//a/ab*ba:t", "a/aba", "t", false),
@@ -288,6 +322,7 @@ mod tests {
             ("-//a/b:x y", 8),
             ("//a/...:x y", 9),
             ("//...:x y", 7),
+            ("//a/...#:x", 8),
             ("///...:x", 2),
             ("//a/%zz", 4),
         ] {

@@ -150,9 +150,18 @@ impl<'t> Words<'t> {
         }
         found
     }
+
+    /// The token that says which operator or conversion a member is.
+    fn operator_sign(&self, header: Range<usize>) -> Option<usize> {
+        let keyword = header.clone().find(|at| self.at(*at) == "operator")?;
+        let before = keyword.checked_sub(1).filter(|at| matches!(self.at(*at), "implicit" | "explicit"));
+        let behind = (keyword + 1..header.end).find(|at| self.at(*at) != "checked");
+        before.or(behind)
+    }
 }
 
-/// Where in the text of a declaration the name stands that it declares, or else where its first token does.
+/// Where in the text of a declaration the name stands that it declares, or else where its first token does. The name of an operator is its sign,
+/// that of a conversion `implicit` or `explicit`.
 pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usize> {
     let tokens = lex(text).tokens;
     let words = Words { text, tokens: &tokens };
@@ -162,6 +171,7 @@ pub fn name_in_declaration(text: &str, name: &str, is_type: bool) -> Option<usiz
         true => words.declared_by_type(header.clone(), name),
         false => None,
     };
+    let found = found.or_else(|| words.operator_sign(header.clone()).filter(|_| name.starts_with("op_")));
     let found = found.or_else(|| words.declared_by_member(header, name));
     let found = found.or_else(|| (0..tokens.len()).find(is_last_of_several));
     tokens.get(found.unwrap_or(0)).map(|token| token.start as usize)
@@ -194,6 +204,20 @@ mod tests {
         let found: Vec<u32> = (0..tokens.len()).filter(is_call).map(|at| tokens[at].start).collect();
         let expected = [1, 6, 15, 21, 48, 80];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_name_of_an_operator_is_its_sign() {
+        for (text, name, found) in [
+            ("[A] public static V operator +(V a, V b) => a;", "op_Addition", "+("),
+            ("public static V operator checked -(V a) => a;", "op_CheckedUnaryNegation", "-("),
+            ("static bool operator true(V a) => true;", "op_True", "true("),
+            ("public static implicit operator int(V a) => 0;", "op_Implicit", "implicit operator"),
+            ("public int op_Addition() => 0;", "op_Addition", "op_Addition("),
+        ] {
+            let at = name_in_declaration(text, name, false).expect("a name");
+            assert!(text[at..].starts_with(found), "{text}: {}", &text[at..]);
+        }
     }
 
     #[test]

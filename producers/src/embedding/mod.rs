@@ -12,7 +12,7 @@ use crate::llm::{About, Ask, Part, Question, Role, Turn, Wants, model};
 use crate::semantic::{redact, withheld};
 use described::Described;
 use engine::seams::fold::Fold;
-use engine::seams::paid::{Notes, Rejected};
+use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Failure, Input, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -66,14 +66,39 @@ impl Producer for Embedding {
         check(params)
     }
 
+    fn plan(&self, inputs: &Inputs<'_>) -> Result<Plan, Failure> {
+        let Some(model) = asked_model(inputs) else {
+            return Ok(Plan::default());
+        };
+        let mut cost = Spent {
+            model: model::name(model).to_owned(),
+            micros: self.ask.price(inputs.settings, 0, 0, 0),
+            ..Spent::default()
+        };
+        if is_withheld(inputs)? {
+            return Ok(Plan {
+                mode: "withheld".to_owned(),
+                why: "it lies in a file that no model sees".to_owned(),
+                cost,
+                ..Plan::default()
+            });
+        }
+        let text = self.text_sent(inputs, model, &Described::of(inputs)?);
+        let count = self.ask.count(model, &text);
+        (cost.calls, cost.input_tokens) = (1, count.tokens);
+        cost.micros = self.ask.price(inputs.settings, count.tokens, 0, 0);
+        cost.estimated = !count.exact || inputs.unknown > 0;
+        Ok(Plan {
+            mode: "full".to_owned(),
+            why: "there is no vector of this text yet".to_owned(),
+            prompt: format!("{}\n", text.trim_end()),
+            cost,
+        })
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let described = Described::of(inputs)?;
-        match inputs
-            .params
-            .get("model")
-            .and_then(Value::as_object)
-            .filter(|_| asks(inputs.params))
-        {
+        match asked_model(inputs) {
             Some(model) => self.by_model(inputs, model, &described),
             None => {
                 let dimensions = inputs.params.get("dimensions").and_then(Value::as_u64).unwrap_or(DIMENSIONS);
@@ -85,12 +110,17 @@ impl Producer for Embedding {
 }
 
 impl Embedding {
+    /// The text that a model is sent.
+    fn text_sent(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> String {
+        let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
+        truncate_to_tokens(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned()
+    }
+
     fn by_model(&self, inputs: &Inputs<'_>, model: &Params, described: &Described) -> Result<Output, Failure> {
         if is_withheld(inputs)? {
             return Ok(Output::new(Vector::of(&[]).to_text()));
         }
-        let most = inputs.params.get("most_tokens").and_then(Value::as_u64).unwrap_or(MOST_TOKENS);
-        let text = truncate_to_tokens(&redact(&described.text()).0, most, |text| self.ask.count(model, text).tokens).to_owned();
+        let text = self.text_sent(inputs, model, described);
         let turns = [Turn {
             role: Role::User,
             parts: vec![Part { text, stable: false }],
@@ -157,6 +187,12 @@ fn truncate_to_tokens(text: &str, most: u64, count: impl Fn(&str) -> u64) -> &st
         }
         kept = &kept[..end];
     }
+}
+
+/// The model that is asked, where it is not the built-in one.
+fn asked_model<'p>(inputs: &Inputs<'p>) -> Option<&'p Params> {
+    let model = inputs.params.get("model").and_then(Value::as_object);
+    model.filter(|_| asks(inputs.params))
 }
 
 fn asks(params: &Params) -> bool {

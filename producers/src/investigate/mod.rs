@@ -106,7 +106,7 @@ impl Producer for Investigate {
         let count = self.ask.count(model, &prompt);
         let output = max_tokens(inputs.params).min(500);
         let cost = Spent {
-            model: model_name(model),
+            model: model::name(model).to_owned(),
             calls: 1,
             input_tokens: count.tokens,
             output_tokens: output,
@@ -148,10 +148,13 @@ impl Producer for Investigate {
                 .map_err(|failure| failure.after_spending(spent.as_ref(), &raw))?;
             spent.get_or_insert_with(Spent::default).add(&answer.spent);
             diagnostics.extend(answer.remarks);
-            let why = match answer::read(&answer.text, case.question, &model_name(model), &case.types_and_words()) {
+            let why = match answer::read(&answer.text, case.question, model::name(model), &case.types_and_words()) {
                 _ if answer.cut => format!("it was cut off at {} tokens, be briefer", question.max_tokens),
                 Ok(findings) => {
-                    let mut notes = Notes::from([("mode".to_owned(), "full".to_owned()), ("model".to_owned(), model_name(model))]);
+                    let mut notes = Notes::from([
+                        ("mode".to_owned(), "full".to_owned()),
+                        ("model".to_owned(), model::name(model).to_owned()),
+                    ]);
                     if attempt > 0 {
                         notes.insert("repaired".to_owned(), "1".to_owned());
                     }
@@ -195,11 +198,6 @@ fn max_tokens(params: &Params) -> u64 {
 fn bound_model<'p>(inputs: &Inputs<'p>) -> Result<&'p Params, Failure> {
     let model = inputs.params.get("model").and_then(Value::as_object);
     model.ok_or_else(|| Failure::permanent("the producer was not bound to a model"))
-}
-
-fn model_name(model: &Params) -> String {
-    let text = |key: &str| model.get(key).and_then(Value::as_str);
-    text("name").or(text("api")).unwrap_or_default().to_owned()
 }
 
 fn said(role: Role, text: String) -> Turn {

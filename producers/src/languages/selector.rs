@@ -48,6 +48,18 @@ pub enum SelectorError {
         /// How many there are.
         count: usize,
     },
+    /// A predicate has no pattern around it, and would hold of none.
+    #[error("a predicate of the selector stands outside of its pattern: {predicate}")]
+    Outside {
+        /// Its text.
+        predicate: String,
+    },
+    /// A predicate that is not evaluated.
+    #[error("the selector has a predicate that is not evaluated: #{name}")]
+    Unevaluated {
+        /// Its name.
+        name: String,
+    },
     /// More matches were in progress at once than are followed.
     #[error("the selector has too many matches in progress at once")]
     TooMany,
@@ -77,6 +89,7 @@ pub fn select(file: &str, text: &str, selector: &str) -> Result<Vec<Range<usize>
         })
     };
     let mut query = compiled(selector)?;
+    evaluates_all(&query, selector)?;
     if query.capture_names().is_empty() {
         query = compiled(&format!("{} @{TARGET}", selector.trim_end()))?;
     }
@@ -101,6 +114,39 @@ pub fn select(file: &str, text: &str, selector: &str) -> Result<Vec<Range<usize>
         return Err(SelectorError::TooMany);
     }
     Ok(found.into_iter().map(|(start, Reverse(end))| start..end).collect())
+}
+
+/// Refuses a query of which tree-sitter would ignore a predicate, and so select more than is asked for.
+fn evaluates_all(query: &Query, selector: &str) -> Result<(), SelectorError> {
+    for pattern in 0..query.pattern_count() {
+        let text = selector.get(query.start_byte_for_pattern(pattern)..query.end_byte_for_pattern(pattern));
+        let text = text.unwrap_or_default().trim_end();
+        if without_comments(text.trim_start_matches('(')).starts_with('#') {
+            return Err(SelectorError::Outside {
+                predicate: text.to_owned(),
+            });
+        }
+        let general = query
+            .general_predicates(pattern)
+            .iter()
+            .map(|predicate| predicate.operator.to_string());
+        let properties = query.property_predicates(pattern).iter();
+        let properties = properties.map(|(_, is)| if *is { "is?" } else { "is-not?" }.to_owned());
+        let settings = query.property_settings(pattern).iter().map(|_| "set!".to_owned());
+        if let Some(name) = general.chain(properties).chain(settings).next() {
+            return Err(SelectorError::Unevaluated { name });
+        }
+    }
+    Ok(())
+}
+
+/// The text behind blanks and comments of a query.
+fn without_comments(text: &str) -> &str {
+    let text = text.trim_start();
+    match text.strip_prefix(';') {
+        Some(comment) => without_comments(comment.split_once('\n').map_or("", |(_, rest)| rest)),
+        None => text,
+    }
 }
 
 /// Brackets in strings and comments of the query count as well: few queries have [`DEEPEST`] of them.
@@ -151,6 +197,28 @@ mod tests {
         assert_eq!(refused, Err(SelectorError::TooMany));
         let calls = select("A.cs", &text, "(invocation_expression)").expect("a plain query");
         assert_eq!(calls.len(), 400);
+    }
+
+    #[test]
+    fn a_predicate_that_is_not_evaluated_is_refused() {
+        let refused = |selector: &str| texts("A.cs", "class A { B b; }", selector).expect_err("refused");
+        for outside in ["(#eq? @target \"N\")", "(; why\n #eq? @target \"N\")", "( #match? @target \"N\")"] {
+            let why = refused(&format!("(identifier) @target {outside} (class_declaration)"));
+            assert!(why.contains("outside of its pattern") && why.contains(outside), "{why}");
+        }
+        for (predicate, name) in [
+            ("#equals? @target \"N\"", "#equals?"),
+            ("#is-not? local", "#is-not?"),
+            ("#is? local", "#is?"),
+            ("#set! a b", "#set!"),
+        ] {
+            let why = refused(&format!("((identifier) @target ({predicate}))"));
+            assert!(why.ends_with(name), "{why}");
+        }
+        let found = texts("A.cs", "class A { B b; }", "((identifier) @target (#any-of? @target \"A\" \"b\"))");
+        assert_eq!(found, Ok(vec!["A".to_owned(), "b".to_owned()]));
+        let found = texts("A.cs", "class A { B b; }", "(identifier) @target ; (#eq? @target \"N\")");
+        assert_eq!(found.map(|found| found.len()), Ok(3));
     }
 
     #[test]

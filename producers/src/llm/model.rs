@@ -33,6 +33,12 @@ pub fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound {
     bound
 }
 
+/// What a bound model is called where its cost is told.
+pub fn name(model: &Params) -> &str {
+    let text = |key: &str| model.get(key).and_then(Value::as_str);
+    text("name").or_else(|| text("api")).unwrap_or("a model")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -119,7 +119,7 @@ impl Recordings {
                 ));
             return Err(Failure::Permanent(Box::new(why)));
         };
-        let mut reply = Reply::new(question.max_tokens);
+        let mut reply = Reply::to(question);
         reply.push(&line.text);
         reply.whole = true;
         reply.cut |= line.cut;

@@ -116,8 +116,7 @@ impl Wishes {
 
     /// The model as its provider names it, for the line `Source:`.
     pub(super) fn model_name(&self) -> &str {
-        let text = |key: &str| self.model.get(key).and_then(Value::as_str);
-        text("name").or_else(|| text("api")).unwrap_or("a model")
+        model::name(&self.model)
     }
 
     /// Most tokens of question and answer together, if the model says.

@@ -415,7 +415,8 @@ pub(super) fn symbol_edit<F: Files>(run: &mut Run<'_, F>, path: &str, wanted: &s
         }
         wanted.new = fitted;
     }
-    let (made, what) = symbol::edited(&text, &wanted).map_err(|why| {
+    let made = symbol::requires_csharp(path).and_then(|()| symbol::edited(&text, &wanted));
+    let (made, what) = made.map_err(|why| {
         run.happen(path, Event::Refused);
         Trouble {
             detail: (!why.candidates.is_empty()).then(|| why.candidates.join("\n")),

@@ -86,6 +86,8 @@ fn hint(why: &SelectorError) -> &'static str {
             "write a query of tree-sitter, such as (invocation_expression function: (identifier) @f (#eq? @f \"Log\")) @target"
         }
         SelectorError::NoTarget { .. } => "call the node that is replaced @target",
+        SelectorError::Outside { .. } => "put both into brackets: ((identifier) @target (#eq? @target \"Log\"))",
+        SelectorError::Unevaluated { .. } => "use #eq?, #match?, #any-of?, their forms with not- and any-, such as #not-eq?, or old_text",
     }
 }
 

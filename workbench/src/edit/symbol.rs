@@ -64,6 +64,20 @@ impl Refused {
     }
 }
 
+/// Refuses a file that is not C#: its text would be read as C# all the same.
+///
+/// # Errors
+/// When its name has another ending.
+pub fn requires_csharp(path: &str) -> Result<(), Refused> {
+    match path.ends_with(".cs") {
+        true => Ok(()),
+        false => Err(Refused::new(
+            "it is no file of C#, which alone can be edited by symbols",
+            "use `replace` with oldText, or with a selector",
+        )),
+    }
+}
+
 /// The text after the edit, and what was done in words.
 ///
 /// # Errors

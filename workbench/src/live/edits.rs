@@ -148,6 +148,27 @@ pub fn merged<F: Files>(files: &F, root: &Path, path: &str, [before, after]: [&[
     saved(root, &held, path, texts.each_ref().map(Option::as_deref), now, &said).map(drop)
 }
 
+/// An edit without a session failed: no session remembers it. Of a document that nobody looks on at nothing is remembered.
+///
+/// # Errors
+/// When the document, or what is kept of it, cannot be read or written.
+pub fn failed<F: Files>(files: &F, root: &Path, path: &str, (operation, why): (&str, &str), now: u64) -> io::Result<()> {
+    let path = &Names::of(files, root, path)?.path;
+    let text = files.read(path)?.and_then(|found| decode(&found.bytes).ok());
+    let Some((text, _)) = text.filter(|_| kept::read(root, path).is_ok_and(|journal| journal.current().is_some())) else {
+        return Ok(());
+    };
+    let held = kept::lock_journal(root)?;
+    take_over(files, root, &held, path)?;
+    let said = Said {
+        author: AGENT.to_owned(),
+        what: Some(operation.to_owned()),
+        failed: Some(why.to_owned()),
+        edit: None,
+    };
+    record_found_text(root, &held, path, &text, now, &said).map(drop)
+}
+
 /// A document as it is in a session.
 #[derive(Clone, Debug)]
 pub struct Buffer {

@@ -62,5 +62,6 @@ pub fn hit(matched: Matched, one: &OtherSymbol) -> Hit {
         files: vec![one.file.clone()],
         matched,
         former: None,
+        likeness: None,
     }
 }

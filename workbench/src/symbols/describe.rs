@@ -33,6 +33,7 @@ pub fn describe<O: Outputs>(outputs: &mut O, hits: Vec<Hit>) -> Result<Vec<Hit>,
                 files: member.files.clone(),
                 matched: hit.matched,
                 former: None,
+                likeness: None,
             });
         }
         if described.len() == before {

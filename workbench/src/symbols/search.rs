@@ -120,7 +120,7 @@ impl<'q> Query<'q> {
 }
 
 /// One type, member or namespace.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hit {
     /// Its path: the key of a type, `key#Member`, `key#Name` of all overloads that [`describe`](super::describe::describe) did not look at, or a namespace.
@@ -141,10 +141,13 @@ pub struct Hit {
     /// The name before that matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub former: Option<String>,
+    /// In a search by meaning how near it is, to two digits: 1 is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likeness: Option<f64>,
 }
 
 /// A page of hits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
     /// The hits.
@@ -228,6 +231,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
                     Entry::Former(_, name) => Some((*name).to_owned()),
                     _ => None,
                 },
+                likeness: None,
             })
         }
         Entry::Member(declared) => {
@@ -241,6 +245,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
                 files: row.map(|row| row.files).unwrap_or_default(),
                 matched,
                 former: None,
+                likeness: None,
             })
         }
         Entry::Namespace(name) => Ok(Hit {
@@ -252,6 +257,7 @@ pub(super) fn hit(symbols: &Symbols, matched: Matched, entry: &Entry<'_>) -> Res
             files: Vec::new(),
             matched,
             former: None,
+            likeness: None,
         }),
     }
 }
@@ -390,7 +396,7 @@ impl<'q> ParsedQuery<'q> {
     }
 
     /// Whether only members are asked for.
-    fn wants_members_only(&self) -> bool {
+    pub(super) fn wants_members_only(&self) -> bool {
         self.kind.is_some_and(|kind| KINDS[OF_MEMBERS..].contains(&kind))
     }
 

@@ -1,18 +1,28 @@
 //! Hits of a search by meaning: types in an order that their vectors gave, through the filters of every search.
 
 use super::index::Symbols;
-use super::outputs::SymbolError;
-use super::search::{Entry, MOST, Matched, Page, ParsedQuery, Query, hit};
+use super::outputs::{SymbolError, Trouble};
+use super::search::{Entry, Hit, MOST, Matched, Page, ParsedQuery, Query, hit};
+use crate::neighbours::to_two_digits;
+use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
 
-/// The types of `keys` that pass the filters of a query, in their order: the first `limit` of them.
+/// The types, each with its likeness to the query, that pass the filters of the query, in their order: the first `limit` of them.
 ///
 /// # Errors
-/// When the kind is unknown or the limit too high.
-pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, keys: &[&str]) -> Result<Page, SymbolError> {
+/// When the kind is unknown or no type's, or the limit too high.
+pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, types: &[(f32, &str)]) -> Result<Page, SymbolError> {
     // The text of the query is no name here.
     let asked = ParsedQuery::read(&Query { text: "*", ..*query })?;
+    if asked.wants_members_only() {
+        let why = Diagnostic::error(ErrorCode::InvalidFilter, "a search by meaning finds types alone");
+        let why = why
+            .found(query.kind.unwrap_or_default())
+            .hint("leave the kind out, or name one of types: class, interface, enum");
+        return Err(SymbolError::new(Trouble::Asked, why));
+    }
     let mut page = Page::default();
-    for key in keys {
+    for (likeness, key) in types {
         let passes = |at: &usize| asked.wants_type(symbols.glance(*at).kind) && asked.is_within(key);
         let Some(at) = symbols.find(key).filter(passes) else {
             page.filtered += 1;
@@ -25,7 +35,10 @@ pub fn chosen_types(symbols: &Symbols, query: &Query<'_>, keys: &[&str]) -> Resu
         }
         page.total += 1;
         if page.hits.len() < query.limit.min(MOST) {
-            page.hits.push(hit(symbols, Matched::Semantic, &Entry::Type(at))?);
+            page.hits.push(Hit {
+                likeness: Some(to_two_digits(*likeness)),
+                ..hit(symbols, Matched::Semantic, &Entry::Type(at))?
+            });
         }
     }
     Ok(page)

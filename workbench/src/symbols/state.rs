@@ -49,6 +49,8 @@ pub enum Empty {
     Unknown,
     /// So many have that name, and none passes the filters.
     Filtered(usize),
+    /// So many are near in meaning, and none passes the filters.
+    FilteredByMeaning(usize),
     /// What was looked at has none: a type without users, say.
     None,
 }
@@ -206,6 +208,7 @@ impl State {
         let said = match why {
             Empty::Unknown => "nothing of this name is known; files that the manifest's sources leave out are not indexed".to_owned(),
             Empty::Filtered(count) => format!("{count} have this name, and none passes the filters"),
+            Empty::FilteredByMeaning(count) => format!("{count} are near to it in meaning, and none passes the filters"),
             Empty::None => "it was looked at, and there are none".to_owned(),
         };
         self.notes.push(said);

@@ -61,17 +61,18 @@ impl Run<'_> {
         self.wake(id);
     }
 
-    /// The node is not tried because `because` has no output.
-    pub(super) fn skip(&mut self, id: NodeId, because: NodeId) {
+    /// The node is not tried because `cause` has no output.
+    pub(super) fn skip(&mut self, id: NodeId, cause: NodeId) {
         if self.guessing {
             return self.put_off(id);
         }
         self.tally.skipped += 1;
-        let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(because).label.clone());
+        let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(cause).label.clone());
         self.emit(&Event::Skipped {
             label: &label,
             because: &because,
         });
+        self.heard.waits_for.insert(id, cause);
         self.put_off(id);
     }
 

@@ -24,7 +24,7 @@ struct Wanted {
 
 impl Wanted {
     fn is_wild(text: &str) -> bool {
-        text.contains(['*', '?'])
+        text.contains(['*', '?']) || text.ends_with("...")
     }
 }
 

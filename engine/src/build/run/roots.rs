@@ -40,6 +40,8 @@ pub(super) struct Meaning {
     pub(super) near: Vec<String>,
     /// Whether a set that gives such nodes is only known as of before.
     pub(super) is_open: bool,
+    /// Whether a rule gives such nodes, and its set has no item.
+    pub(super) has_empty_set: bool,
     /// Items of sets that can be no label.
     pub(super) warnings: Vec<Diagnostic>,
 }
@@ -83,6 +85,8 @@ impl Run<'_> {
         let mut roots = Roots::default();
         let mut seen: FxHashSet<NodeId> = FxHashSet::default();
         let mut meanings: Vec<Vec<NodeId>> = Vec::new();
+        // A set may come to have no item: only a request that means nothing at all is refused for that.
+        let mut empty: Vec<Diagnostic> = Vec::new();
         for pattern in patterns.patterns() {
             // What a pattern with wildcards takes away need not be there; a name has to be one.
             if pattern.is_negative() && pattern.plain_package().is_none() {
@@ -91,7 +95,9 @@ impl Run<'_> {
             }
             let mut meaning = self.meaning(pattern)?;
             if meaning.nodes.is_empty() && meaning.errors.is_empty() && !self.is_stopped() {
-                meaning.errors.push(self.nothing(pattern, meaning.near)?);
+                let nothing = self.nothing(pattern, meaning.near)?;
+                let is_empty = meaning.has_empty_set && !meaning.is_open;
+                if is_empty { &mut empty } else { &mut meaning.errors }.push(nothing);
             }
             if pattern.literal().is_none() {
                 once_a_name(pattern, &mut meaning.errors);
@@ -100,6 +106,9 @@ impl Run<'_> {
             let open = meaning.is_open && meaning.nodes.is_empty();
             if open { &mut roots.open } else { &mut roots.errors }.extend(meaning.errors);
             meanings.push(meaning.nodes);
+        }
+        if meanings.iter().all(Vec::is_empty) {
+            roots.errors.append(&mut empty);
         }
         let named: Vec<FxHashSet<NodeId>> = patterns
             .patterns()
@@ -173,6 +182,7 @@ impl Run<'_> {
                 self.add_single_node(number, &package, &items, &mut meaning);
                 continue;
             }
+            meaning.has_empty_set |= items.is_empty();
             let mut unnamed = Vec::new();
             for item in items.iter() {
                 if self.is_stopped() {
@@ -272,9 +282,10 @@ impl Run<'_> {
         }
         near.dedup();
         near.truncate(SUGGESTIONS);
-        let hint = match near.first() {
-            Some(first) => format!("did you mean {first}?"),
-            None => "`cortex query //...` lists what there is".to_owned(),
+        let hint = match (near.first(), pattern.joined_package()) {
+            (Some(first), _) => format!("did you mean {first}?"),
+            (None, Some((package, item))) if item != "*" => format!("`cortex query '//{package}#*'` lists what there is"),
+            (None, _) => "`cortex query //...` lists what there is".to_owned(),
         };
         let error = match quoted(&text) {
             Some(text) => Diagnostic::error(ErrorCode::E_NO_TARGET, format!("no target matches {text}")).label(text),
@@ -316,6 +327,11 @@ impl Run<'_> {
         let mut near = Vec::new();
         for text in spelled {
             let Some(found) = rules.find(&text) else { continue };
+            if rules.rule(found.rule).inner.is_some() {
+                // Which items there are is not looked up for a guess.
+                near.extend(Some(text).filter(|text| *text != label.as_str()));
+                continue;
+            }
             let Some((_, set)) = &rules.rule(found.rule).each else {
                 near.push(text);
                 continue;

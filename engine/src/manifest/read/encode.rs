@@ -38,8 +38,9 @@ pub(super) fn digest(rule: &Rule, producer: &ProducerDef) -> Digest {
         fields.input(&input.from);
     }
     fields.count(rule.out.iter().len());
-    if let Some(OutSpec { path, vars }) = &rule.out {
+    if let Some(OutSpec { path, vars, with_readers }) = &rule.out {
         fields.template(path);
+        fields.text(b'w', if *with_readers { "1" } else { "0" });
         fields.count(vars.len());
         for (variable, set) in vars {
             fields.text(b'v', variable);

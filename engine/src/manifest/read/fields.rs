@@ -64,7 +64,10 @@ impl<'t, 'i> Item<'t, 'i> {
 
     /// Reports that the value is of another type than it must be.
     pub(super) fn not(self, report: &mut Report<'_>, what: &str, wanted: &str) {
-        let message = format!("{what} is {wanted}, not {}", type_name(self.value));
+        // Of a number that is out of its bounds the type says nothing.
+        let number = self.value.as_integer().filter(|_| wanted.contains("number"));
+        let found = number.map_or(type_name(self.value), |number| number.as_str());
+        let message = format!("{what} is {wanted}, not {found}");
         report.error(
             self.span,
             Diagnostic::error(ErrorCode::E_TYPE, message).hint(format!("write {wanted}")),

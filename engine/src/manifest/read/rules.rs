@@ -214,6 +214,7 @@ impl RuleReader<'_> {
     ) -> Option<(OutSpec, Span)> {
         let mut bound = variables.to_vec();
         let mut vars = Vec::new();
+        let mut with_readers = false;
         let text = if item.value.is_str() {
             item.text(report, "'out'")?
         } else {
@@ -223,7 +224,8 @@ impl RuleReader<'_> {
                 bound: &bound.clone(),
                 need: Need::Named,
             };
-            for (name, item) in fields.entries().filter(|(name, _)| name.text != "path") {
+            with_readers = fields.boolean(report, "with_readers").unwrap_or(false);
+            for (name, item) in fields.entries().filter(|(name, _)| !["path", "with_readers"].contains(&name.text)) {
                 if bound.contains(&name.text) {
                     let diagnostic = Diagnostic::error(ErrorCode::E_VARIABLE, "this variable is bound already").hint("choose another name");
                     report.error(name.span, diagnostic);
@@ -248,7 +250,7 @@ impl RuleReader<'_> {
             );
             return None;
         }
-        Some((OutSpec { path, vars }, text.span))
+        Some((OutSpec { path, vars, with_readers }, text.span))
     }
 }
 

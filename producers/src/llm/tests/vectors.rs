@@ -75,3 +75,16 @@ fn a_program_prints_them() {
     assert_eq!(answered.text, "[4, -1.5]");
     assert_eq!((answered.spent.calls, answered.spent.output_tokens), (1, 0));
 }
+
+#[test]
+fn recorded_numbers_are_answered_again() {
+    let whole = value!({"data": [{"embedding": [0.5, -0.25]}], "usage": {"prompt_tokens": 12}});
+    let server = Server::new(vec![json(whole.to_string())]);
+    let real = Asking::openai(&server).set("record", value!("vectors.jsonl"));
+    ask(&real, "class A").expect("an answer");
+    let replayed = Asking {
+        folder: real.folder,
+        ..Asking::new(value!({"api": "replay", "recording": "vectors.jsonl"}))
+    };
+    assert_eq!(ask(&replayed, "class A").expect("an answer").text, "[0.5,-0.25]");
+}

@@ -110,6 +110,8 @@ fn the_default_set_has_well_formed_patterns() {
 #[test]
 fn types() {
     check("[workspace]\nname = ‹3›\n", "E_TYPE", "write a string");
+    let bounds = check("[prompt_window]\nmax_chars = ‹999›\n", "E_TYPE", "write a whole number from 1000");
+    assert!(bounds.message.ends_with("to 10000000, not 999"), "{}", bounds.message);
     check("[workspace]\nrulesets = ‹\"csharp\"›\n", "E_TYPE", "write an array of strings");
     check("[sources.a]\ninclude = [\"**\", ‹1›]\n", "E_TYPE", "write a string");
     check(
