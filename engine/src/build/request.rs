@@ -92,15 +92,21 @@ impl Session {
             // A stopped build of this session settled nodes that the store does not know of.
             self.forget_graph()?;
         }
-        self.report_sources(observer);
-        let bringing = Instant::now();
-        let brought = self.bring(request)?;
-        if brought != Brought::default() {
-            observer.phase(&Phase::ended_now("bring", bringing));
+        if !request.outputs {
+            self.listed = None;
         }
-        let adopted = match Self::makes(request) {
-            true => self.confirm(self.engine.sharing.clone().as_ref())?,
-            false => 0,
+        self.report_sources(observer);
+        // The sources are those of one look: others are asked once what they made of them.
+        let (brought, adopted) = match Self::makes(request) && !std::mem::replace(&mut self.has_asked_others, true) {
+            true => {
+                let bringing = Instant::now();
+                let brought = self.bring()?;
+                if brought != Brought::default() {
+                    observer.phase(&Phase::ended_now("bring", bringing));
+                }
+                (brought, self.confirm(self.engine.sharing.clone().as_ref())?)
+            }
+            false => (Brought::default(), 0),
         };
         let with = |mut report: Report| {
             report.tally.adopted += adopted;
@@ -125,8 +131,8 @@ impl Session {
     }
 
     /// Files what others made of the same sources, or of sources near to them, when so much moved that one question for all of it pays.
-    fn bring(&mut self, request: &Request) -> Result<Brought, EngineError> {
-        let sharing = self.sharing(request);
+    fn bring(&mut self) -> Result<Brought, EngineError> {
+        let sharing = self.engine.sharing.clone();
         let Some(sharing) = sharing.filter(|_| Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined)) else {
             return Ok(Brought::default());
         };
@@ -537,8 +543,17 @@ impl Session {
         shown.any(|id| exports.path(id.0).is_some())
     }
 
-    /// A build with its number: one more than the last one's.
-    pub(super) fn numbered(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
+    /// A build with its number: one more than the last one's, or that of the build that it goes on with.
+    pub(super) fn numbered(&mut self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
+        let listed = match self.listed.take() {
+            Some(before) => super::listing::joined(before, listed),
+            None => self.with_next_number(listed)?,
+        };
+        self.listed = Some(listed.clone());
+        Ok(listed)
+    }
+
+    fn with_next_number(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let last = super::session::last_build(&self.engine, &self.state)?.unwrap_or(0);
         Ok(BuildRecord {
             number: last.saturating_add(1),
