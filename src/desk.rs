@@ -19,7 +19,7 @@ use engine::manifest::model::Rule;
 use engine::manifest::template::Piece;
 use engine::values::table::write_table;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use workbench::context::index::Index;
@@ -51,6 +51,8 @@ pub struct Desk<'c> {
     /// The moment of names that were known already.
     known: Option<Moment>,
     flaws: Option<Arc<Flaws>>,
+    /// What was read of the workspace that is open, by label or pattern.
+    read: HashMap<String, Vec<Output>>,
     worst: Code,
 }
 
@@ -89,6 +91,7 @@ impl<'c> Desk<'c> {
             held: None,
             known: None,
             flaws: None,
+            read: HashMap::new(),
             open: None,
             closed: None,
             worst: Code::Ok,
@@ -178,6 +181,7 @@ impl<'c> Desk<'c> {
         self.open()?;
         let (workspace, session) = self.open.take().expect("invariant: it was just opened");
         drop(session);
+        self.read.clear();
         Ok(self.closed.insert(workspace))
     }
 
@@ -207,6 +211,23 @@ impl<'c> Desk<'c> {
         let context = self.context;
         let (_, session) = self.open()?;
         build_free(context, session, &[label.to_owned()]).map(drop)
+    }
+
+    /// What labels or patterns mean is made and read.
+    fn read_anew(&mut self, labels: &[String]) -> Result<Vec<Output>, Failed> {
+        // Without an index there is nothing to look in.
+        if let [label] = labels
+            && label.starts_with("//index:")
+        {
+            let shown = self.output(label)?;
+            return Ok(vec![Output {
+                label: shown.label,
+                bytes: Some(shown.bytes),
+            }]);
+        }
+        let report = self.outputs(labels, true)?;
+        let labels = report.roots.iter().map(|root| root.label.to_string());
+        Ok(labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect())
     }
 
     /// The output of one label, made if need be. That it cannot be laid out is said, and makes the request's code worse.
@@ -333,18 +354,22 @@ impl Outputs for Desk<'_> {
     type Error = Failed;
 
     fn read(&mut self, labels: &[String]) -> Result<Vec<Output>, Failed> {
-        // Without an index there is nothing to look in.
-        if let [label] = labels
-            && label.starts_with("//index:")
-        {
-            let shown = self.output(label)?;
-            return Ok(vec![Output {
-                label: shown.label,
-                bytes: Some(shown.bytes),
-            }]);
+        let mut unread: Vec<String> = Vec::new();
+        for label in labels {
+            if !self.read.contains_key(label) && !unread.contains(label) {
+                unread.push(label.clone());
+            }
         }
-        let report = self.outputs(labels, true)?;
-        let labels = report.roots.iter().map(|root| root.label.to_string());
-        Ok(labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect())
+        if !unread.is_empty() {
+            let outputs = self.read_anew(&unread)?;
+            match unread.as_slice() {
+                [one] => _ = self.read.insert(one.clone(), outputs),
+                _ if outputs.iter().map(|output| &output.label).ne(&unread) => return self.read_anew(labels),
+                _ => self
+                    .read
+                    .extend(unread.into_iter().zip(outputs.into_iter().map(|output| vec![output]))),
+            }
+        }
+        Ok(labels.iter().filter_map(|label| self.read.get(label)).flatten().cloned().collect())
     }
 }

@@ -28,9 +28,6 @@ impl Progress {
         bar.set_style(
             ProgressStyle::with_template("{spinner} {bar:20} {pos}/{len} {elapsed} {msg}").unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        if terminal {
-            bar.enable_steady_tick(Duration::from_millis(120));
-        }
         Self {
             bar,
             style,
@@ -86,6 +83,10 @@ impl Progress {
         } = &*counts;
         self.bar.set_length(*total);
         self.bar.set_position(counts.done());
+        if *total == 1 {
+            // Of a build that finds everything in place nothing is shown.
+            self.bar.enable_steady_tick(Duration::from_millis(120));
+        }
         if counts.done() == 0 {
             return;
         }

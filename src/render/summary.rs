@@ -2,9 +2,9 @@
 
 use super::money::spent;
 use super::{Style, count, diagnostic, duration, printable};
-use engine::build::Priced;
 use engine::build::outlook::{Gate, Outlook};
 use engine::build::request::Report;
+use engine::build::{Priced, Tally};
 use engine::seams::paid::Spent;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     }
     let noun = if targets == 1 { "target" } else { "targets" };
     let known = if report.unknown.is_empty() { "" } else { " known so far" };
-    let head = format!("{} {noun}{known}:", count(targets));
+    let head = format!("{} {noun}{known}{}:", count(targets), in_all(tally, targets));
     let head = if !report.failures.is_empty() || report.cancelled {
         style.red(&head)
     } else {
@@ -96,6 +96,16 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
         parts.join(", "),
         style.dim(&format!("({took}{saved})"))
     )
+}
+
+/// ` asked for, 177 in all`: where something could not be made, what the numbers that follow count, if that is more than was asked for.
+fn in_all(tally: &Tally, targets: u64) -> String {
+    let unmade = tally.deferred + tally.awaited + tally.limited + tally.failed + tally.skipped;
+    let all = (tally.ran + tally.cached + unmade) as u64;
+    match unmade > 0 && all > targets {
+        true => format!(" asked for, {} in all", count(all)),
+        false => String::new(),
+    }
 }
 
 /// ` (2 in a strict sandbox, 1 without a sandbox)`: how the programs that ran were confined.
@@ -259,4 +269,37 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
         "outlook": report.outlook,
         "plans": plans,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_what_numbers_count_that_exceed_what_was_asked_for() {
+        let line = |targets: u64, tally: Tally| {
+            let report = Report {
+                tally,
+                ..Report::default()
+            };
+            text(&report, targets, false, Duration::ZERO, Style::plain())
+        };
+        let blocked = Tally {
+            ran: 6,
+            limited: 18,
+            skipped: 153,
+            ..Tally::default()
+        };
+        let told = line(16, blocked.clone());
+        assert!(
+            told.starts_with("16 targets asked for, 177 in all: 6 ran, 18 blocked: see above, 153 skipped ("),
+            "{told}"
+        );
+        assert!(line(200, blocked).starts_with("200 targets: 6 ran, "));
+        let made = Tally {
+            ran: 20,
+            ..Tally::default()
+        };
+        assert!(line(16, made).starts_with("16 targets: 20 ran ("));
+    }
 }

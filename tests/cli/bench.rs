@@ -1,7 +1,10 @@
 //! A bench: a workspace and a store in a temporary folder, and runs of the program in it.
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 /// A workspace of its own.
 pub struct Bench {
@@ -96,6 +99,20 @@ impl Bench {
         );
         bench.write("cortex.toml", &format!("{manifest}{rule}"));
         (bench, pipe)
+    }
+
+    /// The end of a pipe to write to, once somebody reads the other one; `reader` must not end before.
+    pub fn write_end(pipe: &Path, reader: &mut Child) -> File {
+        let no_wait = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        loop {
+            match File::options().write(true).custom_flags(no_wait).open(pipe) {
+                Ok(end) => return end,
+                Err(error) => assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::NXIO.raw_os_error()), "{error}"),
+            }
+            let ended = reader.try_wait().expect("a child");
+            assert!(ended.is_none(), "it ended before it read the pipe: {ended:?}");
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
     }
 
     /// The workspace's folder.

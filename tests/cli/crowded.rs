@@ -62,7 +62,7 @@ fn who_asks_while_another_process_builds_is_told_so() {
     let mut build = bench.command(&["build", "//index:waits"]);
     let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     // Who opens the pipe to write has met who reads it: the checkout is being built.
-    let held = std::fs::File::options().write(true).open(&pipe).expect("the command reads");
+    let held = Bench::write_end(&pipe, &mut build);
     short.send(&order("a", None));
     let busy = short.next();
     assert_eq!(busy["error"]["code"], -32001, "{busy}");

@@ -26,9 +26,9 @@ const QUESTIONS: [&[&str]; 11] = [
 /// A build that waits at the pipe, and what lets it go on when it is dropped.
 fn start_build_that_waits(bench: &Bench, pipe: &Path) -> (Child, File) {
     let mut build = bench.command(&["build", "//index:waits"]);
-    let build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     // Who opens the pipe to write has met who reads it: the checkout is being built.
-    let gate = File::options().write(true).open(pipe).expect("the command reads");
+    let gate = Bench::write_end(pipe, &mut build);
     (build, gate)
 }
 

@@ -133,3 +133,22 @@ fn a_file_that_an_overlay_removed_is_not_there() {
         "{gone:?}"
     );
 }
+
+#[test]
+fn what_a_question_makes_is_one_build_of_the_log() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["impact", "NodeStore.Get"]).code, 0);
+    let builds = bench.run(&["log", "--json"]).json()["builds"].clone();
+    let [build] = builds.as_array().map_or(&[][..], Vec::as_slice) else {
+        panic!("{builds}")
+    };
+    let command = build["command"].as_str().unwrap_or_default();
+    assert!(command.starts_with("impact //index:types //index:members "), "{build}");
+    let ran = |build: &serde_json::Value| build["counts"]["ran"].as_u64().unwrap_or(0);
+    let of_producers = build["producers"].as_array().into_iter().flatten();
+    assert_eq!(ran(build), of_producers.filter_map(|of| of["ran"].as_u64()).sum::<u64>(), "{build}");
+    // What is asked next is another one, of which nothing has to be made.
+    assert_eq!(bench.run(&["impact", "NodeStore.Get"]).code, 0);
+    assert_eq!(bench.run(&["build", "//types/MemoTree.Core.NodeStore:outline"]).code, 0);
+    assert_eq!(bench.run(&["log", "--json"]).json()["builds"].as_array().map_or(0, Vec::len), 2);
+}

@@ -63,6 +63,7 @@ impl Session {
             &*self.engine.annotate,
             Vec::new(),
         );
+        self.listed = None;
         let leftover = Leftover {
             listed: Some(listed),
             ..Leftover::default()

@@ -6,6 +6,7 @@ use crate::seams::annotate::Annotate;
 use crate::seams::paid::Spent;
 use crate::store::builds::{BuildRecord, Counts, FAILED, FailedTarget, Gone, OfProducer, Outcome, Slow};
 use crate::values::event::{Event, Observer, Phase, Worked};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -130,10 +131,7 @@ impl ListedEvents {
         };
         let (commit, dirty) = annotate.revision().map_or((None, None), |found| (Some(found.commit), found.dirty));
         let patterns: Vec<String> = request.patterns.patterns().iter().map(ToString::to_string).collect();
-        let mut patterns = patterns.join(" ");
-        if patterns.chars().count() > PATTERNS {
-            patterns = patterns.chars().take(PATTERNS).chain(['…']).collect();
-        }
+        let patterns = shortened(&patterns.join(" "));
         BuildRecord {
             number: 0,
             at: began.0,
@@ -162,6 +160,58 @@ impl ListedEvents {
     }
 }
 
+/// Patterns as they are listed.
+fn shortened(patterns: &str) -> String {
+    match patterns.char_indices().nth(PATTERNS) {
+        Some((end, _)) => format!("{}…", &patterns[..end]),
+        None => patterns.to_owned(),
+    }
+}
+
+/// The line of a build that went on with another one, in place of both.
+pub(super) fn joined(before: BuildRecord, later: BuildRecord) -> BuildRecord {
+    let took_us = later.at.saturating_sub(before.at) * 1_000_000 + later.took_us;
+    let mut joined = BuildRecord {
+        took_us: took_us.max(before.took_us.saturating_add(later.took_us)),
+        saved_us: before.saved_us.saturating_add(later.saved_us),
+        outcome: match later.outcome {
+            Outcome::Ok => before.outcome,
+            worse => worse,
+        },
+        ..before
+    };
+    if let (Some(start), Some(more), false) = (joined.command.find("//"), later.command.find("//"), joined.command.ends_with('…')) {
+        let patterns = format!("{} {}", &joined.command[start..], &later.command[more..]);
+        joined.command.truncate(start);
+        joined.command.push_str(&shortened(&patterns));
+    }
+    joined.counts.add(&later.counts);
+    joined.answers.add_all(&later.answers);
+    for (own, more) in [(&mut joined.spent, later.spent), (&mut joined.saved, later.saved)] {
+        match (own, more) {
+            (Some(own), Some(more)) => own.add(&more),
+            (own, more) => *own = own.take().or(more),
+        }
+    }
+    joined.slowest.extend(later.slowest);
+    joined.slowest.sort_by_key(|slow| Reverse(slow.took_us));
+    joined.slowest.truncate(SLOWEST);
+    for more in later.producers {
+        match joined.producers.binary_search_by(|of| of.uses.cmp(&more.uses)) {
+            Ok(at) => joined.producers[at].add(&more),
+            Err(at) => joined.producers.insert(at, more),
+        }
+    }
+    let gone = joined.gone.count + later.gone.count;
+    joined.gone = Gone {
+        count: gone,
+        ..Gone::of([joined.gone.labels, later.gone.labels].concat())
+    };
+    let failures: BTreeSet<FailedTarget> = joined.failures.into_iter().chain(later.failures).collect();
+    joined.failures = failures.into_iter().take(FAILED).collect();
+    joined
+}
+
 impl Observer for Listing<'_> {
     fn event(&self, event: &Event<'_>) {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).add(self.rules, event);
@@ -184,6 +234,54 @@ impl Observer for Listing<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_build_that_goes_on_with_another_is_told_with_it() {
+        let of = |uses: &str, ran: u64| OfProducer {
+            uses: uses.to_owned(),
+            ran,
+            ..OfProducer::default()
+        };
+        let build = |label: &str, took_us: u64, producers: Vec<OfProducer>| BuildRecord {
+            at: 1_000,
+            took_us,
+            command: format!("impact {label}"),
+            counts: Counts {
+                targets: 1,
+                ran: producers.iter().map(|of| of.ran).sum(),
+                ..Counts::default()
+            },
+            slowest: vec![Slow {
+                label: label.to_owned(),
+                took_us,
+                how: "ran".to_owned(),
+            }],
+            producers,
+            gone: Gone::of(vec![label.to_owned()]),
+            ..BuildRecord::default()
+        };
+        let first = BuildRecord {
+            number: 7,
+            ..build("//a:b", 10, vec![of("b", 2)])
+        };
+        let second = BuildRecord {
+            outcome: Outcome::Failed,
+            spent: Some(Spent::default()),
+            ..build("//c:d", 30, vec![of("a", 1), of("b", 3)])
+        };
+        let both = joined(first.clone(), second);
+        assert_eq!((both.number, both.at, both.took_us, both.outcome), (7, 1_000, 40, Outcome::Failed));
+        assert_eq!(
+            (both.command.as_str(), both.counts.targets, both.counts.ran),
+            ("impact //a:b //c:d", 2, 6)
+        );
+        assert_eq!(both.producers, [of("a", 1), of("b", 5)]);
+        assert_eq!(both.slowest[0].label, "//c:d");
+        assert_eq!((both.gone.count, both.spent.is_some()), (2, true));
+        let long = joined(first, build(&format!("//{}", "x".repeat(PATTERNS)), 1, Vec::new()));
+        assert_eq!(long.command.chars().count(), "impact ".len() + PATTERNS + 1);
+        assert_eq!(joined(long.clone(), build("//y:z", 1, Vec::new())).command, long.command);
+    }
 
     #[test]
     fn the_slowest_are_kept_in_order() {

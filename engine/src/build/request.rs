@@ -92,15 +92,21 @@ impl Session {
             // A stopped build of this session settled nodes that the store does not know of.
             self.forget_graph()?;
         }
-        self.report_sources(observer);
-        let bringing = Instant::now();
-        let brought = self.bring(request)?;
-        if brought != Brought::default() {
-            observer.phase(&Phase::ended_now("bring", bringing));
+        if !request.outputs {
+            self.listed = None;
         }
-        let adopted = match Self::makes(request) {
-            true => self.confirm(self.engine.sharing.clone().as_ref())?,
-            false => 0,
+        self.report_sources(observer);
+        // The sources are those of one look: others are asked once what they made of them.
+        let (brought, adopted) = match Self::makes(request) && !std::mem::replace(&mut self.has_asked_others, true) {
+            true => {
+                let bringing = Instant::now();
+                let brought = self.bring(request)?;
+                if brought != Brought::default() {
+                    observer.phase(&Phase::ended_now("bring", bringing));
+                }
+                (brought, self.confirm(self.engine.sharing.clone().as_ref())?)
+            }
+            false => (Brought::default(), 0),
         };
         let with = |mut report: Report| {
             report.tally.adopted += adopted;
@@ -127,7 +133,7 @@ impl Session {
     /// Files what others made of the same sources, or of sources near to them, when so much changed that one question for all of it pays, or
     /// when this checkout was built without the cache so far.
     fn bring(&mut self, request: &Request) -> Result<Brought, EngineError> {
-        let Some(sharing) = self.sharing(request).filter(|sharing| sharing.cache.reads()) else {
+        let Some(sharing) = self.engine.sharing.clone().filter(|sharing| sharing.cache.reads()) else {
             return Ok(Brought::default());
         };
         let is_first = self.state.bundle_asked.is_none();
@@ -560,8 +566,17 @@ impl Session {
         shown.any(|id| exports.path(id.0).is_some())
     }
 
-    /// A build with its number: one more than the last one's.
-    pub(super) fn numbered(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
+    /// A build with its number: one more than the last one's, or that of the build that it goes on with.
+    pub(super) fn numbered(&mut self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
+        let listed = match self.listed.take() {
+            Some(before) => super::listing::joined(before, listed),
+            None => self.with_next_number(listed)?,
+        };
+        self.listed = Some(listed.clone());
+        Ok(listed)
+    }
+
+    fn with_next_number(&self, listed: BuildRecord) -> Result<BuildRecord, EngineError> {
         let last = super::session::last_build(&self.engine, &self.state)?.unwrap_or(0);
         Ok(BuildRecord {
             number: last.saturating_add(1),

@@ -51,6 +51,10 @@ pub struct Session {
     pub(super) predecessors: Predecessors,
     /// Labels of targets that a person wants made again.
     pub(super) invalidated: BTreeSet<String>,
+    /// Whether a build of this session asked the remote cache what others made of these sources.
+    pub(super) has_asked_others: bool,
+    /// The last build of this session in the log: one that reads outputs for the same question is told with it.
+    pub(super) listed: Option<BuildRecord>,
     /// Whether the graph in memory holds what a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
@@ -89,6 +93,8 @@ impl Session {
             redefined,
             predecessors: Predecessors::default(),
             invalidated: super::invalidated::labels(&engine)?,
+            has_asked_others: false,
+            listed: None,
             is_unsaved: false,
             unfiled: None,
             engine,

@@ -81,6 +81,16 @@ pub struct Answers {
 }
 
 impl Counts {
+    /// Counts what another build did, too.
+    pub fn add(&mut self, other: &Self) {
+        self.targets += other.targets;
+        self.ran += other.ran;
+        self.cached += other.cached;
+        self.verified += other.verified;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
     /// How many of those looked at needed no making.
     pub fn hits(&self) -> u64 {
         self.cached + self.verified
@@ -97,6 +107,14 @@ impl Answers {
             ledger::Outcome::Rejected => self.rejected += 1,
             ledger::Outcome::Saved => {}
         }
+    }
+
+    /// Counts those of another build, too.
+    pub fn add_all(&mut self, other: &Self) {
+        self.full += other.full;
+        self.patches += other.patches;
+        self.unchanged += other.unchanged;
+        self.rejected += other.rejected;
     }
 
     /// How many there were.
@@ -139,6 +157,16 @@ pub struct OfProducer {
     /// Microseconds that its runs took together.
     #[n(4)]
     pub took_us: u64,
+}
+
+impl OfProducer {
+    /// Counts what another build did with it, too.
+    pub fn add(&mut self, other: &Self) {
+        self.ran += other.ran;
+        self.cached += other.cached;
+        self.failed += other.failed;
+        self.took_us = self.took_us.saturating_add(other.took_us);
+    }
 }
 
 /// Targets that no rule, set or source gives any more.

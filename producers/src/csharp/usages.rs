@@ -66,7 +66,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 11)
+        ProducerId::new("csharp/usages", 12)
     }
 
     fn sees(&self, _: &Params) -> Sees {

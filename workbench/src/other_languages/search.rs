@@ -38,9 +38,8 @@ pub fn search<'n>(names: &'n OtherNames, text: &str, kind: Option<&str>) -> Vec<
         .filter(|one| is_kind(one) && is_around(one))
         .filter_map(|one| Some((matched(one)?, one)))
         .collect();
-    found.sort_by(|(how, one), (other_how, other)| {
-        (how, one.name.len(), &one.name, one).cmp(&(other_how, other.name.len(), &other.name, other))
-    });
+    let skips_humps = |how: Matched, one: &OtherSymbol| how == Matched::Humps && !humps.matches_without_gaps(&one.name);
+    found.sort_by_cached_key(|&(how, one)| (how, skips_humps(how, one), one.name.len(), &one.name, one));
     found
 }
 

@@ -5,7 +5,7 @@
 
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError};
-use crate::symbols::overloads::Overload;
+use crate::symbols::overloads::{self, Overload};
 use engine::values::label::unescape;
 use engine::values::table::Table;
 use producers::csharp::members::MemberRow;
@@ -104,6 +104,9 @@ pub(super) fn read<O: Outputs>(outputs: &mut O, symbols: &Symbols, unread: &mut 
                 overload,
                 described,
             });
+        }
+        for overloads in named.overloads.values_mut() {
+            overloads::bind(symbols, &key, overloads)?;
         }
         named.name_members();
     }

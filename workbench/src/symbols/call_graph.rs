@@ -9,7 +9,7 @@ use super::outputs::{Outputs, SymbolError, read_one, type_label};
 use super::overloads::{self, Overload};
 use super::resolve::Candidate;
 use super::source::{Enclosing, enclosing};
-use super::usages::{Subject, usages};
+use super::usages::{Subject, usages_of_all};
 use engine::values::label::halves;
 use engine::values::table::Table;
 use producers::csharp::usages::{Place, UseKind};
@@ -102,7 +102,7 @@ impl Walk {
     }
 }
 
-/// The members that use a member, in at most `depth` steps; `gaps` as for [`usages`].
+/// The members that use a member, in at most `depth` steps; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -118,35 +118,35 @@ pub fn callers<O: Outputs>(
     let (mut here, mut followed) = (vec![subject], 0);
     for distance in 1..=depth {
         let mut next = BTreeSet::new();
-        for subject in here {
-            let found = usages(outputs, symbols, &subject, gaps)?.in_code();
+        let found = usages_of_all(outputs, symbols, &here, gaps)?;
+        let mut all: Vec<(&Subject, Place, Option<String>, Relation)> = Vec::new();
+        for (subject, found) in here.iter().zip(found) {
+            let found = found.in_code();
             walk.unread.extend(found.unread);
             walk.unseen.extend(found.unseen);
             let certain = found.certain.into_iter().map(|place| (place, None));
             let possible = found.possible.into_iter().map(|(place, why)| (place, Some(why.to_string())));
-            let all: Vec<(Place, Option<String>)> = certain.chain(possible).collect();
-            let places: Vec<&Place> = all.iter().map(|(place, _)| place).collect();
-            let around = enclosing(outputs, &places)?;
-            for ((place, why), around) in all.into_iter().zip(around) {
-                let from = path_of(symbols, &place.file, around);
-                if why.is_none() && halves(&from).is_some() && !seen.contains(&from) {
-                    next.insert(from.clone());
-                }
+            all.extend(certain.chain(possible).map(|(place, why)| {
                 let relation = match found.called.contains(&place) {
                     true => Relation::Calls,
                     false => Relation::Uses,
                 };
-                walk.add(distance, (from, subject.path.clone()), relation, place, why);
+                (subject, place, why, relation)
+            }));
+        }
+        let around = enclosing(outputs, &all.iter().map(|(_, place, ..)| place).collect::<Vec<_>>())?;
+        for ((subject, place, why, relation), around) in all.into_iter().zip(around) {
+            let from = path_of(symbols, &place.file, around);
+            if why.is_none() && halves(&from).is_some() && !seen.contains(&from) {
+                next.insert(from.clone());
             }
+            walk.add(distance, (from, subject.path.clone()), relation, place, why);
         }
         seen.extend(next.iter().cloned());
         if distance == depth {
             break;
         }
-        here = Vec::new();
-        for path in walk.follow(next, &mut followed) {
-            here.extend(subject_of(outputs, symbols, &path)?);
-        }
+        here = subjects_of(outputs, symbols, &walk.follow(next, &mut followed))?;
     }
     walk.sort();
     Ok(walk)
@@ -211,7 +211,10 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         .collect();
     let owners: BTreeSet<&str> = own.iter().map(|(owner, _, _)| *owner).filter(|owner| *owner != "?").collect();
     let owners: Vec<&str> = owners.into_iter().collect();
-    let members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::of(outputs, &owners)?).collect();
+    let mut members: BTreeMap<&str, Vec<Overload>> = owners.iter().copied().zip(overloads::of(outputs, &owners)?).collect();
+    for (key, members) in &mut members {
+        overloads::bind(symbols, key, members)?;
+    }
     let mut found = Vec::with_capacity(own.len());
     for (owner, name, place) in own {
         let Some(rows) = members.get(owner) else {
@@ -266,10 +269,15 @@ pub(super) fn path_of(symbols: &Symbols, file: &str, around: Option<Enclosing>) 
     }
 }
 
-/// A member as what is looked for.
-pub(super) fn subject_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str) -> Result<Option<Subject>, O::Error> {
-    let found = super::resolve::resolve(symbols, outputs, path, &super::resolve::Options::default())?;
-    Ok(Subject::of(&found).ok())
+/// Members and types as what is looked for, those left out that are none any more.
+pub(super) fn subjects_of<O: Outputs>(outputs: &mut O, symbols: &Symbols, paths: &[String]) -> Result<Vec<Subject>, O::Error> {
+    let mut subjects = Vec::with_capacity(paths.len());
+    overloads::read_ahead(outputs, paths)?;
+    for path in paths {
+        let found = super::resolve::resolve(symbols, outputs, path, &super::resolve::Options::default())?;
+        subjects.extend(Subject::of(&found).ok());
+    }
+    Ok(subjects)
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! Which overload a call means, as far as its arguments tell: their number, their names, and of the simple types of C# that they are.
+//! Which overload a call means, as far as its arguments tell: their number, their names and their types.
 //!
 //! An overload is ruled out only where the compiler rules it out, too. Of literals the types are certain, so that C#'s own rules decide: what
-//! converts to what, and which of two conversions is better. What is left of several overloads is told; nothing is guessed.
+//! converts to what, and which of two conversions is better. Of other arguments it decides that they are of the very type of a parameter.
+//! What is left of several overloads is told; nothing is guessed.
 
 use super::numbers;
-use super::overloads::{Overload, alike, parameter_types};
+use super::overloads::{Overload, alike, arity, parameter_types, without_words};
 use producers::csharp::deps::resolve::predefined;
 use producers::csharp::members::ParameterRow;
 use producers::csharp::usages::Call;
@@ -25,21 +26,44 @@ pub fn possible<'o>(overloads: &'o [Overload], call: &Call) -> Vec<&'o Overload>
 /// Whether the one can be called wherever the other can, and takes part in the choice among them before its type arguments are known.
 fn is_comparable(one: &Overload, other: &Overload) -> bool {
     let is_seen = one.accessibility == "public" || one.accessibility == other.accessibility;
-    is_seen && one.is_static == other.is_static && arity(one) == 0
+    is_seen && one.is_static == other.is_static && arity(&one.key) == 0
 }
 
-/// Whether of two overloads the language prefers the one for what is literal among the arguments, and the others go to the same types.
+/// Whether of two overloads the language prefers the one for those arguments that go to other types there.
 fn is_better(one: &Laid<'_>, other: &Laid<'_>, call: &Call) -> bool {
-    let differing = (0..call.arguments.len()).filter(|at| one.kinds[*at] != other.kinds[*at]);
-    let mut differing = differing.peekable();
+    let is_same = |at: &usize| one.kinds[*at] == other.kinds[*at] || one.bound[*at].is_some() && one.bound[*at] == other.bound[*at];
+    let mut differing = (0..call.arguments.len()).filter(|at| !is_same(at)).peekable();
     let any = differing.peek().is_some();
-    any && differing.all(|at| call.exact.contains(&at) && prefers(&call.arguments[at], one.kinds[at], other.kinds[at]))
+    any && differing.all(|at| match call.exact.contains(&at) {
+        true => prefers(&call.arguments[at], one.kinds[at], other.kinds[at]),
+        false => is_identical(one, other, at, &call.arguments[at]),
+    })
+}
+
+/// Whether an argument is of the very type of the parameter of the one and not of that of the other. Numbers are left out: what operators make of
+/// them is not followed.
+fn is_identical(one: &Laid<'_>, other: &Laid<'_>, at: usize, argument: &str) -> bool {
+    let (Some(own), Some(others)) = (one.bound[at], other.bound[at]) else {
+        return false;
+    };
+    // Of a generic type without its arguments no more is known.
+    let is_whole = !argument.is_empty() && (argument.contains('{') || !argument.contains('`'));
+    // An interpolated text goes to a handler before all others.
+    let may_be_nearer = others == argument || others.contains("InterpolatedStringHandler");
+    // What is open may become the same type; then the one goes first that takes no default value.
+    let may_be_same = others.contains(['?', '!']) && !one.is_plain;
+    let is_passed = is_passed(one.kinds[at]) || is_passed(other.kinds[at]);
+    is_whole && simple(argument) != Some(NUMBER) && own == argument && !may_be_nearer && !may_be_same && !is_passed
+}
+
+/// Whether a parameter is passed in a way of its own: by reference.
+fn is_passed(written: &str) -> bool {
+    without_words(written).len() != written.len()
 }
 
 /// Whether a literal of a type goes to the one parameter rather than to the other: to its own type before all others; else to the type that
 /// converts to the other one and not back, or is signed where the other is not.
 fn prefers(literal: &str, one: &str, other: &str) -> bool {
-    let is_passed = |written: &str| without_words(written).len() != written.len();
     if is_passed(one) || is_passed(other) {
         return false;
     }
@@ -72,17 +96,20 @@ pub fn can_mean(overload: &Overload, call: &Call, receiver: bool) -> bool {
 struct Laid<'p> {
     /// Type of the parameter of each argument.
     kinds: Vec<&'p str>,
+    /// What that is bound to, where it is known.
+    bound: Vec<Option<&'p str>>,
     /// Whether no default value is taken and no argument is one of any number.
     is_plain: bool,
 }
 
 fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
-    if call.types > 0 && call.types != arity(overload) {
+    if call.types > 0 && call.types != arity(&overload.key) {
         return None;
     }
-    let mut parameters: &[ParameterRow] = &overload.parameters;
+    let (mut parameters, mut types): (&[ParameterRow], &[String]) = (&overload.parameters, &overload.bound);
     if call.extension {
         parameters = parameters.split_first().filter(|(first, _)| first.this)?.1;
+        types = types.get(1..).unwrap_or_default();
     }
     let positional = call.arguments.len().checked_sub(call.names.len())?;
     let many = parameters.last().is_some_and(|last| last.params);
@@ -90,7 +117,7 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
         return None;
     }
     let mut taken = vec![false; parameters.len()];
-    let (mut kinds, mut is_plain) = (Vec::with_capacity(call.arguments.len()), true);
+    let (mut kinds, mut bound, mut is_plain) = (Vec::with_capacity(call.arguments.len()), Vec::new(), true);
     for (at, argument) in call.arguments.iter().enumerate() {
         let place = match at.checked_sub(positional) {
             None => at.min(parameters.len().checked_sub(1)?),
@@ -113,18 +140,14 @@ fn lay<'o>(overload: &'o Overload, call: &Call) -> Option<Laid<'o>> {
         }
         taken[place] = true;
         kinds.push(kind);
+        bound.push(types.get(place).map(|of| if parameter.params { element(of) } else { of }));
     }
     let mut left = parameters.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(left, _)| left);
     if !left.all(|left| left.optional || left.params) {
         return None;
     }
     is_plain &= taken.iter().all(|taken| *taken);
-    Some(Laid { kinds, is_plain })
-}
-
-fn arity(overload: &Overload) -> usize {
-    let name = overload.key.split('(').next().unwrap_or_default();
-    name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+    Some(Laid { kinds, bound, is_plain })
 }
 
 /// What a parameter of any number of arguments has many of.
@@ -147,11 +170,6 @@ fn converts(argument: &str, parameter: &str, is_exact: bool) -> bool {
 /// A type without what says how it is passed and that it may be null.
 fn without_marks(written: &str) -> &str {
     without_words(written).trim_end_matches('?')
-}
-
-fn without_words(written: &str) -> &str {
-    let words = ["ref readonly ", "ref ", "in ", "out "];
-    words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written)
 }
 
 /// Whether two types differ whatever type arguments stand for type parameters: both are named by words of the language, or one is an array.
@@ -222,12 +240,13 @@ static void M(A on, string[] many, ref int there) { }
     fn of_literals(overloads: &str, arguments: &[&str]) -> [String; 2] {
         let text = format!("public class A {{ {overloads} }}");
         let mut sample = Sample::of(&[("a.cs", &text)]);
-        let overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        let mut overloads = overloads::of(&mut sample, &["A"]).expect("members").remove(0);
+        overloads::bind(&sample.names(), "A", &mut overloads).expect("declarations");
         let keys = |exact: Vec<usize>| {
             let call = Call {
                 arguments: arguments
                     .iter()
-                    .map(|name| predefined(name).key().unwrap_or("").to_owned())
+                    .map(|name| predefined(name).key().unwrap_or(name).to_owned())
                     .collect(),
                 exact,
                 ..Call::default()
@@ -284,6 +303,52 @@ static void M(A on, string[] many, ref int there) { }
         let crossed = "void F(int x, long y) {} void F(long x, int y) {} void F(long x, long y) {}";
         assert_eq!(of_literals(crossed, &["int", "int"])[0], "F(int,long) F(long,int)");
         assert_eq!(of_literals(crossed, &["int", "long"])[0], "F(int,long)");
+    }
+
+    #[test]
+    fn what_is_of_the_very_type_of_a_parameter_chooses() {
+        let token = "~System.Threading.CancellationToken";
+        let tokens = "void F(CancellationToken t = default) {} void F(string s, CancellationToken t = default) {} void F(bool b, CancellationToken t = default) {}";
+        let written = "void F(System.Threading.CancellationToken t) {} void F(Unknown x) {} void F(object x) {}";
+        let lists = "void F(List<int> x) {} void F(IEnumerable<int> x) {}";
+        for (overloads, arguments, expected) in [
+            (tokens, &[token][..], "F(CancellationToken)"),
+            (tokens, &["string", token], "F(string,CancellationToken)"),
+            (written, &[token], "F(System.Threading.CancellationToken)"),
+            (written, &["^Unknown"], "F(Unknown)"),
+            (written, &["^Other"], "F(System.Threading.CancellationToken) F(Unknown) F(object)"),
+            (written, &[""], "F(System.Threading.CancellationToken) F(Unknown) F(object)"),
+            (lists, &["~System.Collections.Generic.List`1{~System.Int32}"], "F(List<int>)"),
+            (lists, &["~System.Collections.Generic.List`1"], "F(IEnumerable<int>) F(List<int>)"),
+            ("void F(A x) {} void F(object x) {}", &["A"], "F(A)"),
+            ("void F(A[] x) {} void F(object x) {}", &["A[]"], "F(A[])"),
+            ("void F(A x) {} void F<T>(T x) {}", &["A"], "F(A)"),
+            ("void F(A x, int n = 1) {} void F<T>(T x) {}", &["A"], "F(A,int) F`1(T)"),
+            // One argument speaks for the one, the other for the other.
+            (
+                "void F(A x, object y) {} void F(object x, A y) {}",
+                &["A", "A"],
+                "F(A,object) F(object,A)",
+            ),
+            ("void F(A x, object y) {} void F(object x, object y) {}", &["A", ""], "F(A,object)"),
+            // Numbers that operators make, what is passed by reference and interpolated text do not decide.
+            ("void F(long x) {} void F(object x) {}", &["long"], "F(long) F(object)"),
+            ("void F(A x) {} void F(in A x) {}", &["A"], "F(A) F(in A)"),
+            (
+                "void F(string x) {} void F(LogInterpolatedStringHandler x) {}",
+                &["string"],
+                "F(LogInterpolatedStringHandler) F(string)",
+            ),
+            ("void F(string x) {} void F(object x) {}", &["string"], "F(string)"),
+            // Of two types of one name it is not known which is which.
+            (
+                "void F(System.Threading.Timer x) {} void F(System.Timers.Timer x) {} void F(object x) {}",
+                &["~System.Timers.Timer"],
+                "F(System.Threading.Timer) F(System.Timers.Timer) F(object)",
+            ),
+        ] {
+            assert_eq!(of_literals(overloads, arguments)[1], expected, "{overloads} {arguments:?}");
+        }
     }
 
     fn left(arguments: &[&str], names: &[&str], types: usize, extension: bool) -> String {

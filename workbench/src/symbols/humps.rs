@@ -27,8 +27,25 @@ impl Humps {
         }
     }
 
-    /// Whether it stands for a name. One pass over the name and then a few steps for each character of the pattern.
+    /// Whether it stands for a name.
     pub fn matches(&self, name: &str) -> bool {
+        self.lies_on(name, |starts, reach| {
+            starts & u128::MAX.checked_shl(reach.trailing_zeros() + 1).unwrap_or(0)
+        })
+    }
+
+    /// Whether it stands for humps of a name that follow one another: none between two of them is left out.
+    pub fn matches_without_gaps(&self, name: &str) -> bool {
+        self.lies_on(name, |starts, reach| {
+            let next_of = |at: u32| starts & u128::MAX.checked_shl(at + 1).unwrap_or(0);
+            let of_reach = (0..u128::BITS).filter(|at| reach >> at & 1 == 1);
+            of_reach.map(next_of).fold(0, |set, later| set | later & later.wrapping_neg())
+        })
+    }
+
+    /// Whether it stands for a name, when `next_humps` tells which of the beginnings of humps may come next after any of these places. One pass
+    /// over the name and then a few steps for each character of the pattern.
+    fn lies_on(&self, name: &str, next_humps: impl Fn(u128, u128) -> u128) -> bool {
         if self.chars.is_empty() || self.chars.len() > LONGEST {
             return false;
         }
@@ -48,8 +65,7 @@ impl Humps {
             let next = match reach {
                 None => here & starts,
                 Some(reach) => {
-                    // A hump further on can follow whatever came first.
-                    let further = here & starts & (u128::MAX.checked_shl(reach.trailing_zeros() + 1).unwrap_or(0));
+                    let further = here & next_humps(starts, reach);
                     let follows = here & (reach << 1);
                     match (capital, self.loose) {
                         (true, _) => further,
@@ -100,6 +116,22 @@ mod tests {
         }
         assert!(!Humps::new(&"A".repeat(100_000)).matches(&"A".repeat(100_000)));
         assert!(Humps::new(&"A".repeat(128)).matches(&"A".repeat(128)));
+    }
+
+    #[test]
+    fn humps_that_follow_one_another() {
+        for (pattern, name, expected) in [
+            ("RPB", "ResiliencePipelineBuilder", true),
+            ("rpb", "IResiliencePipelineBuilderBase", true),
+            ("RePB", "ResiliencePipelineBuilder", true),
+            ("RPB", "RateLimitPolicySpecsBase", false),
+            ("rpb", "RateLimitPolicySpecsBase", false),
+            ("AB", "AAB", true),
+            ("x", "NodeStore", false),
+        ] {
+            assert_eq!(Humps::new(pattern).matches_without_gaps(name), expected, "{pattern} {name}");
+        }
+        assert!(Humps::new(&"A".repeat(128)).matches_without_gaps(&"A".repeat(128)));
     }
 
     /// By its definition: every way to lay the pattern over the name.

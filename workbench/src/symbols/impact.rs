@@ -3,12 +3,13 @@
 //! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. A test is a method with an
 //! attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of them.
 
-use super::call_graph::{path_of, subject_of};
+use super::call_graph::{path_of, subjects_of};
 use super::hierarchy::{Relation, implementations};
 use super::index::Symbols;
 use super::outputs::{Outputs, SymbolError, file_label};
+use super::overloads::read_ahead;
 use super::source::{Enclosing, enclosing};
-use super::usages::{Why, usages};
+use super::usages::{Why, usages_of_all};
 use crate::changed_lines::ChangedLines;
 use engine::values::label::halves;
 use producers::csharp::ids::member_key;
@@ -168,7 +169,7 @@ fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
     if members.is_empty() { vec![of(None)] } else { members }
 }
 
-/// What a change of these members and types reaches in at most `depth` steps; `gaps` as for [`usages`].
+/// What a change of these members and types reaches in at most `depth` steps; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -189,6 +190,7 @@ pub fn impact<O: Outputs>(
     for path in changed {
         walk.add(Affected::new(0, path, Reached::Changed, None));
     }
+    read_ahead(outputs, changed)?;
     for path in changed {
         walk.heirs(outputs, path)?;
     }
@@ -204,11 +206,7 @@ pub fn impact<O: Outputs>(
             here.truncate(room);
         }
         followed += here.len();
-        let mut next = BTreeSet::new();
-        for path in here {
-            walk.users(outputs, &path, distance, &mut next)?;
-        }
-        here = next.into_iter().collect();
+        here = walk.users(outputs, &here, distance)?.into_iter().collect();
         if here.is_empty() {
             break;
         }
@@ -247,21 +245,24 @@ impl Walk<'_> {
         self.impact.affected.push(one);
     }
 
-    /// What uses a member; what is to be followed further goes into `next`.
-    fn users<O: Outputs>(&mut self, outputs: &mut O, path: &str, distance: u32, next: &mut BTreeSet<String>) -> Result<(), O::Error> {
-        let Some(subject) = subject_of(outputs, self.symbols, path)? else {
-            return Ok(());
-        };
-        let found = usages(outputs, self.symbols, &subject, self.gaps)?.in_code();
-        self.impact.unread.extend(found.unread);
-        self.impact.unseen.extend(found.unseen);
-        let certain = found.certain.into_iter().map(|place| (place, None));
-        let all: Vec<(Place, Option<Why>)> = certain
-            .chain(found.possible.into_iter().map(|(place, why)| (place, Some(why))))
-            .collect();
-        let around = enclosing(outputs, &all.iter().map(|(place, _)| place).collect::<Vec<_>>())?;
-        for ((place, why), around) in all.into_iter().zip(around) {
+    /// What uses members and types; those that are to be followed further.
+    fn users<O: Outputs>(&mut self, outputs: &mut O, of: &[String], distance: u32) -> Result<BTreeSet<String>, O::Error> {
+        let subjects = subjects_of(outputs, self.symbols, of)?;
+        let found = usages_of_all(outputs, self.symbols, &subjects, self.gaps)?;
+        let mut all: Vec<(&str, Place, Option<Why>)> = Vec::new();
+        for (subject, found) in subjects.iter().zip(found) {
+            let found = found.in_code();
+            self.impact.unread.extend(found.unread);
+            self.impact.unseen.extend(found.unseen);
+            let certain = found.certain.into_iter().map(|place| (place, None));
+            let possible = found.possible.into_iter().map(|(place, why)| (place, Some(why)));
+            all.extend(certain.chain(possible).map(|(place, why)| (subject.path.as_str(), place, why)));
+        }
+        let around = enclosing(outputs, &all.iter().map(|(_, place, _)| place).collect::<Vec<_>>())?;
+        let mut next = BTreeSet::new();
+        for ((used, place, why), around) in all.into_iter().zip(around) {
             let user = path_of(self.symbols, &place.file, around);
+            let why = why.filter(|why| !self.reaches_all(used, why));
             let goes_on = matches!(why, None | Some(Why::Through(_)));
             if goes_on && self.seen.insert(user.clone()) {
                 // What was only possible before is reached for certain.
@@ -276,10 +277,18 @@ impl Walk<'_> {
                 file: Some(place.file),
                 line: Some(place.line),
                 why: why.map(|why| why.to_string()),
-                ..Affected::new(distance, &user, Reached::Uses, Some(path))
+                ..Affected::new(distance, &user, Reached::Uses, Some(used))
             });
         }
-        Ok(())
+        Ok(next)
+    }
+
+    /// Whether a use is certain because all overloads that it may mean are reached.
+    fn reaches_all(&self, used: &str, why: &Why) -> bool {
+        let (Why::Overloads(others), Some((key, _))) = (why, halves(used)) else {
+            return false;
+        };
+        others.iter().all(|other| self.seen.contains(&format!("{key}#{other}")))
     }
 
     /// What carries on a member or type that changed.
@@ -310,10 +319,11 @@ impl Walk<'_> {
     /// Marks the tests among what is reached, and adds those of classes in which something is reached that runs before each.
     fn find_tests<O: Outputs>(&mut self, outputs: &mut O) -> Result<(), O::Error> {
         let mut affected = std::mem::take(&mut self.impact.affected);
+        self.read_trees(outputs, &affected)?;
         let mut more: Vec<Affected> = Vec::new();
         for one in &mut affected {
             let Some((key, member)) = halves(&one.path) else { continue };
-            let members = self.members(outputs, key)?;
+            let members = self.members(key)?;
             let Some(own) = members.iter().find(|(known, _)| known == member) else {
                 continue;
             };
@@ -337,19 +347,28 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Reads the files of the types of members.
+    fn read_trees<O: Outputs>(&mut self, outputs: &mut O, of: &[Affected]) -> Result<(), O::Error> {
+        let mut files: BTreeSet<String> = BTreeSet::new();
+        for at in of.iter().filter_map(|one| self.symbols.find(halves(&one.path)?.0)) {
+            files.extend(self.symbols.row(at)?.files);
+        }
+        let labels: Vec<String> = files.iter().map(|file| file_label(file, "syntax")).collect();
+        if labels.is_empty() {
+            return Ok(());
+        }
+        for (file, output) in files.into_iter().zip(outputs.read(&labels)?) {
+            let Some(bytes) = output.bytes else { continue };
+            let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
+            self.trees.insert(file, tree);
+        }
+        Ok(())
+    }
+
     /// What members of a type are to tests.
-    fn members<O: Outputs>(&mut self, outputs: &mut O, key: &str) -> Result<Vec<(String, Role)>, O::Error> {
+    fn members(&self, key: &str) -> Result<Vec<(String, Role)>, SymbolError> {
         let Some(at) = self.symbols.find(key) else { return Ok(Vec::new()) };
         let files = self.symbols.row(at)?.files;
-        let unknown: Vec<String> = files.iter().filter(|file| !self.trees.contains_key(*file)).cloned().collect();
-        if !unknown.is_empty() {
-            let labels: Vec<String> = unknown.iter().map(|file| file_label(file, "syntax")).collect();
-            for (file, output) in unknown.iter().zip(outputs.read(&labels)?) {
-                let Some(bytes) = output.bytes else { continue };
-                let tree = syntax::decode(&bytes).map_err(|_| SymbolError::damaged().at_label(&output.label))?;
-                self.trees.insert(file.clone(), tree);
-            }
-        }
         let symbol = symbol_of(key);
         let trees = files.iter().filter_map(|file| self.trees.get(file));
         let decls = trees.flat_map(|tree| &tree.types).filter(|decl| decl.symbol() == symbol);
@@ -462,6 +481,30 @@ class MarketTests {
         assert_eq!(filter, names.map(|name| format!("FullyQualifiedName~T.{name}")).join("|"));
         let (near, _) = reached(&["N.Shop#Tax(int)"], 1);
         assert!(near.iter().all(|row| row.starts_with(['0', '1'])), "{near:?}");
+    }
+
+    #[test]
+    fn a_call_of_any_of_the_overloads_that_changed_is_followed() {
+        let text = "class P { public void Get(int x) { } public void Get(string x) { } public void Get(bool x) { } }
+class U { public void One(object o) => new P().Get((dynamic)o); }
+class V { void X() => new U().One(1); }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let symbols = sample.names();
+        let mut reached = |changed: &[&str]| -> Vec<String> {
+            let changed = changed.iter().map(|path| (*path).to_owned()).collect();
+            let before = sample.asked.len();
+            let found = impact(&mut sample, &symbols, &changed, 5, &BTreeSet::new()).expect("an impact");
+            let patterns = sample.asked[before..].iter().filter(|label| label.contains("...:mentions")).count();
+            assert!(patterns <= 5, "one question for each step");
+            let rows = found.affected.into_iter().filter(|one| one.how == Reached::Uses);
+            rows.map(|one| format!("{} {} {}", one.distance, one.path, one.why.unwrap_or_default()))
+                .collect()
+        };
+        let all = ["P#Get(int)", "P#Get(string)", "P#Get(bool)"];
+        assert_eq!(reached(&all), ["1 U#One(object) ", "2 V#X() "]);
+        assert_eq!(reached(&all[..2]), ["1 U#One(object) the arguments leave 2 overloads, too"]);
+        assert_eq!(reached(&all[..1]), ["1 U#One(object) the arguments leave 2 overloads, too"]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod locations;
 pub mod matching;
 pub mod meaning;
 pub mod measure;
+mod mentioning;
 mod numbers;
 pub mod outputs;
 pub mod overloads;

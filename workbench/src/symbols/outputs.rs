@@ -14,7 +14,8 @@ pub struct Output {
     pub bytes: Option<Arc<[u8]>>,
 }
 
-/// Gives the outputs of targets, brought up to date first.
+/// Gives the outputs of targets, brought up to date first. Each request is a build: what is needed together is asked for together. To ask for
+/// the same again costs nothing.
 pub trait Outputs {
     /// Why nothing can be read.
     type Error: From<SymbolError>;

@@ -1,14 +1,19 @@
 //! The members of types, told apart by their parameters: what `//types/T:members` says.
 
-use super::index::simple_name;
+use super::index::{Symbols, simple_name};
 use super::outputs::{Outputs, SymbolError, type_label};
 use super::path::{Glob, is_wild};
 use engine::planning::symbol::name_of;
 use engine::values::fold::{folded, same as same_case};
+use engine::values::label::halves;
 use engine::values::table::Table;
+use producers::csharp::deps::declarations::member_key;
+use producers::csharp::deps::dotnet::MemberLine;
 use producers::csharp::deps::resolve::predefined;
+use producers::csharp::deps::shape::Shape;
+use producers::csharp::deps::written::may_mean;
 use producers::csharp::members::{MemberRow, ParameterRow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One member.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,6 +32,8 @@ pub struct Overload {
     pub files: Vec<String>,
     /// Its parameters.
     pub parameters: Vec<ParameterRow>,
+    /// The types that these were bound to, as shapes are written; none when it is not known which line of the declarations is of it.
+    pub bound: Vec<String>,
     /// Whether it overrides a base's.
     pub is_override: bool,
     /// Whether it is called without a value.
@@ -56,6 +63,7 @@ impl Overload {
                 false => row.files,
             },
             parameters: row.parameters,
+            bound: Vec::new(),
         }
     }
 
@@ -109,6 +117,57 @@ pub fn of<O: Outputs>(outputs: &mut O, keys: &[&str]) -> Result<Vec<Vec<Overload
         .iter()
         .map(|label| by_label.get(label).cloned().unwrap_or_default())
         .collect())
+}
+
+/// Notes of the members of a type what their parameters are bound to.
+///
+/// # Errors
+/// When the declarations are not of our making.
+pub fn bind(symbols: &Symbols, key: &str, members: &mut [Overload]) -> Result<(), SymbolError> {
+    let table = Table::open(symbols.declarations()).ok_or_else(SymbolError::damaged)?;
+    for member in members.iter_mut().filter(|member| !member.parameters.is_empty()) {
+        let row = table.get(&member_key(key, &member.name)).unwrap_or_default();
+        let lines = std::str::from_utf8(row).map_err(|_| SymbolError::damaged())?.lines();
+        let mut fitting = lines.filter_map(MemberLine::read).filter_map(|line| bound_by(member, &line));
+        if let (Some(bound), None) = (fitting.next(), fitting.next()) {
+            member.bound = bound;
+        }
+    }
+    Ok(())
+}
+
+/// The types of the parameters of a line, if it may be that of a member.
+fn bound_by(member: &Overload, line: &MemberLine<'_>) -> Option<Vec<String>> {
+    let texts = line.parameters.split(';').filter(|text| !text.is_empty());
+    let types: Vec<&str> = texts.map(|text| text.split_once(' ').map_or(text, |(_, text)| text)).collect();
+    let fits = |(row, text): (&ParameterRow, &&str)| may_mean(without_words(&row.kind), &Shape::read(text, false));
+    let is_of = line.arity as usize == arity(&member.key) && types.len() == member.parameters.len();
+    (is_of && member.parameters.iter().zip(&types).all(fits)).then(|| types.into_iter().map(str::to_owned).collect())
+}
+
+/// How many type parameters a key of a member tells.
+pub fn arity(key: &str) -> usize {
+    let name = key.split('(').next().unwrap_or_default();
+    name.rsplit_once('`').and_then(|(_, count)| count.parse().ok()).unwrap_or(0)
+}
+
+/// A type of a parameter without the words that say how it is passed.
+pub(super) fn without_words(written: &str) -> &str {
+    let words = ["ref readonly ", "ref ", "in ", "out "];
+    words.iter().find_map(|word| written.strip_prefix(word)).unwrap_or(written)
+}
+
+/// Has the members of all types read together that are asked for one by one then.
+///
+/// # Errors
+/// When the outputs cannot be read or are not of our making.
+pub fn read_ahead<'p, O: Outputs>(outputs: &mut O, paths: impl IntoIterator<Item = &'p String>) -> Result<(), O::Error> {
+    let keys: BTreeSet<&str> = paths.into_iter().filter_map(|path| Some(halves(path)?.0)).collect();
+    let labels: Vec<String> = keys.into_iter().map(|key| type_label(key, "members")).collect();
+    if labels.len() > 1 {
+        outputs.read(&labels)?;
+    }
+    Ok(())
 }
 
 /// The members that a name, with or without parameter types, means. The name may be that of an explicit implementation without its interface,

@@ -1,7 +1,7 @@
 //! Search: types and members by a part of their names.
 //!
-//! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, shorter
-//! names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
+//! Hits stand in this order: by how they match (the whole name, its beginning, [`super::humps`], any part of it), types before members, humps that follow
+//! one another before others, shorter names first, then by name; types of one name in the order of [`rank`], members by the key of their type. Names that are
 //! only spelled alike are looked for when nothing else matches; names that renamed types had before match last of all others. What stands before the last `.`, `+` or `#` of a query has to stand in the
 //! namespace or type. A query may be a pattern with `*` and `?` of the whole name. Overloads of a name in a type stand together: pages count
 //! them as one, [`describe`](super::describe::describe) tells each. Constructors (by the names of their types) and namespaces are found where their kind is asked for.
@@ -368,6 +368,11 @@ impl<'q> ParsedQuery<'q> {
         (holds && folded.contains(&self.name)).then_some(Matched::Substring)
     }
 
+    /// Whether it matches humps with others between them.
+    fn skips_humps(&self, matched: Matched, name: &str) -> bool {
+        matched == Matched::Humps && !self.humps.matches_without_gaps(name)
+    }
+
     fn is_around(&self, outer: &str) -> bool {
         self.around.is_empty() || folded(&outer.replace('+', ".")).contains(&self.around.replace('+', "."))
     }
@@ -414,7 +419,7 @@ impl<'q> ParsedQuery<'q> {
             }
         }
         for (matched, mut types) in ranked {
-            types.sort_by_cached_key(|&at| type_order(symbols, at));
+            types.sort_by_cached_key(|&at| (self.skips_humps(matched, simple_name(symbols.key(at))), type_order(symbols, at)));
             for at in types {
                 let key = symbols.key(at);
                 let passes = self.is_within(key) && (self.kind.is_none() || self.wants_type(symbols.glance(at).kind));
@@ -430,15 +435,15 @@ impl<'q> ParsedQuery<'q> {
         }
         let mut holds = vec![false; symbols.names()];
         symbols.names_holding(&self.name).into_iter().for_each(|at| holds[at] = true);
-        let mut names: Vec<(Matched, usize, &str)> = Vec::new();
+        let mut names: Vec<(Matched, bool, usize, &str)> = Vec::new();
         for (at, holds) in holds.into_iter().enumerate() {
             let (name, folded) = symbols.name(at);
             if let Some(matched) = self.matched(name, folded, holds) {
-                names.push((matched, name.len(), name));
+                names.push((matched, self.skips_humps(matched, name), name.len(), name));
             }
         }
         names.sort_unstable();
-        for (matched, _, name) in names {
+        for (matched, _, _, name) in names {
             self.of_name(symbols, matched, name, found);
         }
     }

@@ -48,6 +48,22 @@ fn generated_code_is_found_when_asked_for() {
 }
 
 #[test]
+fn humps_that_follow_one_another_come_first() {
+    let text = "class RateLimitPolicySpecs { int RunOnBus; } class ResiliencePipelineSetOfOnes { int RunBusAgainAndAgain; } class RowPlainBase { }";
+    let symbols = Sample::of(&[("a.cs", text)]).symbols();
+    let found = |query: &str| found_names(&search(&symbols, &Query::new(query)).expect("an answer"));
+    assert_eq!(found("RPS"), ["Humps ResiliencePipelineSetOfOnes", "Humps RateLimitPolicySpecs"]);
+    assert_eq!(
+        found("rb"),
+        [
+            "Humps RowPlainBase",
+            "Humps ResiliencePipelineSetOfOnes#RunBusAgainAndAgain",
+            "Humps RateLimitPolicySpecs#RunOnBus",
+        ]
+    );
+}
+
+#[test]
 fn what_queries_find() {
     let symbols = Sample::default().symbols();
     let found = |query: Query<'_>| found_names(&search(&symbols, &query).expect("an answer"));

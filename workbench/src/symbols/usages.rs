@@ -8,18 +8,17 @@
 use super::calls::{can_mean, counterparts, possible};
 use super::index::{Symbols, simple_name};
 use super::meaning::{Candidate, Resolution};
+use super::mentioning::{mentioning, uncompiled};
 use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
 use super::visibility::{Visibility, is_same_outermost};
 use engine::values::table::Table;
 use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
-use producers::csharp::variants::Uncompiled;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::sync::Arc;
 
 /// Members that constructs of the language call without their names: `using`, loops, `await`, initialisers, deconstruction, queries.
-const IMPLIED: [&str; 23] = [
+pub(super) const IMPLIED: [&str; 23] = [
     "Add",
     "Cast",
     "Current",
@@ -49,7 +48,7 @@ const IMPLIED: [&str; 23] = [
 const IMPLIED_OUTSIDE: [&str; 3] = ["Dispose", "DisposeAsync", "GetEnumerator"];
 
 /// Whether no use of a member bears its name: constructors, indexers, operators.
-fn is_nameless(word: &str) -> bool {
+pub(super) fn is_nameless(word: &str) -> bool {
     word == CONSTRUCTOR || word == "this[]" || word.starts_with("op_")
 }
 
@@ -68,7 +67,7 @@ pub struct Subject {
     /// Paths of what it stands for: its own, or those of the overloads.
     pub paths: Vec<String>,
     /// The type in whose code's eyes it is looked for: the one that declares it, or the heir that was named.
-    key: String,
+    pub(super) key: String,
     /// The member's name and kind.
     name: Option<(String, String)>,
     /// Key of the overload, if it is one.
@@ -111,6 +110,19 @@ impl Subject {
     /// Whether it is a member, or the overloads of one name.
     pub fn is_member(&self) -> bool {
         self.name.is_some()
+    }
+
+    /// The word that its uses bear.
+    pub(super) fn word(&self) -> &str {
+        match &self.name {
+            Some((name, _)) => short_of(name).unwrap_or(name),
+            None => simple_name(&self.key),
+        }
+    }
+
+    /// The type that declares it.
+    fn declaring(&self) -> &str {
+        self.inherited_from.as_ref().unwrap_or(&self.key)
     }
 
     fn new(one: &Candidate, path: String, overload: Option<String>) -> Self {
@@ -156,7 +168,10 @@ impl fmt::Display for Why {
             Self::UnknownValueNear(name) => write!(f, "on a value whose type is not known, in a type that names {name}"),
             Self::UnknownValue => f.write_str("on a value whose type is not known"),
             Self::ByName => f.write_str("by name: nothing binds the names of this language"),
-            Self::Overloads(others) => write!(f, "the arguments leave {}, too", others.join(" and ")),
+            Self::Overloads(others) => match others.as_slice() {
+                [other] => write!(f, "the arguments leave {other}, too"),
+                several => write!(f, "the arguments leave {} overloads, too", several.len()),
+            },
             Self::Named => f.write_str("named without a call, by all overloads' name"),
             Self::NoneFits => f.write_str("the arguments fit no overload that is known"),
             Self::Elsewhere => f.write_str("the arguments leave an overload of another type, too"),
@@ -201,52 +216,65 @@ impl Usages {
 /// # Errors
 /// When outputs cannot be read.
 pub fn usages<O: Outputs>(outputs: &mut O, symbols: &Symbols, subject: &Subject, gaps: &BTreeSet<String>) -> Result<Usages, O::Error> {
-    let word = match &subject.name {
-        Some((name, _)) => short_of(name).unwrap_or(name),
-        None => simple_name(&subject.key),
+    let found = usages_of_all(outputs, symbols, std::slice::from_ref(subject), gaps)?;
+    Ok(found.into_iter().next().unwrap_or_default())
+}
+
+/// As [`usages`], of several subjects in their order: what they are told by is asked for together, and read once.
+///
+/// # Errors
+/// When outputs cannot be read.
+pub fn usages_of_all<O: Outputs>(
+    outputs: &mut O,
+    symbols: &Symbols,
+    subjects: &[Subject],
+    gaps: &BTreeSet<String>,
+) -> Result<Vec<Usages>, O::Error> {
+    if subjects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found: Vec<Usages> = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        found.push(Usages {
+            unseen: unseen(symbols, subject).map_err(O::Error::from)?,
+            ..Usages::default()
+        });
+    }
+    uncompiled(outputs, subjects, &mut found)?;
+    let mentioning = mentioning(outputs, subjects, &mut found)?;
+    let labels: BTreeSet<&String> = mentioning.iter().flat_map(BTreeMap::keys).collect();
+    let labels: Vec<String> = labels.into_iter().cloned().collect();
+    let visibility = match subjects.iter().any(Subject::is_member) {
+        true => Visibility::read(outputs, gaps)?,
+        false => Visibility::default(),
     };
-    let mut found = Usages::default();
-    found.unseen.extend(unseen(symbols, subject, word).map_err(O::Error::from)?);
-    found.unseen.extend(uncompiled(outputs, word, &mut found.unread)?);
-    let by: &[&str] = match (is_nameless(word), IMPLIED.contains(&word)) {
-        (true, _) => &["deps"],
-        (_, true) => &["deps", "mentions"],
-        _ => &["mentions"],
+    let searches = Search::all(outputs, symbols, subjects, &visibility)?;
+    let tables = match labels.is_empty() {
+        true => Vec::new(),
+        false => outputs.read(&labels)?,
     };
-    let own = simple_name(&subject.key);
-    let mut mentioning: BTreeSet<String> = BTreeSet::new();
-    let mut near: BTreeSet<String> = BTreeSet::new();
-    for by in by {
-        for (label, bytes) in made(outputs.read(&[format!("//types/...:{by}")])?, &mut found.unread) {
-            let (may_use, names_type) = match *by {
-                "deps" => (depends(&bytes, &subject.key), true),
-                _ => mentions(&bytes, word, own),
-            };
-            if let Some(package) = label.strip_suffix(by).filter(|_| may_use) {
-                let label = format!("{package}usages");
-                if names_type {
-                    near.insert(label.clone());
-                }
-                mentioning.insert(label);
+    for Output { label, bytes } in tables {
+        let user = label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
+        let user = user.map(engine::values::label::unescape).unwrap_or_default();
+        for ((search, mentioning), found) in searches.iter().zip(&mentioning).zip(&mut found) {
+            let Some(is_near) = mentioning.get(&label) else { continue };
+            match &bytes {
+                Some(bytes) => search
+                    .take(bytes, (&user, *is_near), found)
+                    .map_err(|error| error.at_label(&label))?,
+                None => found.unread.push(label.clone()),
             }
         }
     }
-    let mentioning: Vec<String> = mentioning.into_iter().collect();
-    let search = Search::new(outputs, symbols, subject, word, gaps)?;
-    if !mentioning.is_empty() {
-        for (label, bytes) in made(outputs.read(&mentioning)?, &mut found.unread) {
-            let user = label.strip_prefix("//types/").and_then(|rest| rest.strip_suffix(":usages"));
-            let user = user.map(engine::values::label::unescape).unwrap_or_default();
-            let taken = search.take(&bytes, (&user, near.contains(&label)), &mut found);
-            taken.map_err(|error| error.at_label(&label))?;
-        }
+    for found in &mut found {
+        found.possible.retain(|place, _| !found.certain.contains(place));
     }
-    found.possible.retain(|place, _| !found.certain.contains(place));
     Ok(found)
 }
 
 /// What no target tells of a subject's uses.
-fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String>, SymbolError> {
+fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
+    let word = subject.word();
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
         return Ok(Vec::new());
     };
@@ -268,62 +296,6 @@ fn unseen(symbols: &Symbols, subject: &Subject, word: &str) -> Result<Vec<String
     })
 }
 
-/// What files say of a word in parts that are not compiled.
-fn uncompiled<O: Outputs>(outputs: &mut O, word: &str, unread: &mut Vec<String>) -> Result<Option<String>, O::Error> {
-    let mut files: Vec<String> = Vec::new();
-    for (label, bytes) in made(outputs.read(&["//files/...:variants".to_owned()])?, unread) {
-        let said: Uncompiled = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
-        if said.words.contains(word)
-            && let Some(file) = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":variants"))
-        {
-            files.push(engine::values::label::unescape(file));
-        }
-    }
-    let others = match files.len() {
-        0 => return Ok(None),
-        1 => String::new(),
-        count => format!(" (and {} more)", count - 1),
-    };
-    Ok(Some(format!(
-        "{}{others} names {word} where #if leaves code out; what is not compiled was not looked at",
-        files[0]
-    )))
-}
-
-/// The outputs that there are; the labels of the others are noted.
-fn made(outputs: Vec<Output>, unread: &mut Vec<String>) -> Vec<(String, Arc<[u8]>)> {
-    let mut found = Vec::with_capacity(outputs.len());
-    for Output { label, bytes } in outputs {
-        match bytes {
-            Some(bytes) => found.push((label, bytes)),
-            None => unread.push(label),
-        }
-    }
-    found
-}
-
-/// Whether code mentions a member's name, and its type's.
-fn mentions(bytes: &[u8], word: &str, of: &str) -> (bool, bool) {
-    #[derive(serde::Deserialize)]
-    struct Keys {
-        keys: Vec<String>,
-    }
-    let keys = serde_json::from_slice::<Keys>(bytes).map_or_else(|_| Vec::new(), |mentions| mentions.keys);
-    let names = |name: &str| keys.iter().any(|key| key == name);
-    (names(word), names(of))
-}
-
-/// Whether a type's dependencies name the key, or are its own.
-fn depends(bytes: &[u8], key: &str) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Dependencies {
-        evidence: BTreeMap<String, serde::de::IgnoredAny>,
-        #[serde(rename = "type")]
-        own: String,
-    }
-    serde_json::from_slice::<Dependencies>(bytes).is_ok_and(|found| found.own == key || found.evidence.contains_key(key))
-}
-
 /// A subject with what its uses are told by.
 struct Search<'s> {
     subject: &'s Subject,
@@ -338,7 +310,7 @@ struct Search<'s> {
     related: BTreeMap<String, Related>,
     /// Bases of .NET that declare the name.
     outside: Vec<String>,
-    visibility: Visibility,
+    visibility: &'s Visibility,
     /// The projects that compile the type that declares it.
     projects: BTreeSet<String>,
 }
@@ -354,18 +326,46 @@ struct Related {
 }
 
 impl<'s> Search<'s> {
-    fn new<O: Outputs>(
+    /// The searches for subjects, in their order.
+    fn all<O: Outputs>(
         outputs: &mut O,
         symbols: &Symbols,
+        subjects: &'s [Subject],
+        visibility: &'s Visibility,
+    ) -> Result<Vec<Self>, O::Error> {
+        let mut related_of: Vec<BTreeSet<String>> = Vec::with_capacity(subjects.len());
+        for subject in subjects {
+            // Constructors are not inherited.
+            let owners = match subject.is_member() && subject.word() != CONSTRUCTOR {
+                true => symbols.owners(subject.word()),
+                false => Vec::new(),
+            };
+            related_of.push(related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?);
+        }
+        let members = subjects.iter().zip(&related_of).filter(|(subject, _)| subject.is_member());
+        let keys: BTreeSet<&str> = members
+            .flat_map(|(subject, related)| related.iter().map(String::as_str).chain([subject.declaring()]))
+            .collect();
+        let keys: Vec<&str> = keys.into_iter().collect();
+        let mut rows: HashMap<&str, Vec<Overload>> = keys.iter().copied().zip(overloads::of(outputs, &keys)?).collect();
+        for (key, members) in &mut rows {
+            overloads::bind(symbols, key, members)?;
+        }
+        let searches = subjects.iter().zip(&related_of);
+        Ok(searches
+            .map(|(subject, related)| Self::new(symbols, subject, related, &rows, visibility))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// The search for a subject; `rows`: the members of the type that declares it and of `related` ones.
+    fn new(
+        symbols: &Symbols,
         subject: &'s Subject,
-        word: &'s str,
-        gaps: &BTreeSet<String>,
-    ) -> Result<Self, O::Error> {
-        let declaring = subject.inherited_from.as_ref().unwrap_or(&subject.key);
-        let visibility = match &subject.name {
-            Some(_) => Visibility::read(outputs, gaps)?,
-            None => Visibility::default(),
-        };
+        related: &BTreeSet<String>,
+        rows: &HashMap<&str, Vec<Overload>>,
+        visibility: &'s Visibility,
+    ) -> Result<Self, SymbolError> {
+        let (word, declaring) = (subject.word(), subject.declaring());
         let mut search = Self {
             subject,
             word,
@@ -382,28 +382,18 @@ impl<'s> Search<'s> {
         if !is_nameless(word) {
             search.outside = outside(symbols.declarations(), declaring, word).map_err(|_| SymbolError::damaged())?;
         }
-        // Constructors are not inherited.
-        let owners = if word == CONSTRUCTOR { Vec::new() } else { symbols.owners(word) };
-        let related = related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?;
-        let keys: Vec<&str> = std::iter::once(declaring).chain(&related).map(String::as_str).collect();
-        let mut rows = overloads::of(outputs, &keys)?.into_iter();
-        search.overloads = rows.next().unwrap_or_default();
-        search.overloads.retain(|one| one.name == *name);
+        let of_type = |key: &str, is_of: &dyn Fn(&&Overload) -> bool| -> Vec<Overload> {
+            rows.get(key).into_iter().flatten().filter(is_of).cloned().collect()
+        };
+        search.overloads = of_type(declaring, &|one| one.name == *name);
         let wanted = search.overloads.iter().find(|one| Some(&one.key) == subject.overload.as_ref());
         search.wanted = wanted.cloned();
-        for (key, mut rows) in related.into_iter().zip(rows) {
-            rows.retain(|one| one.name == word || short_of(&one.name) == Some(word));
-            let wanted = search.wanted.as_ref().filter(|_| !rows.is_empty());
-            let same = wanted.map(|wanted| counterparts(wanted, &rows).into_iter().cloned().collect::<Vec<_>>());
-            let projects = search.visibility.projects_of(symbols, &key)?;
-            search.related.insert(
-                key,
-                Related {
-                    overloads: rows,
-                    same,
-                    projects,
-                },
-            );
+        for key in related {
+            let overloads = of_type(key, &|one| one.name == word || short_of(&one.name) == Some(word));
+            let wanted = search.wanted.as_ref().filter(|_| !overloads.is_empty());
+            let same = wanted.map(|wanted| counterparts(wanted, &overloads).into_iter().cloned().collect::<Vec<_>>());
+            let projects = search.visibility.projects_of(symbols, key)?;
+            search.related.insert(key.clone(), Related { overloads, same, projects });
         }
         Ok(search)
     }
@@ -497,8 +487,8 @@ impl<'s> Search<'s> {
         }
         let others: Vec<String> = left.iter().filter(|one| one.key != wanted.key).map(|one| one.key.clone()).collect();
         Some(match (others.is_empty(), place.elsewhere) {
-            (false, _) => Err(Why::Overloads(others)),
-            (true, true) => Err(Why::Elsewhere),
+            (_, true) => Err(Why::Elsewhere),
+            (false, false) => Err(Why::Overloads(others)),
             (true, false) => Ok(()),
         })
     }

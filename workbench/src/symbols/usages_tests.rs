@@ -261,16 +261,10 @@ a.Count = 1;
     let named = "14:System.Action<int> f = a.Get; named without a call, by all overloads' name";
     let (sure, maybe) = told(&mut sample, "A#Get(int)");
     assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
-    assert_eq!(
-        maybe,
-        lines(&["12:a.Get(o); the arguments leave Get(string,int) and Get(string[]), too", named])
-    );
+    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments leave 2 overloads, too", named]));
     let (sure, maybe) = told(&mut sample, "A#Get(string,int)");
     assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
-    assert_eq!(
-        maybe,
-        lines(&["12:a.Get(o); the arguments leave Get(int) and Get(string[]), too", named])
-    );
+    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments leave 2 overloads, too", named]));
     // Of the name alone all of them are uses.
     let (subject, all) = find_usages(&mut sample, "A.Get");
     assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));
@@ -279,6 +273,62 @@ a.Count = 1;
     assert_eq!(told(&mut sample, "E#Put(A,int,int)"), (lines(&["16:E.Put(a, 1, 2);"]), Vec::new()));
     assert_eq!(told(&mut sample, "B#Get(bool)"), (lines(&["17:b.Get(true);"]), Vec::new()));
     assert_eq!(told(&mut sample, "A.Count"), (lines(&["19:a.Count = 1;"]), Vec::new()));
+}
+
+#[test]
+fn arguments_of_the_very_type_choose_an_overload() {
+    let text = "using System; using System.Threading; using Nowhere;
+class Base { } class Heir : Base { public CancellationToken Token; public static Heir operator +(Heir a, Base b) => a; }
+class P {
+public void Get(CancellationToken t = default) { }
+public void Get(string s, CancellationToken t = default) { }
+public void Get(Base b) { }
+public void Get(Heir h) { }
+public void Get(Package p) { }
+public void Get(object o) { }
+}
+class C { Package own; void M(P p, CancellationToken t, Base b, Heir h, bool c) {
+p.Get(t);
+p.Get(CancellationToken.None);
+p.Get(h.Token);
+p.Get(h?.Token);
+p.Get(b);
+p.Get(c ? h : b);
+p.Get(h ?? b);
+p.Get(h);
+p.Get(own);
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let lines = |found: &Usages| found.certain.iter().map(|place| place.line).collect::<Vec<u32>>();
+    let maybe = |found: &Usages| found.possible.keys().map(|place| place.line).collect::<Vec<u32>>();
+    for (symbol, sure, possible) in [
+        ("P#Get(CancellationToken)", &[12, 13, 14][..], &[15][..]),
+        ("P#Get(Base)", &[16, 17, 18], &[15]),
+        ("P#Get(Heir)", &[19], &[15]),
+        ("P#Get(Package)", &[20], &[15]),
+        ("P#Get(object)", &[], &[15]),
+    ] {
+        let (_, found) = find_usages(&mut sample, symbol);
+        assert_eq!((lines(&found), maybe(&found)), (sure.to_vec(), possible.to_vec()), "{symbol}");
+    }
+}
+
+#[test]
+fn what_the_arguments_are_leaves_no_overload_of_another_type() {
+    let text = "class X { } interface I { }
+static class One { public static void Put(this X x, X y) { } }
+static class Two { public static void Put(this X x, object y) { } }
+class C { void M(X x, object o) {
+x.Put(x);
+x.Put(o);
+} }
+";
+    let mut sample = Sample::of(&[("a.cs", text)]);
+    let (_, found) = find_usages(&mut sample, "One#Put(X,X)");
+    assert_eq!((certain(&found), possible(&found)), (vec!["5:x.Put(x);".to_owned()], Vec::new()));
+    let (_, found) = find_usages(&mut sample, "Two#Put(X,object)");
+    assert_eq!(certain(&found), ["6:x.Put(o);"]);
 }
 
 #[test]

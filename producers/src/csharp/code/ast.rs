@@ -87,7 +87,7 @@ pub enum Initializer {
 /// A link of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 pub enum Link {
-    /// `.Name<T>`, `?.Name`, `->Name`.
+    /// `.Name<T>`, `->Name`.
     #[n(0)]
     Member(#[n(0)] Name),
     /// `(…)`.
@@ -96,6 +96,9 @@ pub enum Link {
     /// `[…]`, with the place of the bracket.
     #[n(2)]
     Index(#[n(0)] Vec<Argument>, #[n(1)] u32),
+    /// The `?` of `?.Name` and `?[…]`: what follows is left out where there is no value before it.
+    #[n(3)]
+    Maybe,
 }
 
 /// What operators give.

@@ -238,7 +238,8 @@ impl Cursor<'_> {
         let (mut links, mut signs) = (Vec::new(), Vec::new());
         loop {
             match self.peek() {
-                "." | "?." | "->" if self.is_word_at(self.at + 1) => {
+                dot @ ("." | "?." | "->") if self.is_word_at(self.at + 1) => {
+                    links.extend((dot == "?.").then_some(Link::Maybe));
                     self.at += 1;
                     let name = self.name_with_arguments();
                     links.push(Link::Member(name));
@@ -256,7 +257,7 @@ impl Cursor<'_> {
                     self.at += 1;
                     let place = self.byte_of_token(self.at);
                     let args = self.arguments();
-                    links.push(Link::Index(args, place));
+                    links.extend([Link::Maybe, Link::Index(args, place)]);
                 }
                 "++" | "--" => signs.push(self.sign(1)),
                 "!" if !self.begins_operand_at(self.at + 1) || self.ahead(1) == "(" => self.at += 1,
@@ -265,7 +266,7 @@ impl Cursor<'_> {
         }
         let value = match root {
             root if links.is_empty() => root,
-            Expression::Chain(inner, mut before) => {
+            Expression::Chain(inner, mut before) if !before.contains(&Link::Maybe) => {
                 before.extend(links);
                 Expression::Chain(inner, before)
             }

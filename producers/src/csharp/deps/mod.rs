@@ -18,6 +18,7 @@ pub mod signatures;
 #[cfg(test)]
 mod tests;
 pub mod world;
+pub mod written;
 
 use super::code;
 use super::code::ast::{Name, TypeRef, Word};
@@ -108,7 +109,7 @@ pub struct Deps;
 
 impl Producer for Deps {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/deps", 7)
+        ProducerId::new("csharp/deps", 8)
     }
 
     fn sees(&self, _: &Params) -> Sees {

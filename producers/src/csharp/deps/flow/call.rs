@@ -574,7 +574,7 @@ fn is_deferred(value: &Expression) -> bool {
     }
 }
 
-fn numeric(key: &str) -> bool {
+pub(super) fn numeric(key: &str) -> bool {
     matches!(
         key,
         "~System.Int32"

@@ -2,6 +2,7 @@
 //! initialisers, deconstruction and queries call.
 
 use super::call::takes;
+use super::overload::known_type;
 use super::{Call, Flow};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -163,9 +164,8 @@ impl<'a> Flow<'_, 'a> {
 
 /// What is known of the arguments of a call that is not written.
 pub(super) fn call_of(arguments: &[Shape], extension: bool) -> Call {
-    let known = |shape: &Shape| shape.key().filter(|key| key.starts_with('~')).unwrap_or("").to_owned();
     Call {
-        arguments: arguments.iter().map(known).collect(),
+        arguments: arguments.iter().map(known_type).collect(),
         extension,
         ..Call::default()
     }

@@ -126,7 +126,8 @@ impl UseKind {
 /// What a call tells of the overload that it means.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Call {
-    /// What is known of the type of each argument: a key of .NET such as `~System.Int32`, else `""`. The receiver of an extension method is none of them.
+    /// What is known of the type of each argument, as [`Shape`] writes it: `~System.Int32`; of .NET's generic types perhaps the key alone; else
+    /// `""`. The receiver of an extension method is none of them.
     pub arguments: Vec<String>,
     /// Which of them are literals, by their number from 0: they are of exactly that type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -25,9 +25,11 @@ impl<'f> Flow<'f, '_> {
             if own.is_none() && is_own(&shape) {
                 own = Some(shape.clone());
             }
-            if !first.is_known() {
-                first = shape;
-            }
+            first = match class {
+                Operator::Coalesce => self.common_type(first, shape),
+                _ if first.is_known() => first,
+                _ => shape,
+            };
         }
         match class {
             Operator::Truth => left,

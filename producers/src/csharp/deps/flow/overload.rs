@@ -1,6 +1,6 @@
 //! What a call tells of the overload that it means, for readers who know all overloads of a name.
 
-use super::call::NOT_CALLABLE;
+use super::call::{NOT_CALLABLE, numeric};
 use super::{Call, Flow};
 use crate::csharp::code::ast::{Argument, Expression, Name};
 use crate::csharp::deps::shape::Shape;
@@ -56,6 +56,9 @@ impl<'a> Flow<'_, 'a> {
         shapes: &[Option<Shape>],
     ) -> Vec<Shape> {
         let own = chosen.parameters();
+        let is_positional = args.iter().all(|arg| arg.name.is_none());
+        let given: Vec<Option<&Shape>> = receiver.map(Some).into_iter().chain(shapes.iter().map(Option::as_ref)).collect();
+        let given = if is_positional { given } else { Vec::new() };
         let mut found: Vec<Shape> = Vec::new();
         // What a derived type declares and can be called hides what its bases declare.
         let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
@@ -65,7 +68,7 @@ impl<'a> Flow<'_, 'a> {
             let same = other.line.arity == chosen.line.arity && other.parameters() == own;
             let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
             let hidden = sure && self.world.as_base(&chosen.owner, owner.key().unwrap_or("")).is_some();
-            if same || known || hidden || !other.is_method() {
+            if same || known || hidden || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
                 continue;
             }
             if self
@@ -79,15 +82,42 @@ impl<'a> Flow<'_, 'a> {
     }
 }
 
+/// Whether what is given is of the very types of a candidate's parameters, and not of those of another one. Numbers are left out: what
+/// operators make of them is not followed.
+fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given: &[Option<&Shape>]) -> bool {
+    let is_exact = |parameters: &[(&str, Shape)]| {
+        parameters.len() >= given.len()
+            && parameters.iter().zip(given).all(|((word, parameter), given)| {
+                let is_sure = |shape: &&&Shape| !known_type(shape).is_empty() && !shape.key().is_some_and(numeric);
+                !matches!(*word, "out" | "params") && given.as_ref().filter(is_sure) == Some(&parameter)
+            })
+    };
+    arity == 0 && !given.is_empty() && is_exact(own) && !is_exact(others)
+}
+
 /// What a call tells of the overload that it means.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
-    let known = |at: usize| -> Option<&str> { shapes.get(at)?.as_ref()?.key().filter(|key| key.starts_with('~')) };
-    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(_)) && known(*at).is_some();
+    let known = |at: usize| shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type);
+    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(_)) && !known(*at).is_empty();
     Call {
-        arguments: (0..args.len()).map(|at| known(at).unwrap_or("").to_owned()).collect(),
+        arguments: (0..args.len()).map(known).collect(),
         exact: (0..args.len()).filter(is_literal).collect(),
         names: args.iter().filter_map(|arg| arg.name.clone()).collect(),
         types: name.args.len(),
         extension,
+    }
+}
+
+/// A named type or an array of one as it is written where all of it is known; of .NET's at least its key.
+pub(super) fn known_type(shape: &Shape) -> String {
+    let mut text = String::new();
+    shape.write(&mut text);
+    let has_name = match shape {
+        Shape::Array(element) => matches!(&**element, Shape::Named(..)),
+        shape => matches!(shape, Shape::Named(..)),
+    };
+    match shape.key().filter(|key| key.starts_with('~')) {
+        _ if has_name && !text.contains(['?', '!']) => text,
+        key => key.unwrap_or_default().to_owned(),
     }
 }

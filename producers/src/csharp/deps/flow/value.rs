@@ -91,7 +91,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.value(condition, None);
                 let yes = self.value(yes, target);
                 let no = self.value(no, target);
-                if yes.is_known() { yes } else { no }
+                self.common_type(yes, no)
             }
             Expression::Switch(subject, arms) => {
                 let subject = self.value(subject, None);
@@ -103,9 +103,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                         self.value(when, None);
                     }
                     let shape = self.value(arm, target);
-                    if !result.is_known() {
-                        result = shape;
-                    }
+                    result = self.common_type(result, shape);
                     self.locals.truncate(locals);
                 }
                 result
@@ -165,6 +163,12 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Shape::Unknown
             }
         }
+    }
+
+    /// The type of a value that is one of two: the one that the other converts to.
+    pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
+        let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
+        if is_base || !one.is_known() { other } else { one }
     }
 
     fn base(&self) -> Shape {
@@ -503,9 +507,15 @@ impl<'f, 'a> Flow<'f, 'a> {
                     let shape = stand.shape();
                     Stand::Value(self.index(&shape, args, *place))
                 }
+                Link::Maybe => stand,
             };
         }
-        stand.shape()
+        let shape = stand.shape();
+        let is_value = |key: &str| key.starts_with('~') && key != "~System.Nullable`1" && matches!(self.world.kind(key), 's' | 'e');
+        match links.contains(&Link::Maybe) && shape.key().is_some_and(is_value) {
+            true => Shape::Named("~System.Nullable`1".into(), Rc::from([shape])),
+            false => shape,
+        }
     }
 
     fn type_root(&mut self, written: &TypeRef) -> Option<Shape> {

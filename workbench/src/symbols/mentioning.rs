@@ -1,0 +1,116 @@
+//! Which code names what is looked for: `//types/T:mentions`, `//types/T:deps`, and of code that is not compiled `//files/P:variants`.
+
+use super::index::simple_name;
+use super::outputs::{Output, Outputs, SymbolError};
+use super::usages::{IMPLIED, Subject, Usages, is_nameless};
+use producers::csharp::variants::Uncompiled;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// By subject the labels of the usages of the types whose code may use it, and whether that code names its type.
+pub(super) fn mentioning<O: Outputs>(
+    outputs: &mut O,
+    subjects: &[Subject],
+    found: &mut [Usages],
+) -> Result<Vec<BTreeMap<String, bool>>, O::Error> {
+    let mut mentioning: Vec<BTreeMap<String, bool>> = vec![BTreeMap::new(); subjects.len()];
+    for by in ["deps", "mentions"] {
+        let told = |subject: &Subject| match by {
+            "deps" => is_nameless(subject.word()) || IMPLIED.contains(&subject.word()),
+            _ => !is_nameless(subject.word()),
+        };
+        if !subjects.iter().any(told) {
+            continue;
+        }
+        for Output { label, bytes } in outputs.read(&[format!("//types/...:{by}")])? {
+            let usages = label.strip_suffix(by).map(|package| format!("{package}usages"));
+            let names = bytes.map(|bytes| Named::read(by, &bytes));
+            for ((subject, mentioning), found) in subjects.iter().zip(&mut mentioning).zip(&mut *found) {
+                match (&names, &usages) {
+                    _ if !told(subject) => {}
+                    (None, _) => found.unread.push(label.clone()),
+                    (Some(names), Some(usages)) if names.may_use(subject) => {
+                        *mentioning.entry(usages.clone()).or_default() |= names.names_type_of(subject);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(mentioning)
+}
+
+/// What the code of a type names.
+enum Named {
+    /// Words.
+    Words(HashSet<String>),
+    /// Keys of types, its own included.
+    Types(HashSet<String>),
+}
+
+impl Named {
+    /// Reads the `deps` or `mentions` of a type; of none that cannot be read it is known what they name.
+    fn read(by: &str, bytes: &[u8]) -> Self {
+        #[derive(serde::Deserialize)]
+        struct Mentions {
+            keys: HashSet<String>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Dependencies {
+            evidence: HashMap<String, serde::de::IgnoredAny>,
+            #[serde(rename = "type")]
+            own: String,
+        }
+        match by {
+            "deps" => {
+                let read = serde_json::from_slice::<Dependencies>(bytes);
+                Self::Types(read.map_or_else(|_| HashSet::new(), |found| found.evidence.into_keys().chain([found.own]).collect()))
+            }
+            _ => Self::Words(serde_json::from_slice::<Mentions>(bytes).map_or_else(|_| HashSet::new(), |found| found.keys)),
+        }
+    }
+
+    fn may_use(&self, subject: &Subject) -> bool {
+        match self {
+            Self::Words(words) => words.contains(subject.word()),
+            Self::Types(keys) => keys.contains(&subject.key),
+        }
+    }
+
+    fn names_type_of(&self, subject: &Subject) -> bool {
+        match self {
+            Self::Words(words) => words.contains(simple_name(&subject.key)),
+            Self::Types(_) => true,
+        }
+    }
+}
+
+/// Notes what files say of the subjects' words in parts that are not compiled.
+pub(super) fn uncompiled<O: Outputs>(outputs: &mut O, subjects: &[Subject], found: &mut [Usages]) -> Result<(), O::Error> {
+    let mut files: Vec<Vec<String>> = vec![Vec::new(); subjects.len()];
+    for Output { label, bytes } in outputs.read(&["//files/...:variants".to_owned()])? {
+        let Some(bytes) = bytes else {
+            found.iter_mut().for_each(|found| found.unread.push(label.clone()));
+            continue;
+        };
+        let said: Uncompiled = serde_json::from_slice(&bytes).map_err(|_| SymbolError::damaged().at_label(&label))?;
+        let file = label.strip_prefix("//files/").and_then(|rest| rest.strip_suffix(":variants"));
+        let saying = subjects
+            .iter()
+            .zip(&mut files)
+            .filter(|(subject, _)| said.words.contains(subject.word()));
+        saying.for_each(|(_, files)| files.extend(file.map(engine::values::label::unescape)));
+    }
+    for ((subject, files), found) in subjects.iter().zip(files).zip(found) {
+        let others = match files.len() {
+            0 => continue,
+            1 => String::new(),
+            count => format!(" (and {} more)", count - 1),
+        };
+        found.unseen.push(format!(
+            "{}{others} names {} where #if leaves code out; what is not compiled was not looked at",
+            files[0],
+            subject.word()
+        ));
+    }
+    Ok(())
+}
