@@ -7,6 +7,7 @@ use crate::exit::Code;
 use crate::render::{count, duration, moment, printable, size};
 use crate::sharing;
 use crate::worker;
+use engine::manifest::remote::RemoteDef;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -32,12 +33,19 @@ pub fn none() -> Failed {
 }
 
 /// Why a cache cannot be used.
-pub fn unavailable(why: &str) -> Failed {
+pub fn unavailable(def: &RemoteDef, why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
-    Failed::new(
-        Code::RemoteUnavailable,
-        error.hint("check endpoint, credentials and tls in [remote]"),
-    )
+    let hint = match def.endpoint.starts_with("dir:") {
+        true => "mount the share, or make that folder; `endpoint` in [remote] names it",
+        false => "check endpoint, credentials and tls in [remote]",
+    };
+    Failed::new(Code::RemoteUnavailable, error.hint(hint))
+}
+
+/// A cache is not asked without a network.
+pub fn offline() -> Failed {
+    let error = Diagnostic::error(ErrorCode::E_REMOTE, "--offline forbids to use the remote cache");
+    Failed::new(Code::RemoteUnavailable, error.hint("run it without --offline and CORTEX_OFFLINE"))
 }
 
 /// Why what was offered to a cache is not filed: it keeps something wrong.
@@ -76,7 +84,7 @@ fn ping(context: &Context) -> Outcome {
     let manifest = workspace.manifest()?;
     let def = manifest.remote.as_ref().ok_or_else(none)?;
     if context.is_offline() {
-        return Err(unavailable("--offline: nothing leaves this machine"));
+        return Err(offline());
     }
     if workspace.remote_waits()? {
         return Err(sharing::untrusted());
@@ -84,8 +92,8 @@ fn ping(context: &Context) -> Outcome {
     let usage = sharing::usage(def);
     let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();
     let worker = worker.map_err(|why| no_workers(&why, "`worker` in [remote] names the program"))?;
-    let client = sharing::client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
-    let answer = client.ping().map_err(|why| unavailable(&why))?;
+    let client = sharing::client(def, &workspace.root, usage).map_err(|error| unavailable(def, &error.to_string()))?;
+    let answer = client.ping().map_err(|why| unavailable(def, &why))?;
     if def.execute && !answer.terms.executes {
         return Err(no_workers(
             "it says that it executes nothing",

@@ -103,6 +103,18 @@ pub fn find(wanted: &str) -> Option<Stands> {
     all().into_iter().find(|stands| stands.name() == wanted)
 }
 
+/// That there is no tool of a name, and which operation of which tool does what it says.
+pub fn no_tool(wanted: &str) -> String {
+    let name: String = wanted.chars().take(80).collect();
+    let is_meant = |entry: &&Entry| self::name(entry) == wanted || entry.group_and_word().1 == wanted;
+    let does = |entry: &Entry| Some(format!("the tool '{}' with op '{}'", entry.operation_of()?, entry.group_and_word().1));
+    let does: Vec<String> = METHODS.iter().filter(is_meant).filter_map(does).collect();
+    match does.is_empty() {
+        true => format!("there is no tool '{name}'; tools/list names them"),
+        false => format!("there is no tool '{name}'; call {}", does.join(" or ")),
+    }
+}
+
 /// What a list of tools may take of a model's attention, in tokens.
 const MOST_TOKENS: usize = 1_500;
 

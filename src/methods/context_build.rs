@@ -207,7 +207,7 @@ impl Method for Build {
             text.push_str(&answer.reasons());
         } else if answer.left_out_total > 0 {
             text.push_str(&format!(
-                "{} shown, {} left out: ask with why for reasons\n",
+                "{} shown, {} left out: `why` (`--why`) tells the reasons\n",
                 answer.shown, answer.left_out_total
             ));
         }

@@ -131,7 +131,7 @@ impl Subject {
 /// Why a place may be a use and may not, the likeliest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// The arguments leave these overloads, too.
+    /// The arguments also fit these overloads.
     Overloads(Vec<String>),
     /// The arguments may mean an overload that another type declares.
     Elsewhere,
@@ -156,10 +156,10 @@ impl fmt::Display for Why {
             Self::UnknownValueNear(name) => write!(f, "on a value whose type is not known, in a type that names {name}"),
             Self::UnknownValue => f.write_str("on a value whose type is not known"),
             Self::ByName => f.write_str("by name: nothing binds the names of this language"),
-            Self::Overloads(others) => write!(f, "the arguments leave {}, too", others.join(" and ")),
+            Self::Overloads(others) => write!(f, "the arguments also fit {}", others.join(" and ")),
             Self::Named => f.write_str("named without a call, by all overloads' name"),
             Self::NoneFits => f.write_str("the arguments fit no overload that is known"),
-            Self::Elsewhere => f.write_str("the arguments leave an overload of another type, too"),
+            Self::Elsewhere => f.write_str("the arguments also fit an overload of another type"),
         }
     }
 }

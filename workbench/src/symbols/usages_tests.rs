@@ -263,13 +263,13 @@ a.Count = 1;
     assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
     assert_eq!(
         maybe,
-        lines(&["12:a.Get(o); the arguments leave Get(string,int) and Get(string[]), too", named])
+        lines(&["12:a.Get(o); the arguments also fit Get(string,int) and Get(string[])", named])
     );
     let (sure, maybe) = told(&mut sample, "A#Get(string,int)");
     assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
     assert_eq!(
         maybe,
-        lines(&["12:a.Get(o); the arguments leave Get(int) and Get(string[]), too", named])
+        lines(&["12:a.Get(o); the arguments also fit Get(int) and Get(string[])", named])
     );
     // Of the name alone all of them are uses.
     let (subject, all) = find_usages(&mut sample, "A.Get");
