@@ -457,13 +457,14 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(arg))) if !arg.starts_with('-') => Some(arg),
         _ => None,
     };
-    let quotes = unexpected.map(|arg| format!("put words that belong together in quotes, or leave out '{arg}'"));
     // How a value is written that looks like a flag: a flag was meant.
-    let tips = paragraphs.iter().filter_map(|paragraph| paragraph.strip_prefix("tip: "));
-    let tip = tips.filter(|tip| !tip.starts_with("to pass ")).map(str::to_owned).next();
+    let mut tips = paragraphs.iter().filter_map(|paragraph| paragraph.strip_prefix("tip: "));
+    let tip = tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned);
     let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
     let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
-    let hint = tip.or(quotes).or(form);
+    let quotes = unexpected.map(|_| "words that belong together stand in quotes".to_owned());
+    let form = form.into_iter().chain(quotes).collect::<Vec<_>>().join("; ");
+    let hint = tip.or(Some(form).filter(|form| !form.is_empty()));
     let hint = hint.unwrap_or_else(|| "`cortex help` lists the commands, `cortex help COMMAND` their flags".to_owned());
     Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(&first)).hint(hint)
 }

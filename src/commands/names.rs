@@ -11,8 +11,8 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::pattern::Pattern;
 use engine::values::suggest::nearest;
 use std::borrow::Cow;
-use workbench::short_names::{is_path, name, with_arity};
 pub use workbench::short_names::{expanded, with_target};
+use workbench::short_names::{is_path, name, with_arity};
 
 /// [`expanded`], where a text may also be the path of a source, and `Type.Member` a member: if no type has this name.
 ///

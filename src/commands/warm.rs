@@ -99,7 +99,9 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let whole = matches!(filed, Some((_, true)));
     match code {
         Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::damaged_entries_error(used.summary.broken.len())),
-        Code::Ok if !whole => Err(not_taken("the remote cache did not take everything that was offered, or cannot be read back")),
+        Code::Ok if !whole => Err(not_taken(
+            "the remote cache did not take everything that was offered, or cannot be read back",
+        )),
         code => Ok(code),
     }
 }
@@ -107,7 +109,10 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
 /// A cache does not have all that was offered; what it said about it stands before this.
 fn not_taken(why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, why);
-    Failed::new(Code::RemoteUnavailable, error.hint("`cortex remote ping` tries it; then run this again"))
+    Failed::new(
+        Code::RemoteUnavailable,
+        error.hint("`cortex remote ping` tries it; then run this again"),
+    )
 }
 
 /// Offers what was paid for, of whatever tree.

@@ -196,7 +196,9 @@ impl SourceOf {
                 Ok(_) | Err(_) => {
                     let names = desk.names()?;
                     match namesakes(desk, &names, text) {
-                        Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => Err(no_file(desk.open_to_read()?.1, &asked.path)),
+                        Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => {
+                            Err(no_file(desk.open_to_read()?.1, &asked.path))
+                        }
                         found => found.map(|(found, former)| Meant::Symbols(found, former)),
                     }
                 }
@@ -277,4 +279,3 @@ fn not_shown(refused: &Refused) -> Failed {
     };
     Failed::new(Code::Usage, why.hint(hint))
 }
-

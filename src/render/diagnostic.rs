@@ -89,7 +89,9 @@ fn likeness(one: &Diagnostic) -> Likeness<'_> {
 
 /// How many targets have an error in the same words.
 fn how_many_alike(diagnostics: &[Diagnostic]) -> HashMap<Likeness<'_>, usize> {
-    let errors = diagnostics.iter().filter(|one| one.severity == Severity::Error && one.place.is_none());
+    let errors = diagnostics
+        .iter()
+        .filter(|one| one.severity == Severity::Error && one.place.is_none());
     let apart: HashSet<(Likeness<'_>, [Option<&str>; 2])> = errors
         .map(|one| (likeness(one), [one.label.as_deref(), one.found.as_deref()]))
         .collect();

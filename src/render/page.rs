@@ -118,7 +118,10 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words_and_keep_their_columns() {
         let line = "  \u{1b}[2mhelp:\u{1b}[0m  go to a workspace, or make one";
-        assert_eq!(broken(line, 8, 24), "  \u{1b}[2mhelp:\u{1b}[0m  go to a\n        workspace, or\n        make one");
+        assert_eq!(
+            broken(line, 8, 24),
+            "  \u{1b}[2mhelp:\u{1b}[0m  go to a\n        workspace, or\n        make one"
+        );
         assert_eq!(broken("a_word_that_is_too_long for it", 2, 10), "a_word_that_is_too_long\n  for it");
     }
 

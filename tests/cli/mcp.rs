@@ -239,7 +239,10 @@ fn what_goes_wrong_is_told_to_the_model() {
     for (tool, does) in [
         ("grep", "there is no tool 'grep'; call the tool 'search' with op 'grep'"),
         ("callers", "there is no tool 'callers'; call the tool 'usages' with op 'callers'"),
-        ("overlay_put", "there is no tool 'overlay_put'; call the tool 'overlay' with op 'put'"),
+        (
+            "overlay_put",
+            "there is no tool 'overlay_put'; call the tool 'overlay' with op 'put'",
+        ),
         ("zzz", "there is no tool 'zzz'; tools/list names them"),
     ] {
         let (code, message) = client.refused("tools/call", json!({"name": tool, "arguments": {}}));

@@ -79,7 +79,17 @@ mod tests {
         for path in ["src/Nope.cs", "Nope.cs", "docs/", "./x", "src/a b.cs"] {
             assert!(is_path(path), "{path}");
         }
-        for other in ["NodeStore", "A.B", "//types/A", "-//types/A", "a b", "src/*.cs", "A.op /(A)", "", "types/A:outline"] {
+        for other in [
+            "NodeStore",
+            "A.B",
+            "//types/A",
+            "-//types/A",
+            "a b",
+            "src/*.cs",
+            "A.op /(A)",
+            "",
+            "types/A:outline",
+        ] {
             assert!(!is_path(other), "{other}");
         }
     }

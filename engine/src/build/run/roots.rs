@@ -293,7 +293,9 @@ impl Run<'_> {
 
     /// The ways to write a package and a target with another target, or with another family, of those that rules have.
     fn spellings(&self, package: &str, target: &str) -> Vec<String> {
-        let (family, rest) = package.split_once('/').map_or((package, ""), |(family, _)| (family, &package[family.len()..]));
+        let (family, rest) = package
+            .split_once('/')
+            .map_or((package, ""), |(family, _)| (family, &package[family.len()..]));
         let rules = &self.rules.manifest().rules;
         let known: Vec<(String, &str)> = rules.iter().map(|rule| (rule_text(&rule.target), target_name(rule))).collect();
         let family_of = |text: &str| {
