@@ -6,6 +6,7 @@
 mod bash;
 
 use crate::cli::{Cli, Shell};
+use crate::commands::help::BOOK;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
@@ -63,6 +64,7 @@ fn command() -> Command {
 fn with_candidates(command: Command) -> Command {
     let candidates = |arg: Arg| match arg.get_id().as_str() {
         "pattern" | "patterns" | "label" | "labels" | "target" => arg.add(ArgValueCompleter::new(targets)),
+        "topic" => arg.add(ArgValueCompleter::new(topics)),
         "symbol" | "symbols" | "name" | "names" | "path" => arg.add(ArgValueCompleter::new(names)),
         _ => arg,
     };
@@ -110,18 +112,41 @@ fn labels(current: &str) -> BTreeSet<String> {
     }
 }
 
+/// Commands and topics of `cortex help`.
+fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_str().unwrap_or_default();
+    let command = Cli::command();
+    let commands = command.get_subcommands().filter(|one| !one.is_hide_set()).map(Command::get_name);
+    let all = commands.chain(BOOK.iter().map(|(topic, _)| *topic));
+    candidates(all.filter(|one| one.starts_with(current)).map(str::to_owned))
+}
+
 /// Types and members whose names match.
 fn names(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str().filter(|current| !current.is_empty()) else {
         return Vec::new();
     };
-    let found = run(&["search", current, "--limit", &MOST.to_string(), "--json"]);
-    let answer: serde_json::Value = serde_json::from_str(&found).unwrap_or_default();
-    let paths = answer["hits"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|hit| hit["path"].as_str());
+    let limit = MOST.to_string();
+    let ask = |command: &str, wanted: &str, list: &str| -> Vec<serde_json::Value> {
+        let answer = run(&[command, wanted, "--limit", &limit, "--json"]);
+        let mut answer: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
+        answer[list].as_array_mut().map(std::mem::take).unwrap_or_default()
+    };
+    // Behind a dot stands what a type or a namespace has.
+    let mut found = match current.contains(['.', '#', '+']) {
+        true => ask("resolve", &format!("{current}*"), "candidates"),
+        false => Vec::new(),
+    };
+    if found.is_empty() {
+        found = ask("search", current, "hits");
+    }
+    let paths = found.iter().filter_map(|hit| hit["path"].as_str());
+    // A member is written as the word has it: behind a dot or a mark, and behind a dot without its parameters.
+    let paths = paths.filter_map(|path| match path.split_once('#') {
+        Some((_, member)) if !current.contains('#') && member.starts_with('.') => None,
+        Some((of, member)) if !current.contains('#') => Some(format!("{of}.{}", member.split('(').next().unwrap_or(member))),
+        _ => Some(path.to_owned()),
+    });
     // A shell keeps what begins with the word: the short name stands for the full one.
     candidates(paths.filter_map(|path| {
         let starts = path.starts_with(current);
@@ -130,7 +155,7 @@ fn names(current: &OsStr) -> Vec<CompletionCandidate> {
                 .map(|(at, _)| &path[at + 1..])
                 .find(|end| end.starts_with(current))
         };
-        if starts { Some(path) } else { short() }.map(str::to_owned)
+        if starts { Some(path.as_str()) } else { short() }.map(str::to_owned)
     }))
 }
 

@@ -169,11 +169,18 @@ impl<'c> Desk<'c> {
             });
             // Who fails keeps nothing from anybody, himself included.
             let (workspace, session) = opened.inspect_err(|_| self.context.close())?;
-            self.context.say(workspace.warnings());
+            self.say_of_manifest(&workspace);
             self.open = Some((workspace, session));
         }
         let (workspace, session) = self.open.as_mut().expect("invariant: it was just opened");
         Ok((workspace, session))
+    }
+
+    fn say_of_manifest(&self, workspace: &Workspace) {
+        match self.method {
+            "doctor" => self.context.say(workspace.warnings()),
+            _ => self.context.say_of_manifest(workspace),
+        }
     }
 
     /// The workspace, to change what is declared of it. What follows reads it anew.
@@ -190,7 +197,7 @@ impl<'c> Desk<'c> {
         if self.open.is_none() {
             let workspace = self.context.workspace(self.method)?;
             let session = workspace.session()?;
-            self.context.say(workspace.warnings());
+            self.say_of_manifest(&workspace);
             self.open = Some((workspace, session));
         }
         let (workspace, session) = self.open.as_mut().expect("invariant: it was just opened");

@@ -1,6 +1,6 @@
 //! The client of the remote cache and its workers that a manifest names, and `cortex remote ping`, which asks it.
 
-use crate::commands::remote_cache::{none, unavailable};
+use crate::commands::remote_cache::{none, offline, unavailable};
 use crate::commands::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -80,7 +80,7 @@ pub fn ping(context: &Context) -> Outcome {
     let manifest = workspace.manifest()?;
     let def = manifest.remote.as_ref().ok_or_else(none)?;
     if context.is_offline() {
-        return Err(unavailable("--offline: nothing leaves this machine"));
+        return Err(offline());
     }
     if workspace.remote_waits()? {
         return Err(sharing::untrusted());
@@ -88,8 +88,8 @@ pub fn ping(context: &Context) -> Outcome {
     let usage = usage(def);
     let worker = def.execute.then(|| worker::program(def, &workspace.root)).transpose();
     let worker = worker.map_err(|why| no_workers(&why, "`worker` in [remote] names the program"))?;
-    let client = client(def, &workspace.root, usage).map_err(|error| unavailable(&error.to_string()))?;
-    let answer = client.ping().map_err(|why| unavailable(&why))?;
+    let client = client(def, &workspace.root, usage).map_err(|error| unavailable(def, &error.to_string()))?;
+    let answer = client.ping().map_err(|why| unavailable(def, &why))?;
     if def.execute && !answer.terms.executes {
         return Err(no_workers(
             "it says that it executes nothing",

@@ -19,10 +19,15 @@ impl Folder {
         match fs::metadata(path) {
             Ok(found) if !found.is_dir() => return Err("its path is that of a file".to_owned()),
             Err(error) if error.kind() == ErrorKind::NotFound && writes => {
+                let parent = path.parent().unwrap_or(path);
                 fs::create_dir(path)
                     .or_else(|error| if path.is_dir() { Ok(()) } else { Err(error) })
-                    .map_err(|error| format!("its folder cannot be made: {error}"))?;
+                    .map_err(|error| match error.kind() {
+                        ErrorKind::NotFound => format!("{} does not exist", parent.display()),
+                        _ => format!("{} cannot be made: {error}", path.display()),
+                    })?;
             }
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(format!("{} does not exist", path.display())),
             Err(error) => return Err(format!("its folder cannot be read: {error}")),
             Ok(_) => {}
         }

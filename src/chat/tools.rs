@@ -146,7 +146,7 @@ impl Tools<'_> {
         if WITHOUT.contains(&call.tool.as_str()) {
             return Err(format!("there is no tool '{}' in a conversation", call.tool));
         }
-        let tool = tools::find(&call.tool).ok_or_else(|| format!("there is no tool '{}'", call.tool))?;
+        let tool = tools::find(&call.tool).ok_or_else(|| tools::no_tool(&call.tool))?;
         let (entry, mut arguments) = tool.method_of(call.arguments.clone()).map_err(|failed| describe_failure(&failed))?;
         let fields = arguments.as_object_mut().ok_or("the arguments are no object")?;
         match entry.name {

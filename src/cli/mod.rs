@@ -16,6 +16,7 @@ pub use pages::{CheckArgs, CompletionsArgs, DevArgs, DevCommand, FmtArgs, HelpAr
 pub use sharing::{ProduceShardArgs, RemoteArgs, RemoteCommand, WarmArgs};
 
 use crate::render::graph::Drawing;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::values::diagnostic::Diagnostic;
 use std::ffi::OsString;
@@ -169,7 +170,7 @@ impl OutputForm {
 /// Write a manifest for this folder.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Replace a manifest that is there.
+    /// Replace a manifest that is there, or make a workspace inside another one.
     #[arg(long)]
     pub force: bool,
 }
@@ -448,12 +449,24 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     let first = paragraphs.first().map_or("", String::as_str);
-    let tip = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("tip: "));
+    // Words of Rust's readers of numbers.
+    let first = first
+        .replace("invalid digit found in string", "a whole number is expected")
+        .replace("cannot parse integer from empty string", "a whole number is expected");
+    let unexpected = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(arg))) if !arg.starts_with('-') => Some(arg),
+        _ => None,
+    };
+    // How a value is written that looks like a flag: a flag was meant.
+    let mut tips = paragraphs.iter().filter_map(|paragraph| paragraph.strip_prefix("tip: "));
+    let tip = tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned);
     let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
     let form = form.filter(|form| !form.ends_with("<COMMAND>")).map(|form| format!("write {form}"));
-    let hint = tip.map(str::to_owned).or(form);
+    let quotes = unexpected.map(|_| "words that belong together stand in quotes".to_owned());
+    let form = form.into_iter().chain(quotes).collect::<Vec<_>>().join("; ");
+    let hint = tip.or(Some(form).filter(|form| !form.is_empty()));
     let hint = hint.unwrap_or_else(|| "`cortex help` lists the commands, `cortex help COMMAND` their flags".to_owned());
-    Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(first)).hint(hint)
+    Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(&first)).hint(hint)
 }
 
 /// A pattern as it was given.

@@ -17,7 +17,7 @@ use workbench::editor::{self, EditError};
 pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     let workspace = context.building("edit-output")?;
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let text = names::with_target(&args.label, "semantic");
     let label = names::one_label(&mut session, &text, "corrected")?;
     let nothing = || {

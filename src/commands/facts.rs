@@ -14,7 +14,7 @@ use workbench::facts::TARGETS;
 pub fn run(context: &Context) -> Outcome {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let (report, code) = outputs(context, &mut session, "dev facts", &TARGETS.map(str::to_owned), true)?;
     let outputs = report.roots.into_iter().zip(report.outputs);
     let outputs = outputs.filter_map(|(root, bytes)| Some((Label::parse(&root.label).ok()?, bytes?)));

@@ -231,7 +231,7 @@ fn unknown_topic(command: &clap::Command, words: &[String]) -> Failed {
     let known: Vec<&str> = commands.chain(topics).chain(codes).collect();
     let hint = match nearest(&wanted, known.iter().copied(), 1).first() {
         Some(near) => format!("did you mean {near}?"),
-        None => "`cortex help` lists commands and topics".to_owned(),
+        None => "`cortex help` lists commands and topics, `cortex help errors` the codes".to_owned(),
     };
     let why = Diagnostic::error(ErrorCode::E_NO_COMMAND, "there is no such command or topic").found(wanted);
     Failed::new(Code::Usage, why.hint(hint))

@@ -19,6 +19,11 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
             Code::Usage,
             Diagnostic::error(ErrorCode::E_EXISTS, error.to_string()).hint("edit it, or replace it with --force"),
         ),
+        InitError::Within(_) => Failed::new(
+            Code::Usage,
+            Diagnostic::error(ErrorCode::E_EXISTS, error.to_string())
+                .hint("commands work here without a manifest of its own; --force makes a workspace inside the other"),
+        ),
         InitError::Io { .. } => Failed::new(
             Code::Io,
             Diagnostic::error(ErrorCode::E_WRITE, error.to_string()).hint("check the folder's permissions"),

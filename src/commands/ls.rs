@@ -14,7 +14,7 @@ use std::io::Write as _;
 pub fn run(context: &Context, args: &LsArgs) -> Outcome {
     let workspace = context.workspace("ls")?;
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let text = match &args.pattern {
         Some(pattern) => {
             // A name alone means all targets of the type.

@@ -8,6 +8,7 @@ use crate::exit::Code;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use workbench::edit::disk::Disk;
 use workbench::edit::encoding::decode;
@@ -40,30 +41,72 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     }
     files.retain(|(_, before, after)| before.as_ref() != Some(after));
     let mut out = context.stdout();
-    if files.is_empty() {
+    if files.is_empty() && !context.json() {
         return outcome_of_write(writeln!(out, "{} has the server already", client.file()));
     }
-    for (path, before, after) in &files {
+    let mut changes: Vec<Change> = files.into_iter().map(Change::of).collect();
+    if !context.json() {
+        for change in &changes {
+            outcome_of_write(write!(out, "{}", printable(&change.diff)))?;
+        }
+    }
+    let is_confirmed = changes.is_empty() || args.yes || !context.json() && confirmed(&mut out)?;
+    if is_confirmed {
+        for change in &mut changes {
+            change.write(&disk)?;
+            if !context.json() {
+                let session = change.session.as_deref().unwrap_or_default();
+                let path = change.path;
+                outcome_of_write(writeln!(out, "wrote {path}; `cortex edit undo --session {session}` takes it back"))?;
+            }
+        }
+    }
+    if context.json() {
+        let answer = serde_json::json!({"file": client.file(), "written": is_confirmed && !changes.is_empty(), "changes": changes});
+        outcome_of_write(writeln!(out, "{answer:#}"))?;
+    }
+    if is_confirmed {
+        return Ok(Code::Ok);
+    }
+    let hint = "look at the change, then say yes, or run this with --yes";
+    Err(Failed::new(
+        Code::Usage,
+        Diagnostic::error(ErrorCode::E_UNCONFIRMED, "nothing was written: the change was not confirmed").hint(hint),
+    ))
+}
+
+/// What becomes of one file.
+#[derive(Serialize)]
+struct Change {
+    path: &'static str,
+    diff: String,
+    #[serde(skip)]
+    after: String,
+    /// The edit session that takes it back, once it is written.
+    session: Option<String>,
+}
+
+impl Change {
+    fn of((path, before, after): (&'static str, Option<String>, String)) -> Self {
         let old = if before.is_some() { path } else { "/dev/null" };
-        let change = unified(before.as_deref().unwrap_or_default(), after, old, path);
-        outcome_of_write(write!(out, "{}", printable(&change)))?;
+        Self {
+            path,
+            diff: unified(before.as_deref().unwrap_or_default(), &after, old, path),
+            after,
+            session: None,
+        }
     }
-    if !args.yes && !confirmed(&mut out)? {
-        let hint = "look at the change, then say yes, or run this with --yes";
-        return Err(Failed::new(
-            Code::Usage,
-            Diagnostic::error(ErrorCode::E_UNCONFIRMED, "nothing was written: the change was not confirmed").hint(hint),
-        ));
-    }
-    for (path, _, after) in files {
+
+    fn write(&mut self, disk: &Disk) -> Result<(), Failed> {
+        let path = self.path;
         let asked = EditRequest {
-            order: Order::Write(after),
+            order: Order::Write(self.after.clone()),
             session: None,
             path: Some(path.to_owned()),
             mode: None,
             fit: false,
         };
-        let response = perform(&disk, &asked, now());
+        let response = perform(disk, &asked, now());
         if response.status != Status::Success {
             let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{path} was not written: {}", response.summary));
             return Err(Failed::new(
@@ -71,13 +114,9 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
                 why.hint("look at the permissions of the folder, then run this again"),
             ));
         }
-        outcome_of_write(writeln!(
-            out,
-            "wrote {path}; `cortex edit undo --session {}` takes it back",
-            response.session.unwrap_or_default()
-        ))?;
+        self.session = response.session;
+        Ok(())
     }
-    Ok(Code::Ok)
 }
 
 /// The text of a file, if it is there.

@@ -7,18 +7,27 @@ use engine::build::file_label;
 use engine::build::query::Reach;
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
+use engine::values::diagnostic::Diagnostic;
 use engine::values::pattern::Pattern;
+use engine::values::suggest::nearest;
 use std::borrow::Cow;
-use workbench::short_names::name;
 pub use workbench::short_names::{expanded, with_target};
+use workbench::short_names::{is_path, name, with_arity};
 
 /// [`expanded`], where a text may also be the path of a source, and `Type.Member` a member: if no type has this name.
+///
+/// # Errors
+/// When a text can only be a path, and there is no such file.
 pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
     if session.sources.digest(text).is_some() {
         return Ok(Cow::Owned(file_label(text)));
     }
+    if is_path(text) {
+        return Err(no_file(session, text));
+    }
     let of_type = expanded(text);
-    let Some(((of, member), target)) = name(text).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
+    let marked = with_arity(text);
+    let Some(((of, member), target)) = name(&marked).and_then(|(name, target)| Some((name.rsplit_once('.')?, target))) else {
         return Ok(of_type);
     };
     if of.contains('#') {
@@ -27,6 +36,20 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
     let of_member = format!("//types/{of}#{member}:{target}");
     let is_member = !names_any(session, &of_type)? && names_any(session, &of_member)?;
     Ok(if is_member { Cow::Owned(of_member) } else { of_type })
+}
+
+/// There is no such file; which of those that there are may be meant.
+pub fn no_file(session: &Session, path: &str) -> Failed {
+    let files = session.sources.files();
+    let near = nearest(path, files.iter().map(|(path, _)| path.as_str()), 5);
+    let found: String = path.chars().take(120).collect();
+    let why = Diagnostic::error(ErrorCode::E_NO_FILE, "there is no such file in the workspace").found(found);
+    let why = match near.first() {
+        Some(best) if best.ends_with(path) => why.hint(format!("did you mean {best}? paths begin at the workspace's root")),
+        Some(best) => why.hint(format!("did you mean {best}?")),
+        None => why.hint("write its path from the workspace's root"),
+    };
+    Failed::new(Code::Usage, why.candidates(near))
 }
 
 /// The one label that a text means, as [`label`] reads it. `what` is what is done with it (`shown`).

@@ -76,7 +76,7 @@ fn nowhere() -> Place {
 fn workspace(context: &Context) -> Result<Place, Failed> {
     let workspace = context.workspace("cortex")?;
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let builds = log(&*workspace.engine.store, workspace.engine.view)?;
     let (files, changed) = (session.sources.files().len() as u64, session.refresh.changes.len() as u64);
     let state = match builds.last() {

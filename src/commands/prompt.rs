@@ -17,7 +17,7 @@ use std::io::Write;
 pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let text = names::with_target(&args.label, "semantic");
     let label = match names::one_label(&mut session, &text, "asked for") {
         Ok(label) => label,
@@ -61,7 +61,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     let Some(priced) = report.plans.iter().find(|priced| *priced.label == *label) else {
         let why = Diagnostic::error(ErrorCode::E_NO_PROMPT, "no model would be asked for it").label(&label);
         let hint = match root.output {
-            Some(_) => "it stands as it is, or no model makes it; --full shows the prompt of a new answer of a model",
+            Some(_) => "the summary is current, or no model writes it; `--full` prints the prompt for a new answer",
             None => "its producer asks no model: see its rule with `cortex rules show`",
         };
         return Err(Failed::new(Code::Usage, why.hint(hint)));

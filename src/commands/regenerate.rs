@@ -19,7 +19,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
     let start = Instant::now();
     let workspace = context.asking("regenerate", &args.asking)?;
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let mut labels = Vec::new();
     for text in &args.labels {
         let text = names::with_target(text, "semantic");

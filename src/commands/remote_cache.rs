@@ -5,6 +5,7 @@ use crate::cli::{RemoteCommand, Since};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, moment, size};
+use engine::manifest::remote::RemoteDef;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -16,7 +17,10 @@ pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
         #[cfg(feature = "remote")]
         RemoteCommand::Ping => crate::remote_client::ping(context),
         #[cfg(not(feature = "remote"))]
-        RemoteCommand::Ping => Err(unavailable(crate::sharing::LEFT_OUT)),
+        RemoteCommand::Ping => Err(Failed::new(
+            Code::RemoteUnavailable,
+            Diagnostic::error(ErrorCode::E_REMOTE, crate::sharing::LEFT_OUT),
+        )),
         RemoteCommand::Stats { since } => stats(context, *since),
     }
 }
@@ -31,12 +35,19 @@ pub fn none() -> Failed {
 }
 
 /// Why a cache cannot be used.
-pub fn unavailable(why: &str) -> Failed {
+pub fn unavailable(def: &RemoteDef, why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
-    Failed::new(
-        Code::RemoteUnavailable,
-        error.hint("check endpoint, credentials and tls in [remote]"),
-    )
+    let hint = match def.endpoint.starts_with("dir:") {
+        true => "mount the share, or make that folder; `endpoint` in [remote] names it",
+        false => "check endpoint, credentials and tls in [remote]",
+    };
+    Failed::new(Code::RemoteUnavailable, error.hint(hint))
+}
+
+/// A cache is not asked without a network.
+pub fn offline() -> Failed {
+    let error = Diagnostic::error(ErrorCode::E_REMOTE, "--offline forbids to use the remote cache");
+    Failed::new(Code::RemoteUnavailable, error.hint("run it without --offline and CORTEX_OFFLINE"))
 }
 
 /// Why what was offered to a cache is not filed: it keeps something wrong.

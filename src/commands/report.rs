@@ -23,7 +23,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
         })
         .transpose()?;
     let found = Report::gather(&workspace, near.as_deref())?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     // Others may have the store while the page is made and written.
     context.let_go();
     let page = report::page(&found);

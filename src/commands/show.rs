@@ -28,7 +28,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
         false => context.reading("show", &args.asking, true)?,
     };
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     if !args.allow_stale && names::needs_types(&mut session, &args.label)? {
         outputs(context, &mut session, "show", &[names::TYPES.to_owned()], false)?;
     }

@@ -31,13 +31,13 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let cache = workspace.remote()?;
     let cache = match cache.filter(|cache| cache.writes()) {
         Some(cache) => cache,
-        None if context.is_offline() => return Err(remote_cache::unavailable("--offline: nothing leaves this machine")),
+        None if context.is_offline() => return Err(remote_cache::offline()),
         None if workspace.remote_waits()? => return Err(sharing::untrusted()),
         None if workspace.manifest()?.remote.is_none() => return Err(remote_cache::none()),
         None => return Err(not_offered()),
     };
     let mut session = workspace.session()?;
-    context.say(workspace.warnings());
+    context.say_of_manifest(&workspace);
     let paid = match args.paid {
         true => Some(offer_paid(&workspace, &session)?),
         false => None,
@@ -99,11 +99,20 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let whole = matches!(filed, Some((_, true)));
     match code {
         Code::Ok if !whole && !used.summary.broken.is_empty() => Err(remote_cache::damaged_entries_error(used.summary.broken.len())),
-        Code::Ok if !whole => Err(remote_cache::unavailable(
-            "it did not take everything that was offered, or cannot be read back",
+        Code::Ok if !whole => Err(not_taken(
+            "the remote cache did not take everything that was offered, or cannot be read back",
         )),
         code => Ok(code),
     }
+}
+
+/// A cache does not have all that was offered; what it said about it stands before this.
+fn not_taken(why: &str) -> Failed {
+    let error = Diagnostic::error(ErrorCode::E_REMOTE, why);
+    Failed::new(
+        Code::RemoteUnavailable,
+        error.hint("`cortex remote ping` tries it; then run this again"),
+    )
 }
 
 /// Offers what was paid for, of whatever tree.
@@ -136,7 +145,7 @@ fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outc
     }
     match used.summary.not_stored == 0 && used.summary.trouble.is_none() && used.summary.writes_off.is_none() {
         true => Ok(Code::Ok),
-        false => Err(remote_cache::unavailable("it did not take everything that was offered")),
+        false => Err(not_taken("the remote cache did not take everything that was offered")),
     }
 }
 

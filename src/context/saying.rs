@@ -4,6 +4,7 @@ use super::{Context, Failed, Voice};
 use crate::render::diagnostic;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Severity};
+use workbench::workspace::Workspace;
 
 /// Errors of one command that are told as text.
 const MOST_TOLD: usize = 20;
@@ -49,6 +50,12 @@ impl Context {
         for text in diagnostic::brief_texts(diagnostics, self.err) {
             note_line!("{text}");
         }
+    }
+
+    /// Prints the warnings about the manifest that change what a command finds. What is only left over is told by those that check it.
+    pub fn say_of_manifest(&self, workspace: &Workspace) {
+        let warnings = workspace.warnings().iter().filter(|one| one.code != ErrorCode::W_UNUSED);
+        self.say(&warnings.cloned().collect::<Vec<_>>());
     }
 
     /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on.

@@ -292,7 +292,9 @@ impl ServerHandler for Server {
             let why = format!("the params of '{method}' are not as the protocol has them; 'arguments' is an object");
             return Err(ErrorData::invalid_params(why, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
+        let name: String = method.chars().take(80).collect();
+        let why = format!("there is no method '{name}'; the methods are those of the Model Context Protocol");
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None))
     }
 
     async fn list_tools(
@@ -306,11 +308,7 @@ impl ServerHandler for Server {
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = tools::find(&request.name) else {
-            let name: String = request.name.chars().take(80).collect();
-            return Err(ErrorData::invalid_params(
-                format!("there is no tool '{name}'; tools/list names them"),
-                None,
-            ));
+            return Err(ErrorData::invalid_params(tools::no_tool(&request.name), None));
         };
         let (entry, arguments) = match tool.method_of(request.arguments.unwrap_or_default()) {
             Ok(asked) => asked,

@@ -103,6 +103,24 @@ pub fn find(wanted: &str) -> Option<Stands> {
     all().into_iter().find(|stands| stands.name() == wanted)
 }
 
+/// That there is no tool of a name, and which operation of which tool does what it says.
+pub fn no_tool(wanted: &str) -> String {
+    let name: String = wanted.chars().take(80).collect();
+    let is_meant = |entry: &&Entry| self::name(entry) == wanted || entry.group_and_word().1 == wanted;
+    let does = |entry: &Entry| {
+        Some(format!(
+            "the tool '{}' with op '{}'",
+            entry.operation_of()?,
+            entry.group_and_word().1
+        ))
+    };
+    let does: Vec<String> = METHODS.iter().filter(is_meant).filter_map(does).collect();
+    match does.is_empty() {
+        true => format!("there is no tool '{name}'; tools/list names them"),
+        false => format!("there is no tool '{name}'; call {}", does.join(" or ")),
+    }
+}
+
 /// What a list of tools may take of a model's attention, in tokens.
 const MOST_TOKENS: usize = 1_500;
 
@@ -329,6 +347,25 @@ fn choice_values(choice: &Value) -> Vec<Value> {
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn the_guide_for_agents_names_tools_that_there_are() {
+        let (_, guide) = crate::commands::help::BOOK
+            .iter()
+            .find(|(topic, _)| *topic == "agents")
+            .expect("a page");
+        let rows = guide
+            .split("## Which question")
+            .nth(1)
+            .expect("a table")
+            .lines()
+            .filter(|line| line.starts_with("| "));
+        let named: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
+        assert!(named.len() > 8, "{named:?}");
+        for tool in named {
+            assert!(find(tool).is_some(), "{tool}");
+        }
+    }
 
     #[test]
     fn the_list_is_short() {

@@ -93,7 +93,7 @@ fn money(sum: &Sum) -> String {
     let known = sum.money.iter().map(|(currency, micros)| format!("{} {currency}", amount(*micros)));
     let unpriced = match sum.unpriced {
         0 => None,
-        number if number == sum.times => Some("(no price known)".to_owned()),
+        number if number == sum.times => Some("unknown (no price is set)".to_owned()),
         number => Some(format!("{} without a price", count(number))),
     };
     let agents = match sum.agents {

@@ -91,13 +91,14 @@ impl Method for Doctor {
                 Level::Note => style.bold("note   "),
                 Level::Problem => style.yellow("problem"),
             };
-            text.push_str(&format!("{word}  {:width$}  {}\n", one.topic, printable(&one.found)));
-            let indent = " ".repeat(width + 11);
+            let indent = width + 11;
+            let mut line = |line: String, further: usize| text.push_str(&format!("{}\n", style.fitted(&line, indent + further)));
+            line(format!("{word}  {:width$}  {}", one.topic, printable(&one.found)), 0);
             for case in &one.cases {
-                text.push_str(&format!("{indent}  {}\n", printable(case)));
+                line(format!("{:indent$}  {}", "", printable(case)), 4);
             }
             if let Some(mend) = &one.mend {
-                text.push_str(&format!("{indent}{} {}\n", style.dim("mend:"), printable(mend)));
+                line(format!("{:indent$}{} {}", "", style.dim("mend:"), printable(mend)), 6);
             }
         }
         text

@@ -97,7 +97,9 @@ impl Method for Grep {
         }
         let mut state = State::default();
         match &self.path {
-            Some(path) if files.is_empty() => state.notes.push(format!("no source lies in {path}")),
+            Some(path) if files.is_empty() => state
+                .notes
+                .push(format!("no source lies in {path}; paths begin at the workspace's root")),
             _ if total == 0 => state = state.empty(Empty::None),
             _ => {}
         }

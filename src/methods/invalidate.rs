@@ -1,7 +1,7 @@
 //! `invalidate`: has targets made again although their results are filed under their present keys.
 
 use super::{AsTool, Effect, Method};
-use crate::commands::build;
+use crate::commands::{build, names};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Invalidate {
-    /// A label, a pattern, or a source file: what reads it.
+    /// A label, a pattern, the name of a type or member, or a source file: what reads it.
     pub label: String,
 }
 
@@ -42,12 +42,9 @@ impl Method for Invalidate {
 
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Invalidated, Failed> {
         let context = desk.context;
-        let text = match self.label.starts_with("//") {
-            true => self.label.clone(),
-            false => engine::build::file_label(&self.label),
-        };
-        let patterns = build::patterns(std::slice::from_ref(&text))?;
         let (_, session) = desk.open()?;
+        let text = names::label(session, &self.label)?.into_owned();
+        let patterns = build::patterns(std::slice::from_ref(&text))?;
         let survey = session.survey(patterns.patterns(), Reach::Named)?;
         if !survey.refused.is_empty() {
             return Err(Failed {
@@ -57,11 +54,8 @@ impl Method for Invalidate {
         }
         let labels = session.invalidate(&patterns, &survey.meant.concat())?;
         if labels.is_empty() {
-            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "nothing that it means was ever made").found(&self.label);
-            return Err(Failed::new(
-                Code::Usage,
-                why.hint("what was never made is made when it is asked for"),
-            ));
+            let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never made").label(&text);
+            return Err(Failed::new(Code::Usage, why.hint("the next build that needs it makes it")));
         }
         let nodes: Vec<_> = labels.iter().filter_map(|label| session.graph.find(label)).collect();
         let (_, outlook) = session.standings(&nodes)?;

@@ -5,6 +5,7 @@ use super::symbols::{Names, found_by_name, notes, page, resolution};
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::build;
 use crate::commands::last_good;
+use crate::commands::names::no_file;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -240,6 +241,7 @@ impl Outline {
             let names = desk.names()?;
             match container(desk, &names, symbol)? {
                 Some(found) => containers.push(found),
+                None if is_path(symbol) && !symbol.contains(['(', '*', '?']) => return Err(no_file(desk.open()?.1, symbol)),
                 None => labels.extend(found_by_name(desk, Self::NAME, symbol, "outline")?),
             }
         }

@@ -90,10 +90,13 @@ impl Method for Put {
             (None, true, false) => put::Put::Delete,
             (None, false, true) => put::Put::Drop,
             _ => {
-                let why = Diagnostic::error(ErrorCode::E_PARAM, "one of a text, delete and drop says what the document is to be");
+                let why = Diagnostic::error(
+                    ErrorCode::E_PARAM,
+                    "an overlay has one of three for a file: a text, `delete` or `drop`",
+                );
                 return Err(Failed::new(
                     Code::Usage,
-                    why.hint("give a text (--from FILE, - for standard input), or delete, or drop"),
+                    why.hint("say what to do with the file: a text (`--from FILE`, - for standard input), `delete` (`--delete`) or `drop` (`--drop`)"),
                 ));
             }
         };

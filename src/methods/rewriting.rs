@@ -136,11 +136,13 @@ impl Rewriting<'_> {
 
     /// The refusal, with what is in the way.
     pub fn refused(&self, way: &InTheWay) -> Failed {
-        let message = match way.0.len() {
-            1 => format!("{}: something is in the way", self.refusal),
-            count => format!("{}: {count} things are in the way", self.refusal),
+        // What is the only one is told at once.
+        let only = way.0.first().filter(|_| way.0.len() == 1);
+        let message = match only {
+            Some(only) => format!("{}: {only}", self.refusal),
+            None => format!("{}: {} things are in the way", self.refusal, way.0.len()),
         };
-        let named = way.0.iter().take(MOST_NAMED);
+        let named = way.0.iter().take(if only.is_some() { 0 } else { MOST_NAMED });
         let named = named.map(|what| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, what.as_str()));
         let why = Diagnostic::error(self.code, message).hint(self.hint);
         Failed {

@@ -117,7 +117,7 @@ impl Method for Search {
             state = state.renamed(hit.former.as_deref(), &hit.path);
         }
         let more = match page.next.is_some() {
-            true => "ask on with the cursor 'next'",
+            true => "go on with `cursor`: the value of 'next'",
             false => "raise the limit",
         };
         state = state.page(page.start, shown, page.total, more);

@@ -4,6 +4,7 @@ use super::access::denied;
 use super::symbols::{namesakes, notes};
 use super::window::root;
 use super::{Effect, Method, arguments, other_languages};
+use crate::commands::names::no_file;
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
@@ -11,7 +12,6 @@ use crate::render::{diagnostic, printable};
 use engine::seams::world::World;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use engine::values::suggest::nearest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -191,12 +191,14 @@ impl SourceOf {
                 Ok((path, is_there)) if is_there || world.read(&path).is_ok() => lines(&*world, &root, &path, asked, self.lines)
                     .map(Meant::File)
                     .map_err(|why| Failed::new(Code::Usage, *why)),
-                Ok(_) if asked.is_path() => Err(no_file(desk, asked)?),
+                Ok(_) if asked.is_path() => Err(no_file(desk.open_to_read()?.1, &asked.path)),
                 Err(refused) if asked.is_path() => Err(not_shown(&refused)),
                 Ok(_) | Err(_) => {
                     let names = desk.names()?;
                     match namesakes(desk, &names, text) {
-                        Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => Err(no_file(desk, asked)?),
+                        Err(why) if why.code == Code::Usage && is_of_file(desk, asked)? => {
+                            Err(no_file(desk.open_to_read()?.1, &asked.path))
+                        }
                         found => found.map(|(found, former)| Meant::Symbols(found, former)),
                     }
                 }
@@ -286,18 +288,4 @@ fn not_shown(refused: &Refused) -> Failed {
         _ => why,
     };
     Failed::new(Code::Usage, why.hint(hint))
-}
-
-/// There is no such file; which of those that there are may be meant.
-fn no_file(desk: &mut Desk<'_>, asked: &FileRequest) -> Result<Failed, Failed> {
-    let (_, session) = desk.open_to_read()?;
-    let files = session.sources.files();
-    let near = nearest(&asked.path, files.iter().map(|(path, _)| path.as_str()), 5);
-    let why = Diagnostic::error(ErrorCode::E_NO_FILE, "there is no such file in the workspace")
-        .found(asked.path.chars().take(120).collect::<String>());
-    let why = match near.first() {
-        Some(best) => why.hint(format!("did you mean {best}?")),
-        None => why.hint("write its path from the workspace's root"),
-    };
-    Ok(Failed::new(Code::Usage, why.candidates(near)))
 }

@@ -188,7 +188,7 @@ pub fn notes(state: &State) -> String {
 pub fn page(state: State, (offset, shown): (usize, usize), total: usize) -> State {
     let more = match shown {
         0 => "raise the limit".to_owned(),
-        shown => format!("raise the limit, or go on with the offset {}", offset + shown),
+        shown => format!("raise the limit, or go on with `offset` {}", offset + shown),
     };
     state.page(offset, shown, total, &more)
 }

@@ -200,7 +200,7 @@ impl UsagesOf {
         let possible = ordered.into_iter().skip(behind).take(room);
         let possible: Vec<Spot> = possible.map(|(why, place)| spot(place, Some(&why))).collect();
         let shown = certain.len() + possible.len();
-        let more = format!("raise --possible, or go on with the offset {}", self.offset + shown);
+        let more = format!("raise --possible, or go on with `offset` {}", self.offset + shown);
         let state = match shown > 0 && possible.len() == self.possible {
             true => state.page(self.offset, shown, total, &more),
             false => page(state, (self.offset, shown), total),

@@ -161,7 +161,7 @@ pub fn in_the_way(report: &Report, options: &Options) -> String {
         ));
     } else if report.young.actions > 0 {
         ways.push(format!(
-            "a shorter --older-than takes some of {} used in the last {}",
+            "a shorter --older-than removes some of {} that no checkout needs but someone used in the last {}",
             plural(report.young.actions, "result"),
             span(options.older_than)
         ));
@@ -170,9 +170,7 @@ pub fn in_the_way(report: &Report, options: &Options) -> String {
         1 => "",
         _ => ", or fewer --keep-versions",
     };
-    ways.push(format!(
-        "what else is left belongs to present checkouts and kept versions, and needs a larger size{fewer}"
-    ));
+    ways.push(format!("the rest is in use, and needs a larger --max-size{fewer}"));
     ways.join("; ")
 }
 

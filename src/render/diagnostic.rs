@@ -4,7 +4,7 @@ use super::{Style, printable};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::{Diagnostic, Excerpt, Severity};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use unicode_width::UnicodeWidthStr;
 
 /// Candidates shown; the true count is always said.
@@ -35,11 +35,28 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let mut told = HashSet::new();
     let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
     let mut more: BTreeMap<&str, usize> = BTreeMap::new();
+    let alike = how_many_alike(diagnostics);
+    let mut of_likeness: HashMap<Likeness<'_>, usize> = HashMap::new();
     let (mut texts, mut lines) = (Vec::new(), 0);
     for one in diagnostics {
-        let text = text(one, style);
+        let mut text = text(one, style);
         if !told.insert(text.clone()) {
             continue;
+        }
+        let count = alike.get(&likeness(one)).copied().unwrap_or(1);
+        if count > 1 {
+            let met = of_likeness.entry(likeness(one)).and_modify(|met| *met += 1).or_insert(1);
+            let is_last = *met == count.min(OF_A_KIND);
+            if *met > OF_A_KIND {
+                continue;
+            }
+            if !is_last {
+                // The hint of all stands below the last.
+                text = self::text(&Diagnostic { hint: None, ..one.clone() }, style);
+            } else if count > OF_A_KIND {
+                let rest = format!("… and {} more like it; --output json lists all", count - OF_A_KIND);
+                text.push_str(&format!("\n  {}", style.dim(&rest)));
+            }
         }
         if is_counted(one) {
             let (of_kind, taken) = (shown.entry(&one.code).or_default(), text.lines().count());
@@ -63,6 +80,26 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     texts
 }
 
+/// What errors of several targets may have in common.
+type Likeness<'d> = (&'d str, &'d str, Option<&'d str>);
+
+fn likeness(one: &Diagnostic) -> Likeness<'_> {
+    (&one.code, &one.message, one.hint.as_deref())
+}
+
+/// How many targets have an error in the same words.
+fn how_many_alike(diagnostics: &[Diagnostic]) -> HashMap<Likeness<'_>, usize> {
+    let errors = diagnostics
+        .iter()
+        .filter(|one| one.severity == Severity::Error && one.place.is_none());
+    let apart: HashSet<(Likeness<'_>, [Option<&str>; 2])> = errors
+        .map(|one| (likeness(one), [one.label.as_deref(), one.found.as_deref()]))
+        .collect();
+    let mut alike = HashMap::new();
+    apart.into_iter().for_each(|(likeness, _)| *alike.entry(likeness).or_default() += 1);
+    alike
+}
+
 /// `error[E_CODE] place: sentence`, the line it is about, then the facts and the next step.
 pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
     let kind = format!("{}[{}]", severity_word(diagnostic.severity), diagnostic.code);
@@ -80,7 +117,7 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         // A file's name may hold a line break; a place is one line.
         .map(|place| format!(" {}", style.cyan(&printable(&place.replace('\n', "\\n")))))
         .unwrap_or_default();
-    let mut text = format!("{kind}{place}: {}", style.bold(&printable(&diagnostic.message)));
+    let mut text = style.fitted(&format!("{kind}{place}: {}", style.bold(&printable(&diagnostic.message))), 2);
     if let Some(excerpt) = &diagnostic.excerpt {
         let line = diagnostic.place.as_ref().map_or(0, |place| place.line);
         underline(&mut text, line, excerpt, style);
@@ -102,7 +139,9 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         text.push_str(&format!("\n  {}\n    {}", style.dim("could be:"), lines.join("\n    ")));
     }
     if let Some(hint) = &diagnostic.hint {
-        text.push_str(&fact("help", &printable(hint)));
+        let hint = fact("help", &printable(hint));
+        let lines = hint.split('\n').map(|line| style.fitted(line, 8));
+        text.push_str(&lines.collect::<Vec<_>>().join("\n"));
     }
     text
 }

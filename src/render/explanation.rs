@@ -254,6 +254,7 @@ impl Page {
         let version = target.versions;
         match target.last_moved.as_slice() {
             _ if version <= 1 && !target.former.is_empty() => self.line("last ran", "for the first time under this name"),
+            _ if version <= 1 && target.found.is_some() => self.line("last ran", "never in this checkout"),
             _ if version <= 1 => self.line("last ran", "for the first time in this checkout"),
             [] if target.before_collected => {
                 self.line(

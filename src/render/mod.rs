@@ -21,19 +21,22 @@ pub mod watch;
 
 use crate::cli::When;
 use engine::values::visible::is_invisible;
+use rustix::termios::{Winsize, tcgetwinsize};
 use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
+use unicode_width::UnicodeWidthStr;
 
-/// Whether to use colours, and the few that are used.
+/// Whether to use colours, and the few that are used; and how wide lines may be, on a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     coloured: bool,
+    columns: Option<usize>,
 }
 
 impl Style {
     /// For standard output.
     pub fn stdout(when: When) -> Self {
-        Self::for_stream(when, std::io::stdout().is_terminal())
+        Self::for_stream(when, std::io::stdout().is_terminal(), width(tcgetwinsize(std::io::stdout())))
     }
 
     /// Whether colours are used.
@@ -43,15 +46,18 @@ impl Style {
 
     /// For standard error.
     pub fn stderr(when: When) -> Self {
-        Self::for_stream(when, std::io::stderr().is_terminal())
+        Self::for_stream(when, std::io::stderr().is_terminal(), width(tcgetwinsize(std::io::stderr())))
     }
 
     /// Without any.
     pub fn plain() -> Self {
-        Self { coloured: false }
+        Self {
+            coloured: false,
+            columns: None,
+        }
     }
 
-    fn for_stream(when: When, terminal: bool) -> Self {
+    fn for_stream(when: When, terminal: bool, columns: Option<usize>) -> Self {
         let wanted =
             std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let coloured = match when {
@@ -59,7 +65,18 @@ impl Style {
             When::Never => false,
             When::Auto => terminal && wanted,
         };
-        Self { coloured }
+        Self {
+            coloured,
+            columns: columns.filter(|_| terminal),
+        }
+    }
+
+    /// A line, broken between words where it is wider than the terminal; what follows stands `indent` columns further in.
+    pub fn fitted(self, line: &str, indent: usize) -> String {
+        match self.columns {
+            Some(columns) if visible_width(line) > columns => page::broken(line, indent, columns),
+            _ => line.to_owned(),
+        }
     }
 
     fn paint(self, style: anstyle::Style, text: &str) -> String {
@@ -99,6 +116,18 @@ impl Style {
     pub fn cyan(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Cyan.on_default(), text)
     }
+}
+
+fn width(size: rustix::io::Result<Winsize>) -> Option<usize> {
+    size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Columns that a text takes: colours take none.
+pub fn visible_width(text: &str) -> usize {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().map_or(0, UnicodeWidthStr::width);
+    let behind = |part: &str| part.split_once('m').map_or(0, |(_, shown)| shown.width());
+    first + parts.map(behind).sum::<usize>()
 }
 
 /// Text from sources, stores or programs, safe to print: what would not be seen but line ends and tabs is shown escaped.

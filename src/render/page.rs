@@ -1,8 +1,7 @@
 //! A page of the book on a terminal: paragraphs and rows of tables are wrapped to its width, headings are bold. What is no terminal gets the
 //! Markdown as it is.
 
-use super::Style;
-use unicode_width::UnicodeWidthStr;
+use super::{Style, visible_width};
 
 /// The narrowest and the widest text.
 const WIDTHS: (usize, usize) = (40, 100);
@@ -68,12 +67,27 @@ fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
     wrap(&joined, 2, 6, width, text);
 }
 
+/// A line in lines of at most so many columns; all but the first begin with so many spaces.
+pub fn broken(line: &str, indent: usize, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut last = String::new();
+    for word in line.split_inclusive(' ') {
+        if !last.trim().is_empty() && visible_width(&last) + visible_width(word.trim_end()) > columns {
+            lines.push(last.trim_end().to_owned());
+            last = " ".repeat(indent);
+        }
+        last.push_str(word);
+    }
+    lines.push(last.trim_end().to_owned());
+    lines.join("\n")
+}
+
 /// Appends words in lines; the first one and the others have their own indents.
 fn wrap(words: &str, first: usize, others: usize, width: usize, text: &mut String) {
     let mut line = " ".repeat(first);
     let mut is_begun = false;
     for word in words.split_whitespace() {
-        if is_begun && line.width() + 1 + word.width() > width {
+        if is_begun && visible_width(&line) + 1 + visible_width(word) > width {
             text.push_str(&line);
             text.push('\n');
             line = " ".repeat(others);
@@ -91,7 +105,7 @@ fn wrap(words: &str, first: usize, others: usize, width: usize, text: &mut Strin
 
 #[cfg(test)]
 mod tests {
-    use super::page;
+    use super::{broken, page};
     use crate::render::Style;
 
     #[test]
@@ -99,6 +113,16 @@ mod tests {
         let markdown = "# Head\n\nOne two three four five six\nseven eight nine.\n\n- an item that is longer than forty columns are\n1. one\n\n| a | b |\n|---|---|\n| `x \\| y` | what it means in a few words more |\n\n```sh\na line of code that is longer than the forty columns\n```\n";
         let expected = "Head\n\nOne two three four five six seven eight\nnine.\n\n- an item that is longer than forty\n  columns are\n1. one\n\n  a | b\n  `x | y`: what it means in a few words\n      more\n\n    a line of code that is longer than the forty columns\n";
         assert_eq!(page(markdown, 40, Style::plain()), expected);
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_keep_their_columns() {
+        let line = "  \u{1b}[2mhelp:\u{1b}[0m  go to a workspace, or make one";
+        assert_eq!(
+            broken(line, 8, 24),
+            "  \u{1b}[2mhelp:\u{1b}[0m  go to a\n        workspace, or\n        make one"
+        );
+        assert_eq!(broken("a_word_that_is_too_long for it", 2, 10), "a_word_that_is_too_long\n  for it");
     }
 
     #[test]

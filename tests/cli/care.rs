@@ -132,9 +132,8 @@ fn a_size_that_cannot_be_reached_is_an_error_with_a_way_out() {
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(ran.err.contains("E_MAX_SIZE") && ran.err.contains("--older-than"), "{ran:?}");
     assert!(
-        ran.err.contains(
-            "; what else is left belongs to present checkouts and kept versions, and needs a larger size, or fewer --keep-versions\n"
-        ),
+        ran.err
+            .contains("; the rest is in use, and needs a larger --max-size, or fewer --keep-versions\n"),
         "{ran:?}"
     );
     let ran = bench.run(&["gc", "--max-size", "1 GB", "--older-than", "0"]);

@@ -30,6 +30,9 @@ fn labels_targets_names_and_flags_are_completed() {
     let targets = complete(&bench, &["explain", "//types/MemoTree.Core.NodeStore:outl"]);
     assert_eq!(targets[0], "//types/MemoTree.Core.NodeStore:outline");
     assert_eq!(complete(&bench, &["usages", "NodeSt"]), ["NodeStore", "NodeStoreOptions"]);
+    assert_eq!(complete(&bench, &["usages", "NodeStore.Ge"]), ["NodeStore.Get"]);
+    assert!(complete(&bench, &["usages", "NodeStore."]).contains(&"NodeStore.Count".to_owned()));
+    assert_eq!(complete(&bench, &["help", "lab"]), ["labels"]);
     assert_eq!(complete(&bench, &["show", "NodeStore:sem"]), ["NodeStore:semantic"]);
     assert_eq!(complete(&bench, &["build", "--keep"]), ["--keep-going"]);
     assert_eq!(complete(&bench, &["-C", "/nowhere/at/all", "show", "//ty"]), Vec::<String>::new());

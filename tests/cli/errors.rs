@@ -57,10 +57,7 @@ fn targets_that_are_not_there() {
     insta::assert_snapshot!(bench.run(&["build", "//docs/docs/c.md:words"]).all(), @"
     exit 2
     error[E_NO_TARGET] //docs/docs/c.md:words: no target matches //docs/docs/c.md:words
-      could be:
-        //docs/docs/a.md:words
-        //docs/docs/b.md:words
-      help: did you mean //docs/docs/a.md:words?
+      help: `cortex ls` lists the kinds of targets
     ");
     let json = bench.run(&["build", "//index:totla", "--output", "json"]);
     assert_eq!((json.code, &json.json()["refused"][0]["code"]), (2, &"E_NO_TARGET".into()));
@@ -78,7 +75,7 @@ fn a_name_with_several_meanings() {
       could be:
         //docs/docs/a.md:words
         //docs/docs/more/a.md:words
-      help: write enough of the name for one of them to be meant
+      help: write the full name, such as docs/a.md
     ");
 }
 
@@ -93,7 +90,7 @@ fn an_ambiguous_name_of_any_target_is_one_error() {
       could be:
         //types/A.Twice
         //types/B.Twice
-      help: write enough of the name for one of them to be meant
+      help: write the full name, such as A.Twice
     ");
 }
 
@@ -288,10 +285,7 @@ fn names_that_are_taken_away_are_names_too() {
     insta::assert_snapshot!(bench.run(&["build", "//docs/...", "-//docs/docs/c.md:words"]).all(), @"
     exit 2
     error[E_NO_TARGET] //docs/docs/c.md:words: no target matches //docs/docs/c.md:words
-      could be:
-        //docs/docs/a.md:words
-        //docs/docs/b.md:words
-      help: did you mean //docs/docs/a.md:words?
+      help: `cortex ls` lists the kinds of targets
     ");
     let nothing = bench.run(&["build", "//docs/...", "-//docs/*z:words", "--output", "json"]);
     assert_eq!((nothing.json()["targets"].as_u64(), nothing.code), (Some(2), 0), "{nothing:?}");
@@ -320,12 +314,98 @@ fn a_mistyped_target_or_family_is_guessed() {
     for (args, meant) in [
         (["build", "//types/NodeStore:outlin"], "//types/Box.NodeStore:outline"),
         (["build", "//typs/NodeStore:outline"], "//types/Box.NodeStore:outline"),
+        (["build", "//types/...:outlin"], "//types/...:outline"),
+        (["ls", "//typs/..."], "//types/..."),
         (["usages", "NodeStroe"], "Box.NodeStore"),
         (["usages", "NodeStroe#Put"], "Box.NodeStore"),
     ] {
         let ran = bench.run(&args);
         let hint = format!("help: did you mean {meant}?");
         assert!(ran.code == 2 && ran.err.contains(&hint), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_is_far_from_all_names_is_not_guessed() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build"]).code, 0);
+    for args in [
+        ["ls", "docs"],
+        ["show", "Qwertz"],
+        ["help", "E_NOPE"],
+        ["help", "README"],
+        ["source", "src/MemoTree.Core/Outcome.cs"],
+    ] {
+        let ran = bench.run(&args);
+        assert!(ran.code == 2 && !ran.err.contains("did you mean"), "{args:?}: {ran:?}");
+    }
+    let namespace = bench.run(&["show", "MemoTree.Core.Query"]).err;
+    assert!(namespace.contains("see `cortex outline MemoTree.Core.Query`"), "{namespace}");
+    assert!(bench.run(&["help", "NoMatch"]).out.starts_with("NoMatch\n  The text to replace"));
+}
+
+#[test]
+fn a_path_that_is_not_there_is_told_as_one_by_all() {
+    let bench = Bench::memotree();
+    let paths = [
+        ("src/MemoTree.Core/NodeIt.cs", "did you mean src/MemoTree.Core/NodeId.cs?"),
+        (
+            "NodeId.cs",
+            "did you mean src/MemoTree.Core/NodeId.cs? paths begin at the workspace's root",
+        ),
+        ("src/Nope.cs", "write its path from the workspace's root"),
+    ];
+    for command in ["explain", "show", "outline", "source", "history", "ls", "invalidate"] {
+        for (path, hint) in paths {
+            let ran = bench.run(&[command, path]);
+            assert!(
+                ran.code == 2 && ran.err.contains("error[E_NO_FILE]") && ran.err.contains(hint),
+                "{command} {path}: {ran:?}"
+            );
+        }
+    }
+    let unknown = bench.run(&["invalidate", "NodeStroe"]).err;
+    assert!(
+        unknown.contains("did you mean //types/MemoTree.Core.NodeStore:outline?"),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn errors_alike_are_counted_and_their_hint_stands_once() {
+    let bench = Bench::documents();
+    for name in 1..=5 {
+        bench.write(&format!("docs/{name}.txt"), "x\n");
+    }
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let rule = "\n[producer.bad]\nuses = \"command\"\nargv = [\"sh\", \"-c\", \"exit 3\"]\nsandbox = \"off\"\n[producer.idle]\nuses = \"command\"\nargv = [\"ls\"]\n\n\
+                [[rule]]\ntarget = \"//bad/{doc}:x\"\neach = { doc = \"glob:docs/*.txt\" }\nproducer = \"bad\"\ninputs = { text = \"//files/{doc}:bytes\" }\n";
+    bench.write("cortex.toml", &(manifest + rule));
+    let ran = bench.run(&["build", "//bad/..."]);
+    let count = |what: &str| ran.err.matches(what).count();
+    assert_eq!((count("error[E_COMMAND]"), count("run it by hand")), (3, 1), "{ran:?}");
+    assert!(ran.err.contains("… and 2 more like it"), "{ran:?}");
+    // What is only left over is told by those who check the manifest.
+    assert_eq!(count("W_UNUSED"), 1, "{ran:?}");
+    for (args, told) in [
+        (["show", "//docs/a.md:words"], false),
+        (["status", "--notes"], false),
+        (["doctor", "--json"], true),
+    ] {
+        assert_eq!(bench.run(&args).err.contains("W_UNUSED"), told, "{args:?}");
+    }
+}
+
+#[test]
+fn mistakes_in_flags_are_told_in_plain_words() {
+    let bench = Bench::empty();
+    for (args, told) in [
+        (&["search", "x", "--limit", "y"][..], "a whole number is expected"),
+        (&["search", "pipeline", "provider"], "words that belong together stand in quotes"),
+        (&["build", "--limit", "5"], "help: write cortex build [OPTIONS] [PATTERN]..."),
+    ] {
+        let ran = bench.run(args);
+        assert!(ran.code == 2 && ran.err.contains(told), "{args:?}: {ran:?}");
     }
 }
 

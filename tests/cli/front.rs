@@ -99,6 +99,20 @@ fn names_are_taken_where_labels_are() {
     assert_eq!(shown("NodeStore:semantic"), shown("//types/NodeStore:semantic"));
     assert_eq!(shown("NodeStore.Get"), shown("//types/NodeStore#Get:outline"));
     assert_eq!(shown("NodeStore.Get:code"), shown("//types/NodeStore#Get:code"));
+    // Of two of one name the one without type parameters, as the methods about symbols decide.
+    let both = "namespace Twins;\npublic class Builder { }\npublic class Builder<T> { }\n";
+    bench.write("src/MemoTree.Core/Builder.cs", both);
+    for (name, is) in [
+        ("Builder", "Twins.Builder "),
+        ("Builder<T>", "Twins.Builder`1 "),
+        ("Builder`1", "Twins.Builder`1 "),
+    ] {
+        assert!(shown(name).contains(&format!("# {is}")), "{name}: {}", shown(name));
+    }
+    for command in ["ls", "explain", "history", "build"] {
+        let ran = bench.run(&[command, "Builder"]);
+        assert!(ran.code == 0 && !ran.out.contains("Builder`1:"), "{command}: {ran:?}");
+    }
     let label = "//types/MemoTree.Core.NodeId:outline";
     let first = |args: &[&str]| bench.run(args).out.lines().next().unwrap_or_default().to_owned();
     assert_eq!(first(&["explain", "NodeId"]), format!("{label} current"));
@@ -195,6 +209,9 @@ fn init_says_what_it_found() {
     maybe  exclude third_party/** (2 files): cortex.toml has the line to uncomment
     next   cortex build
     ");
+    let within = bench.run(&["-C", "src", "init"]);
+    assert!(within.code == 2 && within.err.contains("is in the workspace of"), "{within:?}");
+    assert_eq!(bench.run(&["-C", "src", "init", "--force"]).code, 0);
     let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
     assert!(
         manifest.contains("\n# exclude = [\"**/bin/**\", \"**/obj/**\", \"third_party/**\"]\n"),

@@ -38,7 +38,7 @@ fn a_failing_command_shows_what_it_said_without_its_control_characters() {
     exit 1
     error[E_COMMAND] //index:broken: 'sh' failed: exit status: 3
       found: no \u{1b}[31mluck
-      help: run it by hand on the same inputs; what it reads beside them stands in `readable`
+      help: run it by hand on the same inputs; list other folders that it reads in `readable`
     4 targets: 3 ran (3 without a sandbox), 1 failed, 1 file written (TIME)
     "#);
     assert_eq!(bench.run(&["build", "--fail-fast", "//index:broken"]).code, 1);

@@ -233,7 +233,21 @@ fn what_goes_wrong_is_told_to_the_model() {
         assert_eq!(client.refused("tools/call", params).0, -32602, "{arguments}");
     }
     assert_eq!(client.refused("tools/list", json!({"cursor": "x"})).0, -32602);
-    assert_eq!(client.refused("no/such/method", json!({})).0, -32601);
+    let (code, message) = client.refused("no/such/method", json!({}));
+    assert_eq!(code, -32601);
+    assert!(message.starts_with("there is no method 'no/such/method'"), "{message}");
+    for (tool, does) in [
+        ("grep", "there is no tool 'grep'; call the tool 'search' with op 'grep'"),
+        ("callers", "there is no tool 'callers'; call the tool 'usages' with op 'callers'"),
+        (
+            "overlay_put",
+            "there is no tool 'overlay_put'; call the tool 'overlay' with op 'put'",
+        ),
+        ("zzz", "there is no tool 'zzz'; tools/list names them"),
+    ] {
+        let (code, message) = client.refused("tools/call", json!({"name": tool, "arguments": {}}));
+        assert_eq!((code, message.as_str()), (-32602, does));
+    }
     // No tool leads out of the workspace, and none is slow to say so.
     let long = "A".repeat(100_000);
     for symbol in [
@@ -454,7 +468,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     assert_eq!(all, few);
     let page = client.call("search", search(200));
     let shown = page["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
-    let note = format!("{shown} of 400 are shown: ask on with the cursor 'next'");
+    let note = format!("{shown} of 400 are shown: go on with `cursor`: the value of 'next'");
     assert!(text_of_state(&page).contains(&note), "{}", text_of_state(&page));
     // Where it is a number that tells where to go on.
     let rdeps = |limit: u32| json!({"op": "deps", "symbol": "Many.Base", "reverse": true, "limit": limit});
@@ -470,7 +484,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
             seen += types.len();
             let note = match seen {
                 400 => "to 400 of 400 are shown".to_owned(),
-                seen => format!("of 400 are shown: raise the limit, or go on with the offset {seen}"),
+                seen => format!("of 400 are shown: raise the limit, or go on with `offset` {seen}"),
             };
             assert!(page["state"]["notes"].to_string().contains(&note), "{}", page["state"]);
             told.extend(types.into_iter().map(|one| one["path"].clone()));

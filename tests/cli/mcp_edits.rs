@@ -95,6 +95,12 @@ fn clients_are_configured() {
         "{}",
         asked.out
     );
+    let unsaid = run(&["claude", "--json"]);
+    assert_eq!((unsaid.code, &unsaid.json()["written"]), (2, &json!(false)), "{unsaid:?}");
+    let told = run(&["claude", "--json", "--yes"]);
+    let (answer, path) = (told.json(), bench.root().join(".mcp.json"));
+    assert_eq!((told.code, &answer["changes"][0]["path"]), (0, &json!(".mcp.json")), "{told:?}");
+    assert!(answer["changes"][0]["session"].is_string() && path.exists(), "{answer}");
     let done = run(&["vscode", "--yes", "--agents-md"]);
     assert_eq!(done.code, 0, "{}", done.err);
     let read = |path: &str| std::fs::read_to_string(bench.root().join(path)).expect("a file");

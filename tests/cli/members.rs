@@ -72,7 +72,7 @@ fn a_member_is_a_target_of_its_own() {
       could be:
         //types/N.Shelf#Get(int):code
         //types/N.Shelf#Get(int%3F,string):code
-      help: write enough of the name for one of them to be meant
+      help: write the full name, such as N.Shelf#Get(int)
     ");
     insta::assert_snapshot!(bench.run(&["show", "//types/Shelf#Gte(int):code"]).all(), @"
     exit 2

@@ -144,6 +144,7 @@ fn programs_that_cannot_be_started_are_told_at_every_level() {
         ),
         keys("argv = [\"/no/such/program\"]", &["it is not there"]),
         keys("argv = [\"BESIDE/went\"]", &["it is not there"]),
+        keys("argv = [\"./wc.sh\"]", &["it is not in the folder that the command starts in"]),
         keys("argv = [\"/usr\"]", &["it is a folder"]),
         keys("argv = [\"BESIDE/pipe\"]", &["it is no file"]),
         keys("argv = [\"BESIDE/plain\"]", &["its file may not be executed"]),

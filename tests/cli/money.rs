@@ -78,7 +78,7 @@ fn an_interrupted_build_keeps_what_was_answered() {
         );
     }
     let months = bench.run(&["cost", "--by", "month"]).out;
-    assert!(months.contains("2 × (no price known)"), "{months}");
+    assert!(months.contains("2 × unknown (no price is set)"), "{months}");
     assert_eq!(bench.run(&["cost", "--by", "week"]).code, 2);
 }
 
@@ -173,7 +173,7 @@ fn what_stands_in_the_way_of_all_is_told_once() {
     }
     assert_eq!(bench.run(&["build", ALL]).code, 0);
     let cost = bench.run(&["cost"]).out;
-    assert!(cost.starts_with("spent (no price known)\n"), "{cost}");
+    assert!(cost.starts_with("spent unknown (no price is set)\n"), "{cost}");
 }
 
 /// Files of a folder with their text, by path.

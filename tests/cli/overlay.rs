@@ -408,7 +408,11 @@ fn what_cannot_be_is_refused_with_a_way_out() {
         (&["overlay", "build", "none", "//..."], 2, "there is no overlay of this name"),
         (&["build", "//...", "--overlay", "none"], 2, "there is no overlay of this name"),
         (&["overlay", "build", "fix-docs", "//none:x"], 2, "E_NO_TARGET"),
-        (&["overlay", "put", "fix-docs", "docs/a.md"], 2, "one of a text, delete and drop"),
+        (
+            &["overlay", "put", "fix-docs", "docs/a.md"],
+            2,
+            "one of three for a file: a text, `delete` or `drop`",
+        ),
         (
             &["overlay", "put", "fix-docs", "docs/none.md", "--delete"],
             2,

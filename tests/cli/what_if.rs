@@ -46,7 +46,11 @@ fn methods_of_a_service_are_asked_about_an_overlay() {
         ("outline", json!({"symbols": "Idea", "overlay": "v"}), "E_NO_OVERLAY"),
         ("outline", json!({"symbols": "Idea", "overlay": 5}), "'overlay' is to be a string"),
         ("pack.list", json!({"overlay": "w"}), "there is no argument of this name"),
-        ("overlay.put", json!({"name": "w", "path": FILE}), "one of a text, delete and drop"),
+        (
+            "overlay.put",
+            json!({"name": "w", "path": FILE}),
+            "one of three for a file: a text, `delete` or `drop`",
+        ),
     ] {
         let refused = client.ask(method, params);
         assert!(refused["error"].to_string().contains(why), "{refused}");

@@ -1,7 +1,7 @@
 //! A manifest for a folder that has none: named after its solution or project, with the C# ruleset where there is C#.
 
 use crate::code_survey::{CodeSurvey, survey};
-use crate::location::MANIFEST;
+use crate::location::{MANIFEST, find_root};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,9 @@ pub enum InitError {
     /// There is one.
     #[error("{0} is there already")]
     Exists(PathBuf),
+    /// The folder lies in a workspace.
+    #[error("this folder is in the workspace of {0}")]
+    Within(PathBuf),
     /// Reading or writing failed.
     #[error("{path} cannot be {what}: {reason}")]
     Io {
@@ -40,7 +43,7 @@ pub enum InitError {
 /// Looks at `folder` and writes its `cortex.toml`.
 ///
 /// # Errors
-/// When there is a manifest already (unless `force`) or the folder cannot be read or written.
+/// When there is a manifest already, or one of a workspace around it (unless `force`), or the folder cannot be read or written.
 pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
     let path = folder.join(MANIFEST);
     let io = |what: &'static str| {
@@ -55,6 +58,9 @@ pub fn init(folder: &Path, force: bool) -> Result<Initialised, InitError> {
         return Err(InitError::Exists(path));
     }
     let root = folder.canonicalize().map_err(io("written"))?;
+    if let Some(above) = root.parent().and_then(find_root).filter(|_| !force) {
+        return Err(InitError::Within(above.join(MANIFEST)));
+    }
     let (basis, stem) = basis(&root);
     let name = stem
         .or_else(|| root.file_name().map(|name| name.to_string_lossy().into_owned()))

@@ -21,10 +21,44 @@ pub fn name(text: &str) -> Option<(&str, &str)> {
 
 /// The label that a name is short for; other texts as they are.
 pub fn expanded(text: &str) -> Cow<'_, str> {
-    match name(text) {
+    match name(&with_arity(text)) {
         Some((name, target)) => Cow::Owned(format!("//types/{name}:{target}")),
         None => Cow::Borrowed(text),
     }
+}
+
+/// A name with marks for the type arguments of C# that stand before a member: `Map<K, List<V>>.Entry` as ``Map`2.Entry``.
+pub fn with_arity(text: &str) -> Cow<'_, str> {
+    let end = text.find(['#', '(']).unwrap_or(text.len());
+    let (head, rest) = text.split_at(end);
+    if !head.contains('<') || head.starts_with(['/', '-']) {
+        return Cow::Borrowed(text);
+    }
+    let (mut marked, mut depth, mut count) = (String::with_capacity(text.len()), 0_usize, 1);
+    for c in head.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' if depth == 0 => return Cow::Borrowed(text),
+            '>' if depth == 1 => {
+                marked.push_str(&format!("`{count}"));
+                (depth, count) = (0, 1);
+            }
+            '>' => depth -= 1,
+            ',' if depth == 1 => count += 1,
+            c if depth == 0 => marked.push(c),
+            _ => {}
+        }
+    }
+    match depth {
+        0 => Cow::Owned(marked + rest),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// Whether a text that is no label is written as a path is.
+pub fn is_path(text: &str) -> bool {
+    let is_label = text.starts_with(['-', ':']) || text.starts_with("//");
+    !is_label && name(&with_arity(text)).is_none() && text.contains(['/', '.']) && !text.contains(['*', '?', '#', '(', ':', '<', '@'])
 }
 
 /// The text, with a target if it is a name without one: commands about summaries mean the summary of a type.
@@ -38,7 +72,27 @@ pub fn with_target<'t>(text: &'t str, target: &str) -> Cow<'t, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{expanded, with_target};
+    use super::{expanded, is_path, with_target};
+
+    #[test]
+    fn paths_are_told_from_names_and_labels() {
+        for path in ["src/Nope.cs", "Nope.cs", "docs/", "./x", "src/a b.cs"] {
+            assert!(is_path(path), "{path}");
+        }
+        for other in [
+            "NodeStore",
+            "A.B",
+            "//types/A",
+            "-//types/A",
+            "a b",
+            "src/*.cs",
+            "A.op /(A)",
+            "",
+            "types/A:outline",
+        ] {
+            assert!(!is_path(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_name_without_a_target_gets_one() {
@@ -59,6 +113,10 @@ mod tests {
             ("Core.NodeStore:semantic", "//types/Core.NodeStore:semantic"),
             ("NodeStore#Get(NodeId):code", "//types/NodeStore#Get(NodeId):code"),
             ("global::A.B", "//types/A.B:outline"),
+            ("Map<K, List<V>>.Entry", "//types/Map`2.Entry:outline"),
+            ("Builder<TResult>:code", "//types/Builder`1:code"),
+            ("Map<K>#Get<T>(List<T>)", "//types/Map`1#Get<T>(List<T>):outline"),
+            ("A<B", "//types/A<B:outline"),
             ("//types/A:outline", "//types/A:outline"),
             ("//...", "//..."),
             ("types/A:outline", "types/A:outline"),

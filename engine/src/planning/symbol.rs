@@ -1,8 +1,9 @@
 //! Short names: which item of a set a text on the command line means.
 //!
 //! An item is meant by itself, or by any ending of it that starts after a separator (`.`, `+`, `/`), without its arity mark (`` `2 ``) or project
-//! mark (`@Name`) if one likes, and never by an ending of the project mark alone; upper and lower case count only when they are needed to decide. A text with several meanings is an
-//! error that lists them, never a guess.
+//! mark (`@Name`) if one likes, and never by an ending of the project mark alone; upper and lower case count only when they are needed to decide.
+//! Of several items that one is meant whose whole name it is, then one that a project compiles (`@loose`: none does), then one in no other type
+//! (`Outer+Name`), then one without type parameters. A text that still has several meanings is an error that lists them, never a guess.
 
 use crate::values::fold::{same, strip_end};
 
@@ -19,8 +20,35 @@ pub enum Resolution<'a> {
 
 /// Finds the meaning of `wanted` among sorted `items`.
 pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
+    let mut found = meanings(wanted, items);
+    let is_whole = |item: &str| without_arity(unmarked(item)).unwrap_or(unmarked(item)).len() == wanted.len();
+    let is_compiled = |item: &str| !item.ends_with("@loose");
+    let is_outer = |item: &str| {
+        let name = without_arity(unmarked(item)).unwrap_or(unmarked(item));
+        !name[..name.len().saturating_sub(wanted.len())].ends_with('+')
+    };
+    let is_plain = |item: &str| without_arity(unmarked(item)).is_none();
+    // A mark that is written decides by itself.
+    let preferences: &[&dyn Fn(&str) -> bool] = match wanted.contains(['@', '`']) {
+        true => &[],
+        false => &[&is_whole, &is_compiled, &is_outer, &is_plain],
+    };
+    for is_preferred in preferences {
+        if found.len() > 1 && found.iter().any(|item| is_preferred(item)) {
+            found.retain(|item| is_preferred(item));
+        }
+    }
+    match found.as_slice() {
+        [] => Resolution::None,
+        [one] => Resolution::One(one),
+        _ => Resolution::Many(found),
+    }
+}
+
+/// All of the sorted `items` that `wanted` may mean; itself alone, if it is one.
+pub fn meanings<'a>(wanted: &str, items: &'a [String]) -> Vec<&'a str> {
     if let Ok(at) = items.binary_search_by(|item| item.as_str().cmp(wanted)) {
-        return Resolution::One(&items[at]);
+        return vec![&items[at]];
     }
     let mut endings: Vec<&str> = items
         .iter()
@@ -34,11 +62,7 @@ pub fn resolve<'a>(wanted: &str, items: &'a [String]) -> Resolution<'a> {
             .filter(|item| ends_with(item, wanted, false))
             .collect();
     }
-    match endings.as_slice() {
-        [] => Resolution::None,
-        [one] => Resolution::One(one),
-        _ => Resolution::Many(endings),
-    }
+    endings
 }
 
 /// A name without its parameter list.
@@ -94,6 +118,10 @@ fn without_project(item: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains('/')).then_some(name)
 }
 
+fn unmarked(item: &str) -> &str {
+    without_project(item).unwrap_or(item)
+}
+
 /// The item without the arity mark at its end.
 fn without_arity(item: &str) -> Option<&str> {
     let segment = item.rfind(['.', '+', '/']).map_or(0, |at| at + 1);
@@ -136,6 +164,22 @@ mod tests {
         assert_eq!(resolve("größe", &["A.GRÖßE".to_owned()]), Resolution::One("A.GRÖßE"));
         assert_eq!(resolve("x.md", &items), Resolution::One("docs/x.md"));
         assert_eq!(resolve("", &items), Resolution::None);
+    }
+
+    #[test]
+    fn of_several_the_plainest_is_meant() {
+        let one = |wanted: &str, items: &[&str], meant: &str| {
+            let items: Vec<String> = items.iter().map(|item| (*item).to_owned()).collect();
+            assert_eq!(resolve(wanted, &items), Resolution::One(meant), "{wanted} of {items:?}");
+        };
+        one("Builder", &["P.Builder", "P.Builder`1", "P.Builder`2"], "P.Builder");
+        one("P.Builder", &["P.Builder@A", "P.Builder`1@A"], "P.Builder@A");
+        one("Builder`1", &["P.Builder", "P.Builder`1", "P.Builder`2"], "P.Builder`1");
+        one("program", &["Program", "X.Program"], "Program");
+        one("Node", &["N.Node@Core", "N.Node@loose"], "N.Node@Core");
+        one("Entry", &["A.Cache+Entry", "A.Entry"], "A.Entry");
+        let several = ["P.Builder`1", "P.Builder`2"].map(String::from);
+        assert_eq!(resolve("Builder", &several), Resolution::Many(vec!["P.Builder`1", "P.Builder`2"]));
     }
 
     #[test]

@@ -40,7 +40,7 @@ codes! {
     AccessDenied "AccessDenied", "The path is one that may not be read or written here", "name a file of a source set";
     AmbiguousSymbol "AmbiguousSymbol", "Several types or members have the name", "write more of the name, or one of the candidates";
     Busy "Busy", "The service is at work for another request and cannot answer now", "ask again after a moment";
-    CS_DECLARED_TWICE "CS-DECLARED-TWICE", "Several projects or files declare a type of the same full name. Each is a type of its own, written with `@` and its project or file", "leave copies out of the source set: `[sources.csharp] exclude`";
+    CS_DECLARED_TWICE "CS-DECLARED-TWICE", "A type is declared several times in one project, or in files that no project compiles, without `partial`. Its parts were merged", "leave copies out of the source set: `[sources.csharp] exclude`";
     CS_FILE_BINARY "CS-FILE-BINARY", "A source file is binary and was not read", "leave the file out of the source set";
     CS_FILE_ENCODING "CS-FILE-ENCODING", "A source file is not valid UTF-8 or UTF-16. It was read as Windows-1252, or broken characters were replaced", "save the file as UTF-8";
     CS_FILE_LARGE "CS-FILE-LARGE", "A source file is larger than the parser reads", "leave the file out of the source set, or split it";
@@ -65,7 +65,7 @@ codes! {
     CS_PROJECT_SDK "CS-PROJECT-SDK", "A project uses an SDK that is not known. What the SDK sets is not seen", "set what matters with `params.properties`";
     CS_PROJECT_TFM "CS-PROJECT-TFM", "A project names no target framework that can be read", "set `TargetFramework` with `params.properties`";
     CS_PROJECT_XML "CS-PROJECT-XML", "A project or solution file is not well-formed, or too large. It counts as empty", "correct the file";
-    CS_SAME_SYMBOL "CS-SAME-SYMBOL", "A type is declared several times in one project without `partial`. Its parts were merged", "leave copies out of the source set";
+    CS_SAME_SYMBOL "CS-SAME-SYMBOL", "Several projects or files declare a type of the same full name. Each is a type of its own, written with `@` and its project or file, or `@loose`", "nothing, or leave copies out of the source set: `[sources.csharp] exclude`";
     CS_SOLUTION "CS-SOLUTION", "A line of a solution cannot be read, or leads to no project", "correct the solution";
     CS_VARIANTS "CS-VARIANTS", "A file has more combinations of preprocessor symbols than are read", "nothing; declarations under the other combinations are not listed";
     E_AGENT "E_AGENT", "A producer's model is an agent, which cannot answer this kind of question", "set `params.model` of the producer to another model";
@@ -126,12 +126,12 @@ codes! {
     E_NO_PROMPT "E_NO_PROMPT", "The target would ask no model", "use `--full` for the prompt of a new answer";
     E_NO_QUESTION "E_NO_QUESTION", "No question of this number was handed out", "take one with `cortex work next`";
     E_NO_REMOTE "E_NO_REMOTE", "cortex.toml names no remote cache", "write a `[remote]` table with an `endpoint`";
-    E_NO_RULE "E_NO_RULE", "No rule makes this label", "see `cortex query //...`";
+    E_NO_RULE "E_NO_RULE", "No rule makes this label", "see `cortex ls` for the kinds of targets";
     E_NO_RULESET "E_NO_RULESET", "There is no built-in ruleset of this name", "take one that the message lists";
     E_NO_SET "E_NO_SET", "The manifest declares no such source set", "define `[sources.NAME]`";
     E_NO_SPACE "E_NO_SPACE", "The disk is full", "make room, then run the command again; what was stored before is intact";
     E_NO_STORE "E_NO_STORE", "There is no store at this place, or the command needs one", "name the folder that holds store.redb, or leave out `--no-store`";
-    E_NO_TARGET "E_NO_TARGET", "No target matches the pattern", "see `cortex query` for the targets there are";
+    E_NO_TARGET "E_NO_TARGET", "No target matches the pattern", "see `cortex ls` for the kinds of targets";
     E_NO_TREE "E_NO_TREE", "The output is one file and no folder", "use `--raw`";
     E_NO_VERSION "E_NO_VERSION", "This version of the output is not stored", "see `cortex history LABEL`";
     E_NO_WORKSPACE "E_NO_WORKSPACE", "There is no cortex.toml here or in a folder above", "go to a workspace, name one with `-C DIR`, or run `cortex init`";
@@ -197,8 +197,11 @@ codes! {
     E_WORK "E_WORK", "The notes of an agent's work cannot be read or written", "check `.cortex/work` and the disk";
     E_WORKERS "E_WORKERS", "The remote workers cannot be used", "try them with `cortex remote ping`";
     E_WRITE "E_WRITE", "A file cannot be written", "check the folder, its permissions and the disk";
+    Exception "Exception", "An edit could not be done, or may not be done now", "see the reason in the message; `cortex edit list` tells the sessions";
+    ExternalConflict "ExternalConflict", "Somebody else changed the file since the edit session read it", "read the file again and make the edit anew; `cortex edit refresh` takes the change into the session";
     InternalError "InternalError", "The program met a state that its authors ruled out", "report it with the command that leads there";
     InvalidFilter "InvalidFilter", "A filter or pattern cannot be read", "correct it; the message says where";
+    MultiMatch "MultiMatch", "The text to replace stands in several places of the file", "write more of the text around it, or take one with `cortex edit replace_selection`";
     N_BUSY "N_BUSY", "Another process builds this checkout, so nothing was built after a batch of edits", "nothing; the next batch is built";
     N_COLLECTED "N_COLLECTED", "What an automatic collection of the store removed", "nothing";
     N_DEFERRED "N_DEFERRED", "A question waits for a batch or an agent", "ask again later";
@@ -219,6 +222,10 @@ codes! {
     N_UNKNOWN_SET "N_UNKNOWN_SET", "The items of a set are not known before a build", "build, and ask again";
     N_UNSURE "N_UNSURE", "Part of a query's answer is known only as of the last build", "build, and ask again";
     N_WATCH "N_WATCH", "The file watcher works again", "nothing";
+    NoMatch "NoMatch", "The text to replace stands nowhere in the file", "read the file again, and write the text as it stands there";
+    NoOp "NoOp", "There was nothing to do", "nothing";
+    PersistFailure "PersistFailure", "An edit is done in its session, and its file could not be saved", "see the reason in the message, then `cortex edit commit`";
+    Success "Success", "An edit was done", "nothing";
     SymbolNotFound "SymbolNotFound", "No type or member has the name", "take one of the suggestions, or look with `cortex search`";
     W_ALIASES "W_ALIASES", "The file of renames could not be brought up to date", "see the reason in the message";
     W_CONTEXT "W_CONTEXT", "Parts of a prompt were left out, because the model's context is small", "raise `context_tokens` of the model";

@@ -1,4 +1,4 @@
-//! Suggestions: the known names nearest to one that is not known ("did you mean").
+//! Suggestions: the known names nearest to one that is not known ("did you mean"). A name that is far from what was written is none.
 
 use std::cmp::Reverse;
 
@@ -21,8 +21,8 @@ enum Nearness {
     EndEdits(usize),
 }
 
-/// The at most `limit` names nearest to `wanted`, best first; equally near ones by name. Case does not count, and one edit in three
-/// characters is as far as it looks.
+/// The at most `limit` names nearest to `wanted`, best first; equally near ones by name. Case does not count. Names that
+/// consist of parts (`a/b.c`) are compared in the parts that differ, where one edit in four characters is as far as it looks.
 pub fn nearest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>, limit: usize) -> Vec<String> {
     if wanted.is_empty() || limit == 0 || wanted.chars().nth(MAX_CHARS).is_some() {
         return Vec::new();
@@ -67,7 +67,15 @@ impl Word {
     }
 
     fn allowed(&self) -> usize {
-        self.chars.div_ceil(3).min(6)
+        Self::allowed_of(self.chars)
+    }
+
+    fn allowed_of(chars: usize) -> usize {
+        match chars {
+            0 | 1 => 0,
+            2..8 => 1,
+            chars => (chars / 4).min(6),
+        }
     }
 }
 
@@ -116,9 +124,33 @@ fn edits(wanted: &Word, known: &Word) -> Option<usize> {
     if wanted.chars.abs_diff(known.chars) > allowed || !letters_allow(wanted, known, allowed) {
         return None;
     }
-    let edits = strsim::osa_distance(&wanted.text, &known.text);
-    // A distance of the whole length means that nothing is in common.
-    (edits <= allowed && edits < wanted.chars.max(known.chars)).then_some(edits)
+    let (own, other) = different_parts(&wanted.text, &known.text);
+    let (chars, others) = (own.chars().count(), other.chars().count());
+    // Only a part that has something in common with the other one is a misspelling of it.
+    let allowed = Word::allowed_of(chars).min(allowed);
+    if chars.abs_diff(others) > allowed {
+        return None;
+    }
+    let edits = strsim::osa_distance(own, other);
+    (edits <= allowed && edits < chars.max(others)).then_some(edits)
+}
+
+/// Two texts without the parts that both begin and end with.
+fn different_parts<'t>(one: &'t str, other: &'t str) -> (&'t str, &'t str) {
+    let whole_parts = |pairs: &mut dyn Iterator<Item = (char, char)>| {
+        let (mut length, mut whole) = (0, 0);
+        for (c, _) in pairs.take_while(|(a, b)| a == b) {
+            length += c.len_utf8();
+            if SEPARATORS.contains(&c) {
+                whole = length;
+            }
+        }
+        whole
+    };
+    let head = whole_parts(&mut one.chars().zip(other.chars()));
+    let (one, other) = (&one[head..], &other[head..]);
+    let tail = whole_parts(&mut one.chars().rev().zip(other.chars().rev()));
+    (&one[..one.len() - tail], &other[..other.len() - tail])
 }
 
 #[cfg(test)]
@@ -134,6 +166,27 @@ mod tests {
         assert_eq!(nearest("oultine", known.into_iter(), 1), ["outline"]);
         assert_eq!(nearest("zzzz", known.into_iter(), 3), Vec::<String>::new());
         assert_eq!(nearest("x", ["y"].into_iter(), 3), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_far_is_not_suggested() {
+        for (wanted, known) in [
+            ("E_NOPE", "E_NAME"),
+            ("README", "rename"),
+            ("NoMatch", "N_WATCH"),
+            ("docs", "types/Program@cake.cs"),
+            ("src/Polly.Core/Nope.cs", "src/Polly.Core/Outcome.cs"),
+            ("docs/c.md", "docs/a.md"),
+        ] {
+            assert_eq!(nearest(wanted, [known].into_iter(), 3), Vec::<String>::new(), "{wanted}");
+        }
+        for (wanted, known) in [
+            ("src/Polly.Core/Outcom.cs", "src/Polly.Core/Outcome.cs"),
+            ("NodeStroe:outline", "NodeStore:outline"),
+            ("src/Polly.Cor/Outcome.cs", "src/Polly.Core/Outcome.cs"),
+        ] {
+            assert_eq!(nearest(wanted, [known].into_iter(), 3), [known], "{wanted}");
+        }
     }
 
     #[test]

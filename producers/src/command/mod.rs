@@ -82,7 +82,7 @@ impl Producer for CommandProducer {
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         if !self.trust.trusts(&definition(inputs.params, inputs.settings)) {
-            return Err(untrusted());
+            return Err(untrusted(inputs.params));
         }
         tools::check(inputs.params)?;
         let bounds = Bounds::of(inputs.settings);
@@ -236,7 +236,7 @@ fn hint_for_status(status: ExitStatus) -> &'static str {
     } else if of(Signal::KILL) {
         "something else ended it, perhaps the system because memory ran out: build again, with fewer at once (`-j 1`)"
     } else {
-        "run it by hand on the same inputs; what it reads beside them stands in `readable`"
+        "run it by hand on the same inputs; list other folders that it reads in `readable`"
     }
 }
 

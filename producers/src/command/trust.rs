@@ -65,12 +65,18 @@ pub fn run(argv: &[impl AsRef<str>]) -> Params {
     Params::from_iter([("command".to_owned(), argv.into())])
 }
 
-/// What is told where a program is not run or a key not sent; once for all of them.
-pub(crate) fn untrusted() -> Failure {
+/// What is told where a program is not run or a key not sent, and which.
+pub(crate) fn untrusted(waits: &Params) -> Failure {
+    let named = ["argv", "shell", "command", "api_key_command", "base_url"];
+    let words = match named.iter().find_map(|name| waits.get(*name)) {
+        Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        Some(word) => word.as_str().unwrap_or_default().to_owned(),
+        None => String::new(),
+    };
     let why = Diagnostic::error(
         ErrorCode::E_UNTRUSTED,
         "commands that this workspace runs, or addresses that it sends keys to, are not trusted yet",
     );
     let hint = "`cortex trust --list` shows them, `cortex trust` allows them; then build again";
-    Failure::Limit(Box::new(why.hint(hint)))
+    Failure::Limit(Box::new(why.found(words).hint(hint)))
 }

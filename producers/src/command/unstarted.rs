@@ -45,6 +45,11 @@ impl Attempt<'_> {
             let hint = "have `shell` name the files by a pattern: `cat texts.*` for an input `texts` that is a list";
             return ("its arguments are too long for the system".to_owned(), hint);
         }
+        let is_beside = self.program.contains('/') && Path::new(self.program).is_relative();
+        if is_beside && !file.exists() {
+            let hint = "commands start in an empty folder: make the script an input, as in `inputs.script = \"//files/tools/count.sh:bytes\"`, and write \"{in.script}\" in `argv`";
+            return ("it is not in the folder that the command starts in".to_owned(), hint);
+        }
         if let Err((what, hint)) = runs(file) {
             return (what.to_owned(), hint);
         }

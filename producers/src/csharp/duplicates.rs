@@ -33,16 +33,16 @@ pub struct Duplicate<'a> {
     pub is_loose: bool,
 }
 
-/// One message for each kind of duplicates.
-pub fn summaries(duplicates: &[Duplicate<'_>]) -> Vec<Diagnostic> {
+/// One message for each kind of duplicates. `projects`: the folders of project files.
+pub fn summaries(duplicates: &[Duplicate<'_>], projects: &BTreeSet<&str>) -> Vec<Diagnostic> {
     let mut by_kind: BTreeMap<Kind, Vec<&Duplicate<'_>>> = BTreeMap::new();
     for duplicate in duplicates {
         by_kind.entry(duplicate.kind).or_default().push(duplicate);
     }
-    by_kind.into_iter().map(|(kind, all)| summary(kind, &all)).collect()
+    by_kind.into_iter().map(|(kind, all)| summary(kind, &all, projects)).collect()
 }
 
-fn summary(kind: Kind, all: &[&Duplicate<'_>]) -> Diagnostic {
+fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Diagnostic {
     let (code, severity) = match kind {
         Kind::Apart => (ErrorCode::CS_SAME_SYMBOL, Severity::Note),
         Kind::Merged => (ErrorCode::CS_DECLARED_TWICE, Severity::Warning),
@@ -62,7 +62,7 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>]) -> Diagnostic {
         }
     };
     message.push_str(&format!(" (the first is {})", all[0].symbol));
-    match folder(all) {
+    match folder(all, projects) {
         Some((folder, held)) => {
             message.push_str(&format!("; {held} of them are in {folder}"));
             let hint = format!(
@@ -76,10 +76,10 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>]) -> Diagnostic {
 }
 
 /// The folder to leave out: the deepest that holds half of the duplicates, or else the one that holds most; never one that holds all that there is
-/// of a type which a project compiles.
-fn folder<'a>(all: &[&Duplicate<'a>]) -> Option<(&'a str, usize)> {
+/// of a type which a project compiles, or a project. What each of several projects compiles is a part of all of them, and no copy.
+fn folder<'a>(all: &[&Duplicate<'a>], projects: &BTreeSet<&str>) -> Option<(&'a str, usize)> {
     let mut held: BTreeMap<&str, usize> = BTreeMap::new();
-    for duplicate in all {
+    for duplicate in all.iter().filter(|one| one.is_loose || one.kind != Kind::Apart) {
         let mut own: BTreeMap<&str, usize> = BTreeMap::new();
         for file in &duplicate.files {
             for (at, _) in file.match_indices('/') {
@@ -91,6 +91,11 @@ fn folder<'a>(all: &[&Duplicate<'a>]) -> Option<(&'a str, usize)> {
             .filter(|(_, files)| leaves_one(*files))
             .for_each(|(folder, _)| *held.entry(folder).or_default() += 1);
     }
+    let holds_project = |folder: &str| {
+        let mut within = projects.iter().filter_map(|project| project.strip_prefix(folder));
+        within.any(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    held.retain(|folder, _| !holds_project(folder));
     let depth = |folder: &str| folder.matches('/').count();
     let most = |(folder, held): &(&str, usize)| (2 * held >= all.len(), if 2 * held >= all.len() { depth(folder) } else { 0 }, *held);
     // Of equals the first by name.
@@ -126,16 +131,17 @@ mod tests {
 
     #[test]
     fn one_duplicate_is_told_as_such_and_many_are_one_message() {
+        let none = BTreeSet::new();
         let one = duplicate("N.A", &["src/A.cs", "old/A.cs"], false);
-        let said = summaries(std::slice::from_ref(&one));
+        let said = summaries(std::slice::from_ref(&one), &none);
         assert_eq!((said.len(), said[0].message.as_str()), (1, "N.A is declared 2 times"));
         assert_eq!(said[0].candidates, ["N.A@A", "N.A@loose"]);
-        let others = ["N.B", "N.C"].map(|symbol| duplicate(symbol, &["src/B.cs", "old/deep/B.cs"], false));
+        let others = ["N.B", "N.C"].map(|symbol| duplicate(symbol, &["old/deep/B.cs"], true));
         let merged = Duplicate {
             kind: Kind::Merged,
             ..one.clone()
         };
-        let said = summaries(&[vec![one, merged], others.to_vec()].concat());
+        let said = summaries(&[vec![one, merged], others.to_vec()].concat(), &none);
         assert_eq!(said.len(), 2);
         assert!(
             said[0].message.starts_with("3 types are declared in several projects"),
@@ -155,14 +161,23 @@ mod tests {
 
     #[test]
     fn a_folder_never_takes_all_of_a_type_that_a_project_compiles() {
-        let all = [
-            duplicate("A", &["x/a/A.cs", "x/b/A.cs"], false),
-            duplicate("B", &["x/a/B.cs", "x/b/B.cs"], false),
-        ];
-        assert_eq!(folder(&all.iter().collect::<Vec<_>>()), Some(("x/a", 2)));
+        let chosen = |all: &[Duplicate<'static>], projects: &[&str]| {
+            let projects = projects.iter().copied().collect();
+            folder(&all.iter().collect::<Vec<_>>(), &projects)
+        };
+        let of = |kind: Kind, symbol: &'static str, files: &[&'static str]| Duplicate {
+            kind,
+            ..duplicate(symbol, files, false)
+        };
+        let all = ["x/a/A.cs", "x/a/B.cs"].map(|file| of(Kind::Merged, "A", &[file, "x/b/A.cs"]));
+        assert_eq!(chosen(&all, &["x"]), Some(("x/a", 2)));
         let loose = [duplicate("A", &["x/A.cs"], true), duplicate("B", &["x/b/B.cs"], true)];
-        assert_eq!(folder(&loose.iter().collect::<Vec<_>>()), Some(("x/b", 1)));
-        let none = [duplicate("A", &["A.cs", "B.cs"], false), duplicate("B", &["A.cs", "B.cs"], false)];
-        assert_eq!(folder(&none.iter().collect::<Vec<_>>()), None);
+        assert_eq!(chosen(&loose, &[]), Some(("x/b", 1)));
+        assert_eq!(chosen(&loose, &["x/b"]), None);
+        assert_eq!(chosen(&loose, &["x/c"]), Some(("x/b", 1)));
+        let none = ["A", "B"].map(|symbol| of(Kind::Merged, symbol, &["A.cs", "B.cs"]));
+        assert_eq!(chosen(&none, &[]), None);
+        let apart = ["A", "B"].map(|symbol| of(Kind::Apart, symbol, &["src/Core/Utils/A.cs", "src/Other/A.cs"]));
+        assert_eq!(chosen(&apart, &["src/Core", "src/Other"]), None);
     }
 }

@@ -84,7 +84,7 @@ pub(super) type FoundTypes<'a> = BTreeMap<(String, Scope<'a>), PartsSoFar>;
 
 impl Producer for Types {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/types", 9)
+        ProducerId::new("csharp/types", 10)
     }
 
     fn update(&self) -> Option<&dyn TableUpdate> {
@@ -230,7 +230,8 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
             is_loose,
         });
     }
-    diagnostics.extend(duplicates::summaries(&duplicates));
+    let folders = layout.projects.iter().filter_map(|project| Some(project.path.rsplit_once('/')?.0));
+    diagnostics.extend(duplicates::summaries(&duplicates, &folders.collect()));
     let ids = TYPE_FORM.assign(&hashes);
     let widened = ids.iter().filter(|id| id.widened).count();
     if widened > 0 {

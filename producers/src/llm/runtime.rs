@@ -202,8 +202,8 @@ impl Runtime {
         }
         let runs = (!asked.model.command.is_empty()).then(|| command::run(&asked.model.command));
         let mut waits = runs.iter().chain(&asked.reach.sent);
-        if !waits.all(|asked| self.trust.trusts(&command::definition(asked, &Params::new()))) {
-            return Err(command::untrusted());
+        if let Some(waiting) = waits.find(|asked| !self.trust.trusts(&command::definition(asked, &Params::new()))) {
+            return Err(command::untrusted(waiting));
         }
         let sends = !matches!(asked.model.api, Api::Replay | Api::Agent);
         if self.limits.offline && sends {

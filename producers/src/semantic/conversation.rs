@@ -305,9 +305,15 @@ impl<'a> Talk<'a> {
         )?;
         self.check(&again, &about).map_err(|faults| {
             let shown: Vec<&str> = faults.iter().take(5).map(String::as_str).collect();
-            let why = Diagnostic::error(ErrorCode::E_ANSWER, "the model's answer is no summary, nor is its second one")
+            let types: Vec<&str> = about.iter().take(5).map(|(key, _)| *key).collect();
+            let more = if about.len() > types.len() { ", …" } else { "" };
+            let message = format!("neither of the model's two answers is a summary of {}{more}", types.join(", "));
+            let why = Diagnostic::error(ErrorCode::E_ANSWER, message)
                 .found(super::slots::cut_to_bytes(&shown.join("; "), 400))
-                .hint("'cortex show --rejected LABEL' shows the answer; try another model, a larger max_tokens, or a clearer template");
+                .hint(format!(
+                    "`cortex show --rejected '{}'` shows the answer; try another model, a larger max_tokens, or a clearer template",
+                    self.inputs.label
+                ));
             self.rejected(why)
         })
     }

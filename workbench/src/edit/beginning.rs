@@ -40,7 +40,7 @@ pub(super) fn create_session<F: Files>(files: &F, asked: &EditRequest, now: u64)
 /// The session of the last edit of this checkout.
 pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trouble> {
     let lives = |session: &Session| now <= session.used.saturating_add(session::LIFETIME);
-    let at = |session: &Session| session.done.last().map(|edit| edit.at);
+    let at = |session: &Session| session.done.last().map(|edit| (edit.at, edit.turn));
     let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
     let Some(last) = all.iter().filter_map(at).max() else {
         return Err(Trouble {
@@ -60,8 +60,8 @@ pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trou
             Err(Trouble {
                 detail: Some(told.collect::<Vec<_>>().join("\n")),
                 ..Trouble::new(
-                    format!("{count} sessions edited last, in the same second"),
-                    "name the one that is meant with session",
+                    format!("{count} edits were made in the same second"),
+                    "choose one by `session` (`cortex edit undo --session ID`)",
                 )
             })
         }

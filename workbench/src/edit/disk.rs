@@ -18,6 +18,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where notes lie, below the workspace's root.
 pub const FOLDER: &str = ".cortex/edit";
@@ -136,6 +137,11 @@ impl Files for Disk {
 
     fn fresh(&self) -> u64 {
         RandomState::new().hash_one(std::process::id())
+    }
+
+    fn turn(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
     }
 
     fn tree(&self) -> io::Result<Tree> {

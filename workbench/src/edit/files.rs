@@ -117,6 +117,9 @@ pub trait Files {
     /// A number that nobody else was given.
     fn fresh(&self) -> u64;
 
+    /// A number that is larger at a later call, also by another process and within a second.
+    fn turn(&self) -> u64;
+
     /// What all files hold: those that ignore files leave out are not among them, nor those in folders whose names begin with a dot.
     ///
     /// # Errors

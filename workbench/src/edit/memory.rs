@@ -23,6 +23,7 @@ pub struct Memory {
     notes: RefCell<BTreeMap<String, Vec<u8>>>,
     log: RefCell<Vec<(Category, String)>>,
     clock: Cell<u64>,
+    turns: Cell<u64>,
     /// Steps that are still done; afterwards everything fails, as nothing is done any more.
     left: Cell<Option<usize>>,
     /// A file that there is no room for.
@@ -153,6 +154,11 @@ impl Files for Memory {
     fn fresh(&self) -> u64 {
         self.clock.set(self.clock.get() + 1);
         self.clock.get()
+    }
+
+    fn turn(&self) -> u64 {
+        self.turns.set(self.turns.get() + 1);
+        self.turns.get()
     }
 
     fn tree(&self) -> io::Result<Tree> {

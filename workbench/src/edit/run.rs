@@ -456,6 +456,7 @@ impl<'f, F: Files> Run<'f, F> {
             operation: operation.to_owned(),
             id: self.id(),
             at: self.now,
+            turn: self.files.turn(),
             changes,
         };
         self.session.remember(edit);

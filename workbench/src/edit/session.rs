@@ -126,6 +126,9 @@ pub struct Edit {
     pub id: String,
     /// When, in seconds.
     pub at: u64,
+    /// What orders the edits of one second.
+    #[serde(default)]
+    pub turn: u64,
     /// What it changed.
     pub changes: Vec<Change>,
 }

@@ -146,6 +146,10 @@ impl<F: Files> Files for Within<'_, F> {
         self.files.fresh()
     }
 
+    fn turn(&self) -> u64 {
+        self.files.turn()
+    }
+
     fn tree(&self) -> io::Result<Tree> {
         self.files.tree()
     }

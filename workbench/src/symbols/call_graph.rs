@@ -241,7 +241,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         let why = why.or_else(|| {
             place
                 .elsewhere
-                .then(|| "the arguments leave an overload of another type, too".to_owned())
+                .then(|| "the arguments also fit an overload of another type".to_owned())
         });
         found.push((to, place, why));
     }

@@ -503,8 +503,8 @@ class V { void X() => new U().One(1); }
         };
         let all = ["P#Get(int)", "P#Get(string)", "P#Get(bool)"];
         assert_eq!(reached(&all), ["1 U#One(object) ", "2 V#X() "]);
-        assert_eq!(reached(&all[..2]), ["1 U#One(object) the arguments leave 2 overloads, too"]);
-        assert_eq!(reached(&all[..1]), ["1 U#One(object) the arguments leave 2 overloads, too"]);
+        assert_eq!(reached(&all[..2]), ["1 U#One(object) the arguments also fit 2 overloads"]);
+        assert_eq!(reached(&all[..1]), ["1 U#One(object) the arguments also fit 2 overloads"]);
     }
 
     #[test]

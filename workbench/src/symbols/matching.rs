@@ -42,11 +42,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
             .filter(|key| !rooted || is_meant(key, false).is_some())
             .map(str::to_owned)
             .collect();
-        let found: Vec<&str> = match symbol::resolve(plain, &keys) {
-            symbol::Resolution::One(one) => vec![one],
-            symbol::Resolution::Many(many) => many,
-            symbol::Resolution::None => Vec::new(),
-        };
+        let found = symbol::meanings(plain, &keys);
         if !found.is_empty() {
             let is_whole = |key: &&str| *key == plain || ends(names, symbol_of(key), false) == Some(true);
             let whole: Vec<&str> = found.iter().copied().filter(is_whole).collect();

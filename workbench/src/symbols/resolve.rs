@@ -2,10 +2,10 @@
 //!
 //! The first of these that finds anything decides, and the answer says which it was:
 //! 1. **exact**: the whole name of a type; **suffix**: its end, from a separator on. For names that a build target can be written with this
-//!    is the engine's own resolution (`//types/NAME:outline`): a type that it finds is the one that is meant here. Two things go further here, where
-//!    a build refuses: of several types one of which is *wholly* so named that one is meant (`program` means `Program` rather than `X.Program`),
-//!    and `Outer.Nested`, type arguments and left out arity marks of outer types are understood. Names in the case as written come before
-//!    others, so a difference of case never makes a name ambiguous. Of several types one that a project compiles goes before one that none
+//!    is the engine's own resolution (`//types/NAME:outline`): a type that it finds is the one that is meant here. This goes further, where a build
+//!    refuses: `Outer.Nested`, type arguments and left out arity marks of outer types are understood. Of several types one that is *wholly* so
+//!    named is meant (`program` means `Program` rather than `X.Program`). Names in the case as written come before others, so a difference of case
+//!    never makes a name ambiguous. Of several types one that a project compiles goes before one that none
 //!    compiles, and of names without type arguments one without type parameters before one with some.
 //! 2. a member of the types that the names before the last mean, or, of a name alone, of any type. A member that a type does not declare is
 //!    looked for in its bases, nearest first.

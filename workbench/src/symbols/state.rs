@@ -209,7 +209,7 @@ impl State {
             Empty::Unknown => "nothing of this name is known; files that the manifest's sources leave out are not indexed".to_owned(),
             Empty::Filtered(count) => format!("{count} have this name, and none passes the filters"),
             Empty::FilteredByMeaning(count) => format!("{count} are near to it in meaning, and none passes the filters"),
-            Empty::None => "it was looked at, and there are none".to_owned(),
+            Empty::None => "nothing was found".to_owned(),
         };
         self.notes.push(said);
         self

@@ -143,7 +143,7 @@ impl Subject {
 /// Why a place may be a use and may not, the likeliest first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Why {
-    /// The arguments leave these overloads, too.
+    /// The arguments also fit these overloads.
     Overloads(Vec<String>),
     /// The arguments may mean an overload that another type declares.
     Elsewhere,
@@ -169,12 +169,12 @@ impl fmt::Display for Why {
             Self::UnknownValue => f.write_str("on a value whose type is not known"),
             Self::ByName => f.write_str("by name: nothing binds the names of this language"),
             Self::Overloads(others) => match others.as_slice() {
-                [other] => write!(f, "the arguments leave {other}, too"),
-                several => write!(f, "the arguments leave {} overloads, too", several.len()),
+                [other] => write!(f, "the arguments also fit {other}"),
+                several => write!(f, "the arguments also fit {} overloads", several.len()),
             },
             Self::Named => f.write_str("named without a call, by all overloads' name"),
             Self::NoneFits => f.write_str("the arguments fit no overload that is known"),
-            Self::Elsewhere => f.write_str("the arguments leave an overload of another type, too"),
+            Self::Elsewhere => f.write_str("the arguments also fit an overload of another type"),
         }
     }
 }

@@ -261,10 +261,10 @@ a.Count = 1;
     let named = "14:System.Action<int> f = a.Get; named without a call, by all overloads' name";
     let (sure, maybe) = told(&mut sample, "A#Get(int)");
     assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
-    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments leave 2 overloads, too", named]));
+    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
     let (sure, maybe) = told(&mut sample, "A#Get(string,int)");
     assert_eq!(sure, ["11:a.Get(\"s\");", "13:a.Get(y: 2, x: null);"]);
-    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments leave 2 overloads, too", named]));
+    assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
     // Of the name alone all of them are uses.
     let (subject, all) = find_usages(&mut sample, "A.Get");
     assert_eq!((subject.path.as_str(), subject.member_id, all.certain.len()), ("A#Get", None, 6));

@@ -220,7 +220,7 @@ impl Run<'_> {
                 id,
                 Diagnostic::error(ErrorCode::E_NO_RULE, "no rule makes this label")
                     .label(label)
-                    .hint("see `cortex query //...` for what there is"),
+                    .hint("`cortex ls` lists the kinds of targets"),
             );
             return;
         };

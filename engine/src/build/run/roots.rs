@@ -38,6 +38,8 @@ pub(super) struct Meaning {
     pub(super) nodes: Vec<NodeId>,
     pub(super) errors: Vec<Diagnostic>,
     pub(super) near: Vec<String>,
+    /// The name that is wanted, where names of items begin with it and a dot.
+    pub(super) above: Option<String>,
     /// Whether a set that gives such nodes is only known as of before.
     pub(super) is_open: bool,
     /// Whether a rule gives such nodes, and its set has no item.
@@ -95,7 +97,8 @@ impl Run<'_> {
             }
             let mut meaning = self.meaning(pattern)?;
             if meaning.nodes.is_empty() && meaning.errors.is_empty() && !self.is_stopped() {
-                let nothing = self.nothing(pattern, meaning.near)?;
+                let (near, above) = (std::mem::take(&mut meaning.near), meaning.above.take());
+                let nothing = self.nothing(pattern, near, above)?;
                 let is_empty = meaning.has_empty_set && !meaning.is_open;
                 if is_empty { &mut empty } else { &mut meaning.errors }.push(nothing);
             }
@@ -254,6 +257,7 @@ impl Run<'_> {
                 let labels: Vec<String> = items.iter().filter_map(|item| named(item)).map(|label| label.to_string()).collect();
                 meaning.errors.push(ambiguous(&value, &text, labels));
             }
+            Resolution::None if items.iter().any(|item| is_below(item, &value)) => meaning.above = Some(value),
             Resolution::None => {
                 let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
                 meaning
@@ -263,12 +267,15 @@ impl Run<'_> {
         }
     }
 
-    fn nothing(&mut self, pattern: &Pattern, mut near: Vec<String>) -> Result<Diagnostic, RunError> {
+    fn nothing(&mut self, pattern: &Pattern, mut near: Vec<String>, above: Option<String>) -> Result<Diagnostic, RunError> {
         let text = pattern.to_string().trim_start_matches('-').to_owned();
-        if near.is_empty() {
-            near = self.respelled(pattern)?;
+        if near.is_empty() && above.is_none() {
+            near = match pattern.literal() {
+                Some(label) => self.respelled(&label)?,
+                None => self.respelled_pattern(&text),
+            };
         }
-        if near.is_empty() {
+        if near.is_empty() && above.is_none() {
             // A template is a label only if it has no variable: `{type}` means nothing on a command line.
             let templates: Vec<String> = self
                 .rules
@@ -282,10 +289,11 @@ impl Run<'_> {
         }
         near.dedup();
         near.truncate(SUGGESTIONS);
-        let hint = match (near.first(), pattern.joined_package()) {
-            (Some(first), _) => format!("did you mean {first}?"),
-            (None, Some((package, item))) if item != "*" => format!("`cortex query '//{package}#*'` lists what there is"),
-            (None, _) => "`cortex query //...` lists what there is".to_owned(),
+        let hint = match (near.first(), above, pattern.joined_package()) {
+            (Some(first), ..) => format!("did you mean {first}?"),
+            (None, Some(name), _) => format!("'{name}' is a namespace: see `cortex outline {name}`"),
+            (None, None, Some((package, item))) if item != "*" => format!("`cortex query '//{package}#*'` lists what there is"),
+            (None, None, _) => "`cortex ls` lists the kinds of targets".to_owned(),
         };
         let error = match quoted(&text) {
             Some(text) => Diagnostic::error(ErrorCode::E_NO_TARGET, format!("no target matches {text}")).label(text),
@@ -294,36 +302,41 @@ impl Run<'_> {
         Ok(error.hint(hint).candidates(near))
     }
 
-    /// The labels that a label would mean if its target or its family were spelled as a rule spells it, nearest first.
-    fn respelled(&mut self, pattern: &Pattern) -> Result<Vec<String>, RunError> {
-        let Some(label) = pattern.literal() else {
-            return Ok(Vec::new());
-        };
-        let (family, rest) = label.package().split_once('/').unwrap_or((label.package(), ""));
-        let rules = self.rules;
-        let known: Vec<(String, &str)> = rules
-            .manifest()
-            .rules
-            .iter()
-            .map(|rule| (rule_text(&rule.target), target_name(rule)))
-            .collect();
+    /// The ways to write a package and a target with another target, or with another family, of those that rules have.
+    fn spellings(&self, package: &str, target: &str) -> Vec<String> {
+        let (family, rest) = package
+            .split_once('/')
+            .map_or((package, ""), |(family, _)| (family, &package[family.len()..]));
+        let rules = &self.rules.manifest().rules;
+        let known: Vec<(String, &str)> = rules.iter().map(|rule| (rule_text(&rule.target), target_name(rule))).collect();
         let family_of = |text: &str| {
             text.strip_prefix("//")
                 .and_then(|text| text.split(['/', ':']).next())
                 .map(str::to_owned)
         };
         let families: Vec<String> = known.iter().map(|(text, _)| family_of(text).unwrap_or_default()).collect();
-        let targets = known
-            .iter()
-            .zip(&families)
-            .filter(|(_, of)| *of == family)
-            .map(|((_, target), _)| *target);
-        let targets = nearest(label.target(), targets, SUGGESTIONS).into_iter();
-        let spelled = targets.map(|target| format!("//{}:{target}", label.package()));
+        let is_open = family == "..." || family.contains(['*', '?']);
+        let targets = known.iter().zip(&families).filter(|(_, of)| is_open || *of == family);
+        let targets = nearest(target, targets.map(|((_, target), _)| *target), SUGGESTIONS).into_iter();
+        let targets = targets.map(|target| format!("//{package}:{target}"));
         let families = nearest(family, families.iter().map(String::as_str), SUGGESTIONS).into_iter();
-        let spelled: Vec<String> = spelled
-            .chain(families.map(|family| format!("//{family}/{rest}:{}", label.target())))
-            .collect();
+        let target = if target.is_empty() { String::new() } else { format!(":{target}") };
+        targets.chain(families.map(|family| format!("//{family}{rest}{target}"))).collect()
+    }
+
+    /// The patterns with another target or family that rules can make labels of.
+    fn respelled_pattern(&self, text: &str) -> Vec<String> {
+        let package = text.strip_prefix("//").unwrap_or(text);
+        let (package, target) = package.rsplit_once(':').unwrap_or((package, ""));
+        let mut near = self.spellings(package, target);
+        near.retain(|other| other != text && Pattern::parse(other).is_ok_and(|pattern| !self.candidates(&pattern).is_empty()));
+        near
+    }
+
+    /// The labels that a label would mean if its target or its family were spelled as a rule spells it, nearest first.
+    fn respelled(&mut self, label: &Label) -> Result<Vec<String>, RunError> {
+        let rules = self.rules;
+        let spelled = self.spellings(label.package(), label.target());
         let mut near = Vec::new();
         for text in spelled {
             let Some(found) = rules.find(&text) else { continue };
@@ -386,6 +399,11 @@ impl Run<'_> {
     }
 }
 
+/// Whether the name of an item begins with another one and a dot.
+fn is_below(item: &str, name: &str) -> bool {
+    item.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')) && !item.contains('/')
+}
+
 /// Longest text, in characters, that a sentence or the place of an error quotes; longer ones are a found value, which is cut where it is shown.
 const QUOTED: usize = 120;
 
@@ -399,9 +417,17 @@ pub(super) fn ambiguous(value: &str, text: &str, labels: Vec<String>) -> Diagnos
         Some(text) => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("'{value}' means {count} targets")).label(text),
         None => Diagnostic::error(ErrorCode::E_AMBIGUOUS, format!("this means {count} targets")).found(text),
     };
-    error
-        .hint("write enough of the name for one of them to be meant")
-        .candidates(labels)
+    error.hint(full_name_hint(&labels)).candidates(labels)
+}
+
+/// What decides between labels, or their packages: `write the full name, such as Polly.Retry`.
+fn full_name_hint(labels: &[String]) -> String {
+    let first = labels.first().and_then(|label| label.strip_prefix("//"));
+    let package = first.map(|label| label.rsplit_once(':').map_or(label, |(package, _)| package));
+    match package.and_then(|package| package.split_once('/')) {
+        Some((_, name)) => format!("write the full name, such as {}", unescape(name)),
+        None => "write the full name".to_owned(),
+    }
 }
 
 /// Puts one error in place of those that say of each target of a name that the name is ambiguous.
@@ -425,7 +451,7 @@ fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
             Some(text) => what.label(text),
             None => what.found(text),
         };
-        *error = what.hint("write enough of the name for one of them to be meant").candidates(names);
+        *error = what.hint(full_name_hint(&names)).candidates(names);
         is_new
     });
 }
