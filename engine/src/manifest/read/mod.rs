@@ -165,7 +165,7 @@ fn parse_all<'a>(
                         ErrorCode::E_UNKNOWN_RULESET,
                         format!("the ruleset {name} needs the ruleset {needed}"),
                     );
-                    syntax.push((span.clone(), why.hint(format!("add \"{needed}\" to 'rulesets' of [workspace]"))));
+                    syntax.push((span, why.hint(format!("add \"{needed}\" to 'rulesets' of [workspace]"))));
                 }
                 documents.push(document);
             }
