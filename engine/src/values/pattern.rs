@@ -114,7 +114,7 @@ impl Pattern {
         let Some(item) = &self.item else {
             return self.below || segments.next().is_none();
         };
-        segments.last().and_then(halves).is_some_and(|(_, own)| item.matches(own))
+        segments.next_back().and_then(halves).is_some_and(|(_, own)| item.matches(own))
     }
 
     /// Whether a label of this family (first package segment) may be one it speaks of.
