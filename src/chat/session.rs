@@ -245,7 +245,10 @@ impl Screen {
                             waiting.clear();
                         }
                     }
-                    None => drop(self.input.take()),
+                    None => {
+                        self.input.take();
+                        self.candidates = None;
+                    }
                 },
                 News::Key(Key::EndOfInput) if self.input.text().is_empty() => {
                     if ends_at_once(&running, &mut leaves) {

@@ -97,7 +97,7 @@ fn the_way_to_an_edit_leads_through_what_decides_the_inputs() {
         .and_then(|rest| rest.split("  only if ").next())
         .expect("a way");
     assert!(
-        because.contains("decided by //index:types") && because.contains("src/MemoTree.Core/Node.cs"),
+        because.contains(": decided by ") && because.contains("//index:types: ") && because.contains("src/MemoTree.Core/Node.cs"),
         "{told}"
     );
     assert!(

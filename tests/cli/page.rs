@@ -91,7 +91,6 @@ fn messages_are_answered_as_at_the_socket() {
 #[test]
 fn edits_and_builds_of_others_are_told() {
     let (bench, pipe) = Bench::waits();
-    assert_eq!(bench.run(&["trust"]).code, 0);
     bench.run(&["build", "//types/...:outline"]);
     let served = Served::start_as("serve", &bench, &[]);
     let (own, bearer) = served.way_in();

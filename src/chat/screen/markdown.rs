@@ -222,7 +222,7 @@ impl Growing {
     /// the line ends at its end that were drawn already.
     pub fn grow(&mut self, text: &str) -> Vec<Line> {
         let drawn = &self.text[..self.drawn];
-        if drawn.trim_end() == text {
+        if text.len() < drawn.len() && drawn.trim_end() == text.trim_end() {
             self.drawn = text.len();
         } else if !text.starts_with(drawn) {
             self.drawn = 0;
@@ -322,7 +322,7 @@ mod tests {
                 drawn.extend(growing.grow(&text[..end]));
                 growing.tail();
             }
-            drawn.extend(growing.finish(text.trim_end()));
+            drawn.extend(growing.finish(text.trim_end_matches('\n')));
             let mut drawn: Vec<String> = drawn.into_iter().map(|line| {
                 assert!(line.cells <= width.max(1), "{line:?}");
                 line.drawn
