@@ -7,8 +7,9 @@ use engine::values::diagnostic::Diagnostic;
 use workbench::location::MANIFEST;
 
 /// Codes that say that a name means nothing here.
-const NO_NAME: [ErrorCode; 6] = [
+const NO_NAME: [ErrorCode; 7] = [
     ErrorCode::E_LABEL,
+    ErrorCode::E_NO_FILE,
     ErrorCode::E_SYMBOL,
     ErrorCode::SymbolNotFound,
     ErrorCode::E_NO_TARGET,

@@ -74,7 +74,7 @@ impl Style {
     /// A line, broken between words where it is wider than the terminal; what follows stands `indent` columns further in.
     pub fn fitted(self, line: &str, indent: usize) -> String {
         match self.columns {
-            Some(columns) if visible_width(line) > columns => page::broken(line, indent, columns),
+            Some(columns) if visible_width(line) > columns => page::break_line(line, indent, columns),
             _ => line.to_owned(),
         }
     }

@@ -68,7 +68,7 @@ fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
 }
 
 /// A line in lines of at most so many columns; all but the first begin with so many spaces.
-pub fn broken(line: &str, indent: usize, columns: usize) -> String {
+pub fn break_line(line: &str, indent: usize, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut last = String::new();
     for word in line.split_inclusive(' ') {
@@ -119,10 +119,13 @@ mod tests {
     fn lines_are_broken_between_words_and_keep_their_columns() {
         let line = "  \u{1b}[2mhelp:\u{1b}[0m  go to a workspace, or make one";
         assert_eq!(
-            broken(line, 8, 24),
+            break_line(line, 8, 24),
             "  \u{1b}[2mhelp:\u{1b}[0m  go to a\n        workspace, or\n        make one"
         );
-        assert_eq!(broken("a_word_that_is_too_long for it", 2, 10), "a_word_that_is_too_long\n  for it");
+        assert_eq!(
+            break_line("a_word_that_is_too_long for it", 2, 10),
+            "a_word_that_is_too_long\n  for it"
+        );
     }
 
     #[test]

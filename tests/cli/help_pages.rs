@@ -157,7 +157,10 @@ fn pages_made_from_the_flags() {
         let ran = bench.run(args);
         assert!(ran.code == 0 && ran.out.len() > 1_000, "{args:?} {}", ran.code);
     }
-    assert_eq!(bench.run(&["rules"]).out, "csharp\nembeddings\npython\nscip\ntypescript\n");
+    assert_eq!(
+        bench.run(&["rules"]).out,
+        "csharp\nembeddings\ngrammars\npython\nscip\ntypescript\n"
+    );
     insta::assert_snapshot!(bench.run(&["rules", "show", "csharb"]).all(), @"
     exit 2
     error[E_NO_RULESET]: there is no such built-in ruleset

@@ -208,7 +208,7 @@ fn a_pack_holds_types_and_files_of_other_languages() {
     );
     let text = built["packText"].as_str().expect("text");
     assert!(
-        text.contains("## web/api.ts\nLanguage: TypeScript | Told by: scip-typescript 0.4.0\n"),
+        text.contains("## web/api.ts\nLanguage: typescript | Told by: scip-typescript 0.4.0\n"),
         "{text}"
     );
     assert!(

@@ -145,14 +145,9 @@ impl Session {
         self.predecessors = predecessors;
         self.state.bundle_asked = Some(true);
         if is_first && !self.state.manifest.is_empty() {
-            let row = (Part::State, STATE_KEY.to_vec(), Some(encode(&self.state)));
-            self.engine.store.commit(
-                self.engine.view,
-                Commit {
-                    rows: vec![row],
-                    ..Commit::default()
-                },
-            )?;
+            let mut commit = Commit::default();
+            commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
+            self.engine.store.commit(self.engine.view, commit)?;
         }
         Ok(brought)
     }

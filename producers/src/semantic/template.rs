@@ -335,7 +335,7 @@ mod tests {
     fn mistakes_are_told_with_their_place() {
         assert_eq!(
             error("Look:\n  {{strukture}} {{impl}}"),
-            "prompts/mine.md:2:3: there is no such variable | did you mean {{structure}}? known in the part 'full': {{dependencies}}, {{docs}}, {{evidence}}, {{impl}}, {{sections}}, {{structure}}, {{types}}"
+            "prompts/mine.md:2:3: there is no such variable | did you mean {{structure}}? known in the part 'full': {{dependencies}}, {{docs}}, {{evidence}}, {{impl}}, {{sections}}, {{structure}}, {{subject}}, {{types}}"
         );
         assert!(error("%% system\n{{impl}}\n").starts_with("prompts/mine.md:2:1: the part 'system' has no such variable"));
         assert!(error("%% ful\n").starts_with("prompts/mine.md:1:4: there is no part of this name"));

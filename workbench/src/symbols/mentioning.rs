@@ -15,8 +15,8 @@ pub(super) fn mentioning<O: Outputs>(
     let mut mentioning: Vec<BTreeMap<String, bool>> = vec![BTreeMap::new(); subjects.len()];
     for by in ["deps", "mentions"] {
         let told = |subject: &Subject| match by {
-            "deps" => is_nameless(subject.word()) || IMPLIED.contains(&subject.word()),
-            _ => !is_nameless(subject.word()),
+            "deps" => is_nameless(subject.name_in_uses()) || IMPLIED.contains(&subject.name_in_uses()),
+            _ => !is_nameless(subject.name_in_uses()),
         };
         if !subjects.iter().any(told) {
             continue;
@@ -71,7 +71,7 @@ impl Named {
 
     fn may_use(&self, subject: &Subject) -> bool {
         match self {
-            Self::Words(words) => words.contains(subject.word()),
+            Self::Words(words) => words.contains(subject.name_in_uses()),
             Self::Types(keys) => keys.contains(&subject.key),
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn uncompiled<O: Outputs>(outputs: &mut O, subjects: &[Subject], foun
         let saying = subjects
             .iter()
             .zip(&mut files)
-            .filter(|(subject, _)| said.words.contains(subject.word()));
+            .filter(|(subject, _)| said.words.contains(subject.name_in_uses()));
         saying.for_each(|(_, files)| files.extend(file.map(engine::values::label::unescape)));
     }
     for ((subject, files), found) in subjects.iter().zip(files).zip(found) {
@@ -109,7 +109,7 @@ pub(super) fn uncompiled<O: Outputs>(outputs: &mut O, subjects: &[Subject], foun
         found.unseen.push(format!(
             "{}{others} names {} where #if leaves code out; what is not compiled was not looked at",
             files[0],
-            subject.word()
+            subject.name_in_uses()
         ));
     }
     Ok(())

@@ -112,8 +112,8 @@ impl Subject {
         self.name.is_some()
     }
 
-    /// The word that its uses bear.
-    pub(super) fn word(&self) -> &str {
+    /// The name that its uses bear.
+    pub(super) fn name_in_uses(&self) -> &str {
         match &self.name {
             Some((name, _)) => short_of(name).unwrap_or(name),
             None => simple_name(&self.key),
@@ -274,7 +274,7 @@ pub fn usages_of_all<O: Outputs>(
 
 /// What no target tells of a subject's uses.
 fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolError> {
-    let word = subject.word();
+    let word = subject.name_in_uses();
     let Some((_, kind)) = subject.name.as_ref().filter(|_| word != CONSTRUCTOR) else {
         return Ok(Vec::new());
     };
@@ -336,8 +336,8 @@ impl<'s> Search<'s> {
         let mut related_of: Vec<BTreeSet<String>> = Vec::with_capacity(subjects.len());
         for subject in subjects {
             // Constructors are not inherited.
-            let owners = match subject.is_member() && subject.word() != CONSTRUCTOR {
-                true => symbols.owners(subject.word()),
+            let owners = match subject.is_member() && subject.name_in_uses() != CONSTRUCTOR {
+                true => symbols.owners(subject.name_in_uses()),
                 false => Vec::new(),
             };
             related_of.push(related(symbols.declarations(), &subject.key, &owners).map_err(|_| SymbolError::damaged())?);
@@ -365,7 +365,7 @@ impl<'s> Search<'s> {
         rows: &HashMap<&str, Vec<Overload>>,
         visibility: &'s Visibility,
     ) -> Result<Self, SymbolError> {
-        let (word, declaring) = (subject.word(), subject.declaring());
+        let (word, declaring) = (subject.name_in_uses(), subject.declaring());
         let mut search = Self {
             subject,
             word,

@@ -171,7 +171,7 @@ fn a_use_whose_text_changed_is_none_whatever_its_line() {
         .replace("size", "sise")
         .replace("new Client", "new Server")
         .replace(" as lim", "");
-    assert_eq!(found(&edited), ["Client 1"]);
+    assert_eq!(found(&edited), ["Client 1", "limit 1"]);
 }
 
 #[test]

@@ -212,7 +212,7 @@ fn things_that_do_not_exist() {
         "did you mean 'wordcount'?",
     );
     check(
-        "[producer.p]\nuses = \"text\"\nparams.model = ‹\"temas\"›\n[model.team]\napi = \"extractive\"\n",
+        "[producer.p]\nuses = \"text\"\nparams.model = ‹\"teams\"›\n[model.team]\napi = \"extractive\"\n",
         "E_UNKNOWN_MODEL",
         "did you mean 'team'?",
     );
