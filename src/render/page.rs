@@ -105,7 +105,7 @@ fn wrap(words: &str, first: usize, others: usize, width: usize, text: &mut Strin
 
 #[cfg(test)]
 mod tests {
-    use super::{broken, page};
+    use super::{break_line, page};
     use crate::render::Style;
 
     #[test]
