@@ -1,6 +1,6 @@
 //! The client of the remote cache and its workers that a manifest names, and `cortex remote ping`, which asks it.
 
-use crate::commands::remote_cache::{none, offline, unavailable};
+use crate::commands::remote_cache::{none, offline};
 use crate::commands::show;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
@@ -59,6 +59,16 @@ pub fn connect() -> Connect {
             prefer: def.prefer,
         })
     })
+}
+
+/// Why a cache cannot be used.
+fn unavailable(def: &RemoteDef, why: &str) -> Failed {
+    let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
+    let hint = match def.endpoint.starts_with("dir:") {
+        true => "mount the share, or make that folder; `endpoint` in [remote] names it",
+        false => "check endpoint, credentials and tls in [remote]",
+    };
+    Failed::new(Code::RemoteUnavailable, error.hint(hint))
 }
 
 /// Why workers cannot be used.

@@ -5,7 +5,6 @@ use crate::cli::{RemoteCommand, Since};
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::{count, moment, size};
-use engine::manifest::remote::RemoteDef;
 use engine::store::exchange::{self, Exchanged};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -32,16 +31,6 @@ pub fn none() -> Failed {
         Code::Usage,
         why.hint("write a [remote] table with an endpoint; cortex.toml.example has one"),
     )
-}
-
-/// Why a cache cannot be used.
-pub fn unavailable(def: &RemoteDef, why: &str) -> Failed {
-    let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
-    let hint = match def.endpoint.starts_with("dir:") {
-        true => "mount the share, or make that folder; `endpoint` in [remote] names it",
-        false => "check endpoint, credentials and tls in [remote]",
-    };
-    Failed::new(Code::RemoteUnavailable, error.hint(hint))
 }
 
 /// A cache is not asked without a network.

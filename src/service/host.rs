@@ -357,6 +357,7 @@ impl Host {
     }
 
     /// Whether another process builds the checkout: the lock of the checkout tells it, and nothing tells how far it has come.
+    #[cfg(feature = "http")]
     pub fn is_built_elsewhere(&self) -> bool {
         Context::new(self.global.clone()).built_elsewhere().is_some()
     }
