@@ -280,7 +280,7 @@ impl Run<'_> {
         let candidates: FxHashSet<NodeId> = read.chain(before).filter(|id| !asked.contains(id)).collect();
         for id in candidates {
             let found = self.graph.get(id).and_then(|node| self.rules.find(&node.label));
-            // What moved and was asked for by nobody may be gone.
+            // A target that changed and that no request named may no longer have an output.
             let stands = self.is_unmoved(id) || self.output(id).is_some();
             if stands && found.is_some_and(|found| is_along(self.rules.rule(found.rule))) {
                 along.insert(id);

@@ -198,7 +198,7 @@ codes! {
     E_WORKERS "E_WORKERS", "The remote workers cannot be used", "try them with `cortex remote ping`";
     E_WRITE "E_WRITE", "A file cannot be written", "check the folder, its permissions and the disk";
     Exception "Exception", "An edit could not be done, or may not be done now", "see the reason in the message; `cortex edit list` tells the sessions";
-    ExternalConflict "ExternalConflict", "Somebody else changed the file since the edit session read it", "read the file again and make the edit anew; `cortex edit refresh` takes the change into the session";
+    ExternalConflict "ExternalConflict", "Another program changed the file after the edit session read it", "read the file again and make the edit anew; `cortex edit refresh` takes the change into the session";
     InternalError "InternalError", "The program met a state that its authors ruled out", "report it with the command that leads there";
     InvalidFilter "InvalidFilter", "A filter or pattern cannot be read", "correct it; the message says where";
     MultiMatch "MultiMatch", "The text to replace stands in several places of the file", "write more of the text around it, or take one with `cortex edit replace_selection`";

@@ -116,7 +116,7 @@ pub fn select(file: &str, text: &str, selector: &str) -> Result<Vec<Range<usize>
     Ok(found.into_iter().map(|(start, Reverse(end))| start..end).collect())
 }
 
-/// Refuses a query of which tree-sitter would ignore a predicate, and so select more than is asked for.
+/// Refuses a query with a predicate that tree-sitter ignores: the query would select more nodes than the user asked for.
 fn evaluates_all(query: &Query, selector: &str) -> Result<(), SelectorError> {
     for pattern in 0..query.pattern_count() {
         let text = selector.get(query.start_byte_for_pattern(pattern)..query.end_byte_for_pattern(pattern));

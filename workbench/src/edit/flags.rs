@@ -17,7 +17,7 @@ pub enum Flag {
     SchemaViolation = 8,
     /// Edits stay in the buffer.
     PersistReadOnly = 16,
-    /// Somebody else changed the file where the buffer was edited.
+    /// Another program changed the file at a place that the session edited.
     ExternalConflict = 32,
     /// The log has more.
     DiagnosticHint = 64,

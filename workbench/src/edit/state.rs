@@ -72,7 +72,7 @@ pub enum Status {
     NoOp,
     /// It was done in the buffer, and could not be saved; or not done at all, because what it needs cannot be kept.
     PersistFailure,
-    /// Somebody else changed the file where the buffer was edited.
+    /// Another program changed the file at a place that the session edited.
     ExternalConflict,
     /// It could not be done, or may not be now.
     Exception,

@@ -97,7 +97,7 @@ pub struct Selection {
     pub why: BTreeMap<String, Why>,
 }
 
-/// How a file of another language is written among keys of types, none of which begins so.
+/// The key of a file of another language. Keys of types never begin with `//`, so the two never collide.
 pub fn file_key(path: &str) -> String {
     format!("//files/{path}")
 }

@@ -147,7 +147,7 @@ impl Report {
     }
 }
 
-/// Whether a property is one that says what an assembly or a package is called, who made it and of which version it is.
+/// Whether a property only describes an assembly or a package: its title, authors or version. No compilation reads such a property.
 fn only_describes(property: &str) -> bool {
     let name = property.to_ascii_lowercase();
     let describes = ["package", "repository", "assemblytitle", "assemblyversion"];
