@@ -30,6 +30,15 @@ enum Unread {
     Bad,
 }
 
+/// What is odd about the sets of the rules whose targets a pattern may mean.
+#[derive(Default)]
+struct OddSets {
+    /// One has no output.
+    unset: bool,
+    /// One has no item, and the pattern has a wildcard.
+    empty: bool,
+}
+
 type Vars = BTreeMap<String, String>;
 type Inputs = Vec<(String, String, Option<String>, Vec<u8>, bool)>;
 
@@ -295,10 +304,16 @@ impl<'a> Naive<'a> {
     /// The targets that patterns mean, or `None` when the request is refused.
     pub fn roots(&mut self, patterns: &PatternSet) -> Option<Vec<String>> {
         let mut roots: Vec<String> = Vec::new();
-        let mut refused = false;
+        let (mut refused, mut any_label, mut any_over_nothing) = (false, false, false);
         for (at, pattern) in patterns.patterns().iter().enumerate().filter(|(_, pattern)| !pattern.is_negative()) {
-            let (meaning, unset) = self.meaning(pattern);
-            refused |= meaning.is_empty() && !unset;
+            let (meaning, sets) = self.meaning(pattern);
+            any_label |= !meaning.is_empty();
+            if meaning.is_empty() && !sets.unset {
+                match sets.empty {
+                    true => any_over_nothing = true,
+                    false => refused = true,
+                }
+            }
             let later = &patterns.patterns()[at + 1..];
             let taken = |text: &String| {
                 let label = Label::parse(text).expect("a label");
@@ -312,12 +327,14 @@ impl<'a> Naive<'a> {
         }
         let mut seen = BTreeSet::new();
         roots.retain(|label| seen.insert(label.clone()));
+        // A set that came to be empty is no mistake beside what there is.
+        refused |= any_over_nothing && !any_label;
         (!refused).then_some(roots)
     }
 
-    /// The targets that a pattern means as far as they are known, and whether the set of a rule that may make more has no output.
-    fn meaning(&mut self, pattern: &Pattern) -> (Vec<String>, bool) {
-        let (mut labels, mut unset) = (Vec::new(), false);
+    /// The targets that a pattern means as far as they are known, and what is odd about the sets of the rules that may make more.
+    fn meaning(&mut self, pattern: &Pattern) -> (Vec<String>, OddSets) {
+        let (mut labels, mut sets) = (Vec::new(), OddSets::default());
         let matches = |label: &str| Label::parse(label).is_ok_and(|label| pattern.matches(label.package(), label.target()));
         for rule in &self.manifest.rules {
             let Some((name, set)) = &rule.each else {
@@ -336,15 +353,16 @@ impl<'a> Naive<'a> {
                 continue;
             }
             let Ok(items) = self.items(set, &Vars::new()) else {
-                unset = true;
+                sets.unset = true;
                 continue;
             };
+            sets.empty |= items.is_empty() && pattern.literal().is_none();
             let made = items
                 .iter()
                 .filter_map(|item| fill(&rule.target, &Vars::from([(name.to_string(), item.clone())]), None).ok());
             labels.extend(made.filter(|label| matches(label)));
         }
-        (labels, unset)
+        (labels, sets)
     }
 
     /// Where a label is laid out, if its rule says so and the path can be told.
