@@ -351,6 +351,22 @@ fn a_checkout_that_was_built_without_the_cache_asks_it_for_what_it_lacks() {
 }
 
 #[test]
+fn a_cache_that_was_down_is_asked_once_it_answers() {
+    let (board, pen) = (Board::default(), Pen::default());
+    let mut other = machine(None, &pen);
+    other.build(&["//links/..."]);
+    other.sharing = machine(Some(&board), &pen).sharing;
+    board.pinned().habit = Habit::Down;
+    assert!(!other.build_as(&["//..."], &UNREAD).ran().is_empty());
+    board.pinned().habit = Habit::Honest;
+    let one = machine(Some(&board), &pen);
+    one.put("0.txt", "@link0\nmoved\n");
+    warm(&one, &board);
+    other.put("0.txt", "@link0\nmoved\n");
+    assert!(other.build_as(&["//..."], &UNREAD).report.brought.results > 0);
+}
+
+#[test]
 fn volumes_that_are_known_are_not_read_again() {
     let (board, pen) = (Board::default(), Pen::default());
     warm(&machine(Some(&board), &pen), &board);

@@ -7,7 +7,7 @@ use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::query::NodeState;
+use engine::build::query::{NodeState, NodeStatus};
 use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
@@ -18,7 +18,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use workbench::builds::files_behind;
-use workbench::status::target_state;
+use workbench::status::target_status;
 
 /// Runs it.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
@@ -93,7 +93,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .map(|last| session.engine.store.output(&last.filed.output))
         .transpose()?
         .flatten();
-    let state = target_state(&context.root().unwrap_or_default(), session, label)?;
+    let NodeStatus { state, last_error } = target_status(&context.root().unwrap_or_default(), session, label)?;
     if state == NodeState::Current && !only {
         return Ok(None);
     }
@@ -114,7 +114,8 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
             (state, None) => {
                 let what = match state {
                     NodeState::MaybeStale => "may be out of date: what it is made of has to be made again first",
-                    NodeState::Pending => "is out of date, and the last try to make it again failed",
+                    NodeState::Pending if last_error.is_some() => "is out of date, and the last try to make it again failed",
+                    NodeState::Pending => "is out of date, and the last build did not make it again",
                     NodeState::Generating => "is out of date, and a build asks a model for another one now",
                     _ => "is out of date: what it is made of has moved",
                 };

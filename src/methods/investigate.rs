@@ -287,7 +287,7 @@ fn stale(session: &mut Session, material: &Material) -> Result<usize, Failed> {
     let summaries = material.roles.get("summary").into_iter().flatten();
     let nodes: Vec<NodeId> = summaries.filter_map(|summary| session.graph.find(&summary.label)).collect();
     let (standings, _) = session.standings(&nodes)?;
-    Ok(standings.iter().filter(|standing| **standing != NodeState::Current).count())
+    Ok(standings.iter().filter(|standing| standing.state != NodeState::Current).count())
 }
 
 /// Notes that an operation went on.

@@ -16,7 +16,7 @@ use engine::values::table::{Table, to_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workbench::status::target_state;
+use workbench::status::target_status;
 
 /// Which version of an output is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize, JsonSchema)]
@@ -127,7 +127,7 @@ impl Method for Get {
         if self.freshness.unwrap_or(usual) == Freshness::Any
             && let Some((shown, _)) = show::as_it_is(context, session, &label, self.freshness == Some(Freshness::Any))?
         {
-            let state = target_state(&workspace.root, session, &label)?;
+            let state = target_status(&workspace.root, session, &label)?.state;
             return Ok(Output::new(&shown, state));
         }
         let shown = desk.output(&label)?;

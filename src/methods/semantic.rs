@@ -15,7 +15,7 @@ use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workbench::generating;
-use workbench::status::{semantic_state, target_state};
+use workbench::status::{semantic_state, target_status};
 use workbench::symbols::outputs::file_label;
 use workbench::symbols::path::is_wild;
 use workbench::symbols::state::{Freshness, State};
@@ -49,6 +49,9 @@ pub struct Summary {
     /// `none`, `pending`, `generating`, `cached`, `stale` or `maybeStale`: stale if what it reads, which a model makes, too, comes out
     /// different (seed 000 §3.2).
     semantic_state: String,
+    /// Why the last try failed, or that of what it waits for, where it is `pending` (seed 000 §3.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_error: Option<String>,
     state: State,
 }
 
@@ -99,22 +102,26 @@ impl Method for SemanticOf {
         if !paid && !label.ends_with(SUMMARY) {
             return Err(no_summary(&label));
         }
-        let mut state = target_state(&workspace.root, session, &label)?;
-        if paid && !self.refresh && matches!(state, NodeState::Stale | NodeState::MaybeStale) {
+        let mut status = target_status(&workspace.root, session, &label)?;
+        if paid && !self.refresh && matches!(status.state, NodeState::Stale | NodeState::MaybeStale | NodeState::Pending) {
             desk.settle_free(&label)?;
             let (workspace, session) = desk.open()?;
-            state = target_state(&workspace.root, session, &label)?;
+            status = target_status(&workspace.root, session, &label)?;
         }
         let (_, session) = desk.open()?;
-        if paid && !self.refresh && state != NodeState::Current {
+        if paid && !self.refresh && status.state != NodeState::Current {
             let shown = match session.last(&label)? {
                 Some(_) => Some(show::as_it_is(context, session, &label, true)?),
                 None => None,
             };
             let (resolved, files) = resolved(desk, &label)?;
-            let why = match workbench::work::is_answered_by_agent(desk.open()?.1, &label) {
-                true => "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer",
-                false => "a model makes it, and was not asked: --refresh has it made anew",
+            let last_error = status.last_error.map(|failed| failed.diagnostic().message);
+            let why = match &last_error {
+                Some(error) => format!("the last try failed: {error}; --refresh tries again"),
+                None if workbench::work::is_answered_by_agent(desk.open()?.1, &label) => {
+                    "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
+                }
+                None => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
             };
             let mut as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
             as_it_is.complete &= shown.is_some();
@@ -122,7 +129,8 @@ impl Method for SemanticOf {
                 resolved,
                 state: as_it_is.as_of(Freshness::Stale, why),
                 semantic_text: shown.flatten().map(|(shown, _)| String::from_utf8_lossy(&shown.bytes).into_owned()),
-                semantic_state: semantic_state(state).to_owned(),
+                semantic_state: semantic_state(status.state).to_owned(),
+                last_error,
             });
         }
         let shown = desk.output(&label)?;
@@ -132,6 +140,7 @@ impl Method for SemanticOf {
             state: State::default().of_files(&*desk.flaws()?, files.iter()),
             semantic_text: Some(String::from_utf8_lossy(&shown.bytes).into_owned()),
             semantic_state: "cached".to_owned(),
+            last_error: None,
         })
     }
 

@@ -463,6 +463,16 @@ fn a_limit_buys_first_what_most_is_waiting_for() {
     assert_eq!((limited.code, calls(&bench)), (9, 1), "{limited:?}");
     let state = |name: &str| bench.run(&["semantic", name, "--json"]).json()["semanticState"].clone();
     assert_eq!((state("Z"), state("A")), ("cached".into(), "pending".into()));
+    // Nor does an earlier summary hide that another one was asked for and not bought.
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    bench.change("A.cs", "return 1", "return 3");
+    assert_eq!(state("A"), "stale");
+    assert_eq!(bench.run(&["build", "--max-calls", "0", ALL]).code, 9);
+    assert_eq!(state("A"), "pending");
+    let status = bench.run(&["status", "--json"]).json()["semantic"].clone();
+    assert_eq!((&status["pending"], &status["stale"]), (&1.into(), &0.into()), "{status}");
+    bench.change("A.cs", "return 3", "return 1");
+    assert_eq!(state("A"), "cached");
 }
 
 #[test]
@@ -524,6 +534,12 @@ fn types_of_a_group_say_why_its_question_failed() {
     assert_eq!(bench.run(&["build", ALL, "//index:json"]).code, 1);
     let index = std::fs::read_to_string(bench.root().join(".cortex/out/index.json")).expect("index.json");
     assert_eq!(index.matches("\"lastError\"").count(), 2, "{index}");
+    let summary = bench.run(&["semantic", "N.Left", "--json"]).json();
+    assert_eq!(summary["semanticState"], "pending", "{summary}");
+    assert!(
+        summary["lastError"].as_str().is_some_and(|why| why.contains("exit status: 3")),
+        "{summary}"
+    );
     let why = bench.run(&["explain", "//types/N.Left:semantic", "--json"]).json()["failure"].clone();
     assert!(why["label"].as_str().is_some_and(|label| label.starts_with("//groups/")), "{why}");
 }

@@ -75,7 +75,7 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
             let status = states.next()?;
             state = semantic_state(status.state);
             if let Some(error) = status.last_error {
-                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
+                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error.why.message)));
             }
         }
         match line.strip_prefix(STATE) {
@@ -104,7 +104,7 @@ fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -
         let entry = entry.as_object_mut()?;
         entry.insert("semanticState".to_owned(), semantic_state(status.state).into());
         if let Some(error) = status.last_error {
-            entry.insert("lastError".to_owned(), error.into());
+            entry.insert("lastError".to_owned(), error.why.message.into());
         }
     }
     let mut bytes = serde_json::to_vec_pretty(&index).ok()?;
@@ -116,6 +116,9 @@ fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -
 mod tests {
     use super::*;
     use engine::build::query::NodeState;
+    use engine::build::remarks::FailedTry;
+    use engine::values::codes::ErrorCode;
+    use engine::values::diagnostic::Diagnostic;
     use serde_json::json;
 
     #[test]
@@ -128,7 +131,7 @@ mod tests {
             blob.push(b'\n');
             let status = |state, error: Option<&str>| NodeStatus {
                 state,
-                last_error: error.map(str::to_owned),
+                last_error: error.map(|error| FailedTry::once(Diagnostic::error(ErrorCode::E_REFUSED, error))),
             };
             let order = [
                 status(NodeState::Current, None),

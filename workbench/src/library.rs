@@ -5,7 +5,7 @@
 
 use crate::location::{StoreChoice, find_root};
 use crate::query::{answer, parse};
-use crate::status::target_state;
+use crate::status::target_status;
 use crate::trust::Trusting;
 use crate::workspace::{Access, Opening, WorkbenchError, Workspace};
 use engine::build::Options;
@@ -144,7 +144,7 @@ impl Library {
         let patterns = patterns(label)?;
         let (workspace, mut session) = self.session(Access::Look)?;
         let label = session.the_one(&patterns, "given")?.map_err(LibraryError::Refused)?;
-        Ok(target_state(&workspace.root, &mut session, &label)?)
+        Ok(target_status(&workspace.root, &mut session, &label)?.state)
     }
 
     /// Why the one target that a label means is in its state. Makes nothing.

@@ -5,7 +5,7 @@ use crate::health::Health;
 use crate::workspace::{WorkbenchError, Workspace};
 use engine::build::engine::EngineError;
 use engine::build::outlook::Outlook;
-use engine::build::query::NodeState;
+use engine::build::query::{NodeState, NodeStatus};
 use engine::build::session::Session;
 use engine::graph::NodeId;
 use engine::manifest::model::Rule;
@@ -58,16 +58,16 @@ pub fn semantic_state(state: NodeState) -> &'static str {
     }
 }
 
-/// The state of a target: the engine's, or `generating` while a build of this checkout asks a model for it. Every answer about one target has
+/// How a target stands: as the engine says, or `generating` while a build of this checkout asks a model for it. Every answer about one target has
 /// its state from here.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub fn target_state(root: &Path, session: &mut Session, label: &str) -> Result<NodeState, EngineError> {
+pub fn target_status(root: &Path, session: &mut Session, label: &str) -> Result<NodeStatus, EngineError> {
     if generating::labels(root).contains(label) {
-        return Ok(NodeState::Generating);
+        return Ok(NodeState::Generating.into());
     }
-    Ok(session.standing(label)?.unwrap_or(NodeState::None))
+    session.standing(label)
 }
 
 /// How a workspace stands.
@@ -117,7 +117,8 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             types.insert(found.value.into());
         }
     });
-    let (mut states, outlook) = session.standings(&ids)?;
+    let (statuses, outlook) = session.standings(&ids)?;
+    let mut states: Vec<NodeState> = statuses.into_iter().map(|status| status.state).collect();
     let generating = generating::labels(&workspace.root);
     for (&id, state) in ids.iter().zip(&mut states) {
         if !generating.is_empty() && generating.contains(&*session.graph.node(id).label) {

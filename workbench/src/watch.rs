@@ -208,8 +208,8 @@ pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
         return Ok(Reached::default());
     }
     let mut reached = Reached::default();
-    for state in session.standings(&summaries)?.0 {
-        match state {
+    for summary in session.standings(&summaries)?.0 {
+        match summary.state {
             NodeState::Stale => reached.stale += 1,
             NodeState::MaybeStale => reached.maybe_stale += 1,
             _ => {}

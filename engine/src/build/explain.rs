@@ -4,9 +4,9 @@ use super::chain::Step;
 use super::engine::EngineError;
 use super::moves::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
-use super::query::{NodeState, Reach, node_state};
+use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
-use super::remarks::{Remark, failure_behind};
+use super::remarks::{FailedTry, Remark, failure_behind};
 use super::run::dry_run::Certainty;
 use super::run::{How, Run};
 use super::session::Session;
@@ -263,7 +263,9 @@ impl Finder<'_, '_> {
                 })
                 .collect();
         }
-        let (standing, mut failure) = node_state(self.run, id, made.is_some(), self.remarks)?;
+        let status = node_status(self.run, id, made.is_some(), self.remarks)?;
+        let standing = status.state;
+        let mut failure = status.last_error.as_ref().map(FailedTry::diagnostic);
         if failure.is_none() && standing != NodeState::Current {
             failure = failure_behind(self.remarks, &label).map(|failed| failed.why.clone());
         }

@@ -8,7 +8,7 @@ use super::engine::EngineError;
 use super::jobs::Shared;
 use super::outlook::{Outlook, Prospect, marked};
 use super::prune::{Vanished, vanished};
-use super::remarks::Remark;
+use super::remarks::{FailedTry, Remark, failure_behind};
 use super::run::dry_run::Certainty;
 use super::run::{Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
@@ -56,7 +56,8 @@ pub enum NodeState {
     Stale,
     /// It was made once; whether its inputs changed depends on what has to be built first.
     MaybeStale,
-    /// It has no output at its present inputs: the last try failed, or it is plain that one would. The next build tries again.
+    /// It has no output at its present inputs, and a build has asked for one: the last try failed, or it waits for an answer, a limit, or
+    /// something that failed. The next build tries again.
     Pending,
     /// A build makes it at this moment.
     Generating,
@@ -83,8 +84,8 @@ impl NodeState {
 pub struct NodeStatus {
     /// The state.
     pub state: NodeState,
-    /// Why the last try failed, where it is pending.
-    pub last_error: Option<String>,
+    /// Why the last try failed, or that of what it waits for, where it is pending.
+    pub last_error: Option<FailedTry>,
 }
 
 impl NodeStatus {
@@ -93,6 +94,12 @@ impl NodeStatus {
         state: NodeState::None,
         last_error: None,
     };
+}
+
+impl From<NodeState> for NodeStatus {
+    fn from(state: NodeState) -> Self {
+        Self { state, last_error: None }
+    }
 }
 
 impl Session {
@@ -205,20 +212,22 @@ impl Session {
         Ok(Err(vec![why.hint("name one label, with its ':target'")]))
     }
 
-    /// How one node stands; `None` when the graph does not know it.
+    /// How one node stands; never made when the graph does not know it.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standing(&mut self, label: &str) -> Result<Option<NodeState>, EngineError> {
-        let Some(id) = self.graph.find(label) else { return Ok(None) };
-        Ok(self.standings(&[id])?.0.pop())
+    pub fn standing(&mut self, label: &str) -> Result<NodeStatus, EngineError> {
+        let Some(id) = self.graph.find(label) else {
+            return Ok(NodeStatus::NONE);
+        };
+        Ok(self.standings(&[id])?.0.pop().unwrap_or(NodeStatus::NONE))
     }
 
     /// How nodes stand, by a dry run over all of them, and what building them would run.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeState>, Outlook), EngineError> {
+    pub fn standings(&mut self, nodes: &[NodeId]) -> Result<(Vec<NodeStatus>, Outlook), EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
         let (marked, store, view) = (marked(&self.graph), self.engine.store.clone(), self.engine.view);
@@ -236,12 +245,15 @@ impl Session {
     /// When the store cannot be read.
     pub fn outdated(&mut self, nodes: &[NodeId]) -> Result<Vec<NodeId>, EngineError> {
         let standings = self.stand(nodes, &Cancel::default())?;
-        let outdated = nodes.iter().zip(standings).filter(|(_, standing)| *standing != NodeState::Current);
+        let outdated = nodes
+            .iter()
+            .zip(standings)
+            .filter(|(_, standing)| standing.state != NodeState::Current);
         Ok(outdated.map(|(&id, _)| id).collect())
     }
 
     /// How nodes stand, by a dry run over all of them.
-    pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeState>, EngineError> {
+    pub(super) fn stand(&mut self, nodes: &[NodeId], cancel: &Cancel) -> Result<Vec<NodeStatus>, EngineError> {
         let made = self.made(nodes);
         let remarks = self.remarks()?;
         let mut standings = self.dry_until(cancel, |run| standings(run, nodes, &made, &remarks))?;
@@ -253,16 +265,20 @@ impl Session {
     }
 
     /// What is no more has not failed: the next build takes it away.
-    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [NodeState]) {
-        if !standings.contains(&NodeState::Pending) {
+    fn tell_gone(&self, nodes: &[NodeId], made: &[bool], standings: &mut [NodeStatus]) {
+        let is_pending = |standing: &NodeStatus| standing.state == NodeState::Pending;
+        if !standings.iter().any(is_pending) {
             return;
         }
         let blobs = Blobs::new(self.engine.store.clone());
         let Vanished { gone, still_read, .. } = vanished(&self.graph, &self.rules, &*self.sources, &self.state, &blobs);
         let gone: BTreeSet<NodeId> = gone.into_iter().chain(still_read).collect();
         for ((id, made), standing) in nodes.iter().zip(made).zip(standings) {
-            if *standing == NodeState::Pending && gone.contains(id) {
-                *standing = if *made { NodeState::Stale } else { NodeState::None };
+            if is_pending(standing) && gone.contains(id) {
+                *standing = match made {
+                    true => NodeState::Stale.into(),
+                    false => NodeStatus::NONE,
+                };
             }
         }
     }
@@ -289,24 +305,24 @@ fn standings(
     nodes: &[NodeId],
     made: &[bool],
     remarks: &BTreeMap<String, Remark>,
-) -> Result<Vec<NodeState>, EngineError> {
+) -> Result<Vec<NodeStatus>, EngineError> {
     run.settle_all(nodes)?;
     let mut standings = Vec::with_capacity(nodes.len());
     for (&id, &made) in nodes.iter().zip(made) {
         if run.is_stopped() {
-            standings.push(NodeState::None);
+            standings.push(NodeStatus::NONE);
             continue;
         }
-        standings.push(node_state(run, id, made, remarks)?.0);
+        standings.push(node_status(run, id, made, remarks)?);
     }
     Ok(standings)
 }
 
 /// Why a node that a dry run has looked at has no output at its present inputs, if that is known.
-fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>) -> Result<Option<Diagnostic>, EngineError> {
+fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>) -> Result<Option<FailedTry>, EngineError> {
     let label = run.graph().node(id).label.clone();
     if let Some(why) = run.failures.iter().find(|why| why.label.as_deref() == Some(&*label)) {
-        return Ok(Some(why.clone()));
+        return Ok(Some(FailedTry::once(why.clone())));
     }
     let Some(failed) = remarks.get(&*label).and_then(|remark| remark.failure.as_ref()) else {
         return Ok(None);
@@ -314,31 +330,36 @@ fn failure_now(run: &mut Run<'_>, id: NodeId, remarks: &BTreeMap<String, Remark>
     let Some(planned) = run.planned(id)? else { return Ok(None) };
     run.inputs_now(&planned)?;
     let key = run.key_now(id, &planned).map(|(key, _)| key);
-    Ok((key.is_some() && key == failed.key).then(|| failed.diagnostic()))
+    Ok((key.is_some() && key == failed.key).then(|| failed.clone()))
 }
 
-/// The state of a node once a dry run has looked at it, and why it has no output at its present inputs. `made` tells whether it had an output
-/// before.
-pub(super) fn node_state(
+/// How a node stands once a dry run has looked at it. `made` tells whether it had an output before.
+pub(super) fn node_status(
     run: &mut Run<'_>,
     id: NodeId,
     made: bool,
     remarks: &BTreeMap<String, Remark>,
-) -> Result<(NodeState, Option<Diagnostic>), EngineError> {
+) -> Result<NodeStatus, EngineError> {
     if run.how(id).is_some() {
-        return Ok((NodeState::Current, None));
+        return Ok(NodeState::Current.into());
     }
-    if let Some(failure) = failure_now(run, id, remarks)? {
-        return Ok((NodeState::Pending, Some(failure)));
-    }
-    let waits = remarks.get(&*run.graph().node(id).label).is_some_and(|remark| remark.waits);
-    let state = match made {
-        false if waits => NodeState::Pending,
-        false => NodeState::None,
-        true if run.is_certain(id) => NodeState::Stale,
-        true => NodeState::MaybeStale,
+    let pending = |last_error| NodeStatus {
+        state: NodeState::Pending,
+        last_error,
     };
-    Ok((state, None))
+    if let Some(failure) = failure_now(run, id, remarks)? {
+        return Ok(pending(Some(failure)));
+    }
+    let label = &*run.graph().node(id).label;
+    // Of one that failed at other inputs it is not known what the next try comes to.
+    if remarks.get(label).is_some_and(|remark| remark.waits && remark.failure.is_none()) {
+        return Ok(pending(failure_behind(remarks, label).cloned()));
+    }
+    Ok(match made {
+        false => NodeStatus::NONE,
+        true if run.is_certain(id) => NodeState::Stale.into(),
+        true => NodeState::MaybeStale.into(),
+    })
 }
 
 impl Survey {

@@ -56,6 +56,16 @@ pub struct FailedTry {
 }
 
 impl FailedTry {
+    /// A first try that failed before it had a key.
+    pub fn once(why: Diagnostic) -> Self {
+        Self {
+            key: None,
+            why,
+            times: 1,
+            raw: Vec::new(),
+        }
+    }
+
     /// Why, with how often in a row where that is more than once.
     pub fn diagnostic(&self) -> Diagnostic {
         let mut why = self.why.clone();

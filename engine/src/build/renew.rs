@@ -6,7 +6,6 @@
 use super::engine::EngineError;
 use super::layout::{OutputToFinish, not_written};
 use super::query::{NodeState, NodeStatus};
-use super::remarks::failure_behind;
 use super::session::{Session, stored_graph_and_links};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
@@ -113,18 +112,8 @@ impl Session {
         let standings = self.stand(&known, cancel);
         (self.links, self.graph, self.redefined) = (links, graph, redefined);
         let mut states = standings?.into_iter();
-        let remarks = self.remarks()?;
-        let status = |(node, label): (Option<NodeId>, &String)| {
-            let state = node.and_then(|_| states.next()).unwrap_or(NodeState::None);
-            let failure = failure_behind(&remarks, label);
-            NodeStatus {
-                state,
-                last_error: failure
-                    .filter(|_| state == NodeState::Pending)
-                    .map(|failed| failed.why.message.clone()),
-            }
-        };
-        Ok(nodes.into_iter().zip(labels).map(status).collect())
+        let status = |node: Option<NodeId>| node.and_then(|_| states.next()).unwrap_or(NodeStatus::NONE);
+        Ok(nodes.into_iter().map(status).collect())
     }
 
     /// The states of nodes none of which some change may reach: there is nothing to look at.
@@ -138,10 +127,7 @@ impl Session {
         };
         let state = |label: &String| match self.graph.find(label) {
             Some(id) if tainted.contains(id) || !self.graph.has_result(id) => None,
-            Some(_) => Some(NodeStatus {
-                state: NodeState::Current,
-                last_error: None,
-            }),
+            Some(_) => Some(NodeState::Current.into()),
             None => Some(NodeStatus::NONE),
         };
         labels.iter().map(state).collect()

@@ -143,6 +143,10 @@ impl Session {
         }
         let (brought, predecessors) = sharing.bring(&self.tree(), || self.near(), &self.engine)?;
         self.predecessors = predecessors;
+        if !sharing.cache.reads() {
+            // It went down at the question.
+            return Ok(brought);
+        }
         self.state.bundle_asked = Some(true);
         if is_first && !self.state.manifest.is_empty() {
             let mut commit = Commit::default();

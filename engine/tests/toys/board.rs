@@ -42,6 +42,8 @@ pub struct Pinned {
     pub opened: usize,
     /// Keys of what was found and refused.
     pub spoiled: HashSet<ActionKey>,
+    /// Whether somebody asked for a bundle while nobody answers.
+    pub is_found_down: bool,
 }
 
 /// Who comes to the board next: it is gone to in this order while any is said.
@@ -134,7 +136,8 @@ impl Board {
 
 impl RemoteCache for Board {
     fn reads(&self) -> bool {
-        true
+        let pinned = self.pinned();
+        pinned.habit != Habit::Down || !pinned.is_found_down
     }
 
     fn writes(&self) -> bool {
@@ -168,6 +171,10 @@ impl RemoteCache for Board {
     fn find_bundle(&self, names: &[Digest]) -> Option<Bundle> {
         let mut pinned = self.pinned();
         pinned.asked.extend(names);
+        if pinned.habit == Habit::Down {
+            pinned.is_found_down = true;
+            return None;
+        }
         let at = names.iter().position(|name| pinned.bundles.contains_key(name))?;
         let volumes = pinned.bundles[&names[at]].clone();
         Some(Bundle { at, volumes })

@@ -83,7 +83,10 @@ fn states(session: &mut Session, ids: &[NodeId]) -> Result<Vec<State>, Workbench
     let is_made = |id: &NodeId| session.rules.find(&session.graph.node(*id).label).is_some();
     let made: Vec<NodeId> = ids.iter().copied().filter(is_made).collect();
     let standings = session.standings(&made)?.0;
-    let by_id: HashMap<NodeId, State> = made.into_iter().zip(standings.into_iter().map(state)).collect();
+    let by_id: HashMap<NodeId, State> = made
+        .into_iter()
+        .zip(standings.into_iter().map(|standing| state(standing.state)))
+        .collect();
     let of = |id: &NodeId| match by_id.get(id) {
         Some(state) => *state,
         None if session.origins.contains(id) => State::Moved,
