@@ -6,6 +6,7 @@ use crate::shape::{RULES, Shape};
 use crate::toys::bench::{Bench, Built, Entry, How};
 use crate::toys::producers::{KINDS, registry};
 use crate::toys::shelf::Shelf;
+use engine::build::graph_memory::GraphMemory;
 use engine::files::overlaid::Documents;
 use engine::store::Store;
 use engine::values::digest::Digest;
@@ -85,6 +86,8 @@ pub enum Step {
     Lose(usize),
     /// Someone edits or removes a laid-out file.
     Tamper(usize, bool),
+    /// Another process goes on, which knows the graph as it last had it.
+    OtherProcess,
     /// A build as if some files were others, or not there.
     WhatIf {
         documents: Vec<(usize, Option<Vec<usize>>)>,
@@ -116,6 +119,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => rule().prop_map(Step::Toggle),
         1 => (0..KINDS.len(), 1u32..3).prop_map(|(kind, version)| Step::Version(kind, version)),
         1 => Just(Step::NewStore),
+        2 => Just(Step::OtherProcess),
         2 => (1usize..4).prop_map(Step::Lose),
         1 => (any::<usize>(), any::<bool>()).prop_map(|(file, remove)| Step::Tamper(file, remove)),
         3 => (proptest::collection::vec((file(), proptest::option::weighted(0.8, proptest::collection::vec(0..LINES.len(), 0..5))), 0..4), 0..PATTERNS.len())
@@ -134,6 +138,8 @@ struct Workspace {
     filed: BTreeSet<String>,
     /// Files laid out by a store that is gone: nobody knows whose they are.
     orphans: BTreeSet<String>,
+    /// The graph as the process that does not go on knows it.
+    other_graph: GraphMemory,
     /// How many comments were written, so that each is another one.
     comments: usize,
 }
@@ -155,6 +161,7 @@ impl Workspace {
             versions: BTreeMap::new(),
             filed: BTreeSet::new(),
             orphans: BTreeSet::new(),
+            other_graph: GraphMemory::default(),
             comments: 0,
         }
     }
@@ -217,6 +224,7 @@ impl Workspace {
                     world.tamper(path, (!remove).then(|| b"edited by hand".to_vec()));
                 }
             }
+            Step::OtherProcess => std::mem::swap(&mut self.bench.graphs, &mut self.other_graph),
             Step::WhatIf { documents, patterns } => return self.what_if(documents, PATTERNS[*patterns]),
             Step::Build {
                 patterns,
