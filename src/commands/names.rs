@@ -41,7 +41,13 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
 /// There is no such file; which of those that there are may be meant.
 pub fn no_file(session: &Session, path: &str) -> Failed {
     let files = session.sources.files();
-    let near = nearest(path, files.iter().map(|(path, _)| path.as_str()), 5);
+    let paths = || files.iter().map(|(path, _)| path.as_str());
+    let file_name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
+    let mut near = nearest(path, paths(), 5);
+    if near.is_empty() {
+        // In another folder.
+        near.extend(paths().filter(|file| file_name(file) == file_name(path)).take(5).map(str::to_owned));
+    }
     let found: String = path.chars().take(120).collect();
     let why = Diagnostic::error(ErrorCode::E_NO_FILE, "there is no such file in the workspace").found(found);
     let why = match near.first() {

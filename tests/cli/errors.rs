@@ -349,6 +349,7 @@ fn a_path_that_is_not_there_is_told_as_one_by_all() {
     let bench = Bench::memotree();
     let paths = [
         ("src/MemoTree.Core/NodeIt.cs", "did you mean src/MemoTree.Core/NodeId.cs?"),
+        ("src/storage/nodeid.cs", "did you mean src/MemoTree.Core/NodeId.cs?"),
         (
             "NodeId.cs",
             "did you mean src/MemoTree.Core/NodeId.cs? paths begin at the workspace's root",
