@@ -10,6 +10,7 @@ use crate::sharing;
 use engine::build::engine::EngineError;
 use engine::build::graph_memory::GraphMemory;
 use engine::seams::producer::Cancel;
+use engine::seams::turn::CheckoutTurn;
 use engine::store::disk::{Claim, DiskOptions, DiskStore, OnWait};
 use engine::store::{Store, StoreError};
 use engine::values::codes::ErrorCode;
@@ -78,6 +79,8 @@ pub struct Context {
     is_beside: Cell<bool>,
     /// The last graph that the service loaded, if one answers.
     graphs: Option<GraphMemory>,
+    /// What is given back with the checkout while a model is waited for.
+    turn: RefCell<Option<Arc<dyn CheckoutTurn>>>,
 }
 
 impl Context {
@@ -100,6 +103,7 @@ impl Context {
             patience: Cell::default(),
             is_beside: Cell::default(),
             graphs: None,
+            turn: RefCell::default(),
         }
     }
 
@@ -124,6 +128,11 @@ impl Context {
             graphs: Some(graphs.clone()),
             ..self
         }
+    }
+
+    /// Has a turn given back with the checkout from now on, while a model is waited for.
+    pub fn gives_back(&self, turn: Arc<dyn CheckoutTurn>) {
+        *self.turn.borrow_mut() = Some(turn);
     }
 
     /// With someone who tells a person how things go, and someone who hears a streamed answer of a model as it grows.
@@ -292,6 +301,7 @@ impl Context {
             connect: None,
             overlay: None,
             graphs: None,
+            turn: None,
         });
         match opened {
             Ok(workspace) => {
@@ -477,6 +487,7 @@ impl Context {
             connect: (access != Access::Look && !self.global.offline).then(sharing::connect).flatten(),
             overlay: self.overlay(),
             graphs: self.graphs.clone(),
+            turn: self.turn.borrow().clone(),
         })?;
         self.is_beside.set(workspace.is_beside || access == Access::Beside);
         self.opened.borrow_mut().extend(workspace.hold.clone());

@@ -3,7 +3,7 @@
 use super::build_ahead::build_ahead;
 use super::figures::{Service, memory_mb};
 use super::meter::Meter;
-use super::turn::{Held, Turn};
+use super::turn::{Held, Ticket, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
 use crate::commands::gc;
@@ -19,6 +19,8 @@ use engine::build::watched::Moment;
 use engine::files::disk::settled_stamp;
 use engine::files::stamp::Stamp;
 use engine::seams::producer::Cancel;
+use engine::seams::turn::CheckoutTurn;
+use engine::store::StoreError;
 use engine::store::disk::DATABASE;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
@@ -441,16 +443,48 @@ impl Seat<'_> {
     }
 }
 
+/// A request's turn to build, which it leaves to others while it waits for a model.
+struct BuildTurn {
+    host: Arc<Host>,
+    ticket: Ticket,
+}
+
+impl CheckoutTurn for BuildTurn {
+    fn give_back(&self) {
+        self.host.turn.leave(self.ticket);
+    }
+
+    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+        match self.host.turn.enter_again(self.ticket, is_cancelled) {
+            true => Ok(true),
+            false => Err(StoreError::ViewBusy {
+                holder: "another request".to_owned(),
+            }),
+        }
+    }
+}
+
+impl Seat<'_> {
+    /// The right to build, which is given back with the checkout.
+    fn may_build<'t>(&self, held: Held<'t>) -> Held<'t> {
+        self.context.gives_back(Arc::new(BuildTurn {
+            host: self.host.clone(),
+            ticket: held.ticket,
+        }));
+        held
+    }
+}
+
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<Held<'_>, Failed> {
         self.host.end_build_ahead();
-        self.wait_in(&self.host.turn)
+        self.wait_in(&self.host.turn).map(|held| self.may_build(held))
     }
 
     fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed> {
         self.host.end_build_ahead();
         match self.host.turn.take(self.method, TO_READ, TO_READ, self.cancel) {
-            Ok(held) => Ok((held, true)),
+            Ok(held) => Ok((self.may_build(held), true)),
             Err(_) => Ok((self.wait_in(&self.host.beside)?, false)),
         }
     }

@@ -11,15 +11,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Turn {
     places: usize,
-    taken: Mutex<Vec<(&'static str, Instant)>>,
+    taken: Mutex<Vec<Ticket>>,
     given_back: Condvar,
 }
+
+/// Who has it, since when.
+pub type Ticket = (&'static str, Instant);
 
 /// The right; given back with the value.
 #[derive(Debug)]
 pub struct Held<'a> {
     turn: &'a Turn,
-    taken: (&'static str, Instant),
+    /// Under which it is held.
+    pub ticket: Ticket,
 }
 
 impl Turn {
@@ -50,9 +54,36 @@ impl Turn {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        let own = (what, Instant::now());
-        taken.push(own);
-        Ok(Held { turn: self, taken: own })
+        let ticket = (what, Instant::now());
+        taken.push(ticket);
+        Ok(Held { turn: self, ticket })
+    }
+
+    /// Gives it back before its time.
+    pub fn leave(&self, ticket: Ticket) {
+        let mut taken = self.lock();
+        if let Some(own) = taken.iter().position(|one| *one == ticket) {
+            taken.remove(own);
+        }
+        drop(taken);
+        self.given_back.notify_one();
+    }
+
+    /// Waits until it can be held under that ticket again. Whether that was before `is_cancelled`.
+    pub fn enter_again(&self, ticket: Ticket, is_cancelled: &dyn Fn() -> bool) -> bool {
+        let mut taken = self.lock();
+        while taken.len() >= self.places {
+            if is_cancelled() {
+                return false;
+            }
+            taken = self
+                .given_back
+                .wait_timeout(taken, LOOK_EVERY)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        taken.push(ticket);
+        true
     }
 
     /// What has it for the longest, and for how long.
@@ -60,19 +91,14 @@ impl Turn {
         self.lock().first().map(|(holder, since)| (*holder, since.elapsed()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<(&'static str, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Ticket>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        let mut taken = self.turn.lock();
-        if let Some(own) = taken.iter().position(|one| *one == self.taken) {
-            taken.remove(own);
-        }
-        drop(taken);
-        self.turn.given_back.notify_one();
+        self.turn.leave(self.ticket);
     }
 }
 

@@ -452,6 +452,40 @@ fn two_processes_pay_once_for_one_answer() {
     }
 }
 
+#[test]
+fn a_checkout_is_free_while_a_model_is_waited_for() {
+    let (bench, gate) = paid();
+    let first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));
+    gate.wait_for_begin();
+    bench.write("B.cs", "namespace N;\npublic class B { public A Other() { return null; } }\n");
+    let meanwhile: [&[&str]; 6] = [
+        &["build", "B:outline"],
+        &["build", "//index:json"],
+        &["build", "--dry-run", "//..."],
+        &["node", "get", "//types/N.B:xmldoc", "--freshness", "strong"],
+        &["prompt", "B:semantic"],
+        &["invalidate", "B:impl"],
+    ];
+    for args in meanwhile {
+        let ran = bench.run(&[args, &["--lock-timeout", "60"]].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
+    }
+    gate.open();
+    let first = first.end(&bench);
+    assert_eq!(first.code, 0, "{first:?}");
+    // What was answered is in place, beside what the others made.
+    let file = bench.root().join(".cortex/out/semantic/N.A.md");
+    assert!(file.exists(), "{:?}", fs::read_dir(file.parent().expect("a folder")));
+    let state = |name: &str| bench.run(&["semantic", name, "--json"]).json()["semanticState"].clone();
+    assert_eq!((state("A"), state("B")), ("cached".into(), "none".into()));
+    let again = bench.run(&["build", SUMMARY, "B:outline"]);
+    assert!(again.code == 0 && again.err.contains("all up to date"), "{again:?}");
+    assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x");
+    let log = bench.run(&["log", "--json"]).json();
+    let spent = bench.run(&["cost", "--json"]).json()["spent"]["spent"]["calls"].clone();
+    assert_eq!(spent, 1, "{log}");
+}
+
 fn tally_of(bench: &Bench, folder: &Path) -> (u64, u64) {
     let ran = bench.ran(
         at(bench, folder, &["--output", "json", "build", SUMMARY])

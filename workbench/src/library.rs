@@ -209,6 +209,7 @@ impl Library {
             connect: None,
             overlay: None,
             graphs: None,
+            turn: None,
         })?)
     }
 }

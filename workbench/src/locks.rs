@@ -2,13 +2,15 @@
 //! files laid out there are.
 
 use crate::checkout;
-use engine::store::Store;
-use engine::store::disk::{Claim, DiskStore};
+use engine::seams::turn::CheckoutTurn;
+use engine::store::disk::{Claim, DiskOptions, DiskStore};
+use engine::store::{Store, StoreError, ViewId};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Where the name of the store is noted whose files lie in the output folder, below the workspace's root.
 const NOTE: &str = ".cortex/store";
@@ -25,13 +27,36 @@ pub struct Hold {
     place: Digest,
     disk: Arc<DiskStore>,
     claim: Mutex<Option<Claim>>,
+    /// How the checkout is claimed again, if this command may build it.
+    terms: Option<ClaimTerms>,
+    /// While the checkout is given back: when it was claimed, and a claim beside it, so that a collection knows of what is being made.
+    left: Mutex<Option<(Option<SystemTime>, Option<Claim>)>>,
     /// Whether the note in the checkout names this store.
     noted: Mutex<bool>,
 }
 
+/// How a checkout is claimed.
+pub(crate) struct ClaimTerms {
+    /// The store's folder.
+    pub folder: PathBuf,
+    /// Which checkout.
+    pub view: ViewId,
+    /// How long others are waited for, and who hears of them.
+    pub options: DiskOptions,
+}
+
+/// How often one who waits for the checkout looks whether he is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
 impl Hold {
-    /// Over an open store in a folder; `claim` if the command may build. Tells if a store of another folder laid files out here.
-    pub(crate) fn new(root: &Path, folder: &Path, disk: Arc<DiskStore>, claim: Option<Claim>) -> (Self, Option<Diagnostic>) {
+    /// Over an open store in a folder; `claim` if the command may build, with its terms if that is the checkout itself. Tells if a store of
+    /// another folder laid files out here.
+    pub(crate) fn new(
+        root: &Path,
+        folder: &Path,
+        disk: Arc<DiskStore>,
+        (claim, terms): (Option<Claim>, Option<ClaimTerms>),
+    ) -> (Self, Option<Diagnostic>) {
         let builds = claim.is_some();
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let mut hold = Self {
@@ -39,6 +64,8 @@ impl Hold {
             place: Digest::of(folder.as_os_str().as_encoded_bytes()),
             disk,
             claim: Mutex::new(claim),
+            terms,
+            left: Mutex::default(),
             noted: Mutex::new(false),
         };
         let notice = if builds { hold.compare() } else { None };
@@ -85,7 +112,63 @@ impl Hold {
     /// Lets others have the checkout and the store: all that is left to do is to print, and who reads that may take his time.
     pub fn let_go(&self) {
         self.disk.let_go();
-        drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.lock_claim().take());
+        drop(self.left.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    fn lock_claim(&self) -> MutexGuard<'_, Option<Claim>> {
+        self.claim.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CheckoutTurn for Hold {
+    fn give_back(&self) {
+        let Some(terms) = &self.terms else { return };
+        if let Some(claim) = self.lock_claim().take() {
+            // Where that cannot be noted, a collection takes what was made for what nobody needs, and it is made again.
+            let beside = Claim::beside(&terms.folder, terms.view, &terms.options).ok();
+            *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((claim.time(), beside));
+        }
+    }
+
+    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (Some(terms), Some((since, _beside))) = (&self.terms, left) else {
+            return Ok(true);
+        };
+        let until = Instant::now() + terms.options.lock_timeout;
+        loop {
+            let options = DiskOptions {
+                lock_timeout: until.saturating_duration_since(Instant::now()).min(LOOK_EVERY),
+                ..terms.options.clone()
+            };
+            match Claim::take(&terms.folder, terms.view, &options) {
+                Ok(claim) => {
+                    let is_as_left = claim.follows(since);
+                    *self.lock_claim() = Some(claim);
+                    return Ok(is_as_left);
+                }
+                Err(StoreError::ViewBusy { .. }) if Instant::now() < until && !is_cancelled() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+/// Several rights that are given back together. Those that come first are taken first, and given back last.
+pub struct Together(pub Vec<Arc<dyn CheckoutTurn>>);
+
+impl CheckoutTurn for Together {
+    fn give_back(&self) {
+        self.0.iter().rev().for_each(|turn| turn.give_back());
+    }
+
+    fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+        let mut is_as_left = true;
+        for turn in &self.0 {
+            is_as_left &= turn.take_again(is_cancelled)?;
+        }
+        Ok(is_as_left)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::edit::disk::Disk as Files;
 use crate::finish::States;
 use crate::git::Notes;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
-use crate::locks::Hold;
+use crate::locks::{ClaimTerms, Hold, Together};
 use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
@@ -21,6 +21,7 @@ use engine::manifest::read::{Loaded, MAX_BYTES, ManifestSource, load, too_large}
 use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
 use engine::seams::remote::RemoteCache;
+use engine::seams::turn::CheckoutTurn;
 use engine::seams::world::World;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
@@ -110,6 +111,8 @@ pub struct Opening<'a> {
     pub overlay: Option<&'a str>,
     /// The last graph that this process loaded, if it opens the workspace several times.
     pub graphs: Option<GraphMemory>,
+    /// What is given back with the checkout while a build waits for a model: the turn among the requests of a service.
+    pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
 /// Gives a client of the cache that the manifest at a root names, and of its workers, if there is to be one. Nothing is asked before it is
@@ -161,6 +164,15 @@ fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Ac
         Err(StoreError::ViewBusy { .. }) => Ok(None),
         taken => Ok(Some(taken?)),
     }
+}
+
+/// What a build gives back while it waits for a model.
+fn turn_of(hold: Option<&Arc<Hold>>, among_requests: Option<Arc<dyn CheckoutTurn>>) -> Option<Arc<dyn CheckoutTurn>> {
+    let hold: Arc<dyn CheckoutTurn> = hold?.clone();
+    Some(match among_requests {
+        Some(turn) => Arc::new(Together(vec![turn, hold])),
+        None => hold,
+    })
 }
 
 /// The manifest as it was read.
@@ -246,9 +258,14 @@ impl Workspace {
                     // It writes no rows of the checkout: that may be built meanwhile.
                     claim = Some(Claim::beside(folder, view, &options)?);
                 }
+                let terms = (builds && !is_beside).then(|| ClaimTerms {
+                    folder: folder.clone(),
+                    view,
+                    options: options.clone(),
+                });
                 let (disk, mut notices) = DiskStore::open(folder, options)?;
                 let disk = Arc::new(disk);
-                let (hold, notice) = Hold::new(&root, folder, disk.clone(), claim);
+                let (hold, notice) = Hold::new(&root, folder, disk.clone(), (claim, terms));
                 notices.extend(notice);
                 (disk.clone(), Some(disk), Some(Arc::new(hold)), notices)
             }
@@ -283,6 +300,7 @@ impl Workspace {
             }),
             sharing: None,
             graphs: opening.graphs,
+            turn: turn_of(hold.as_ref().filter(|_| builds && !is_beside), opening.turn),
         };
         let (engine, beneath) = match opening.overlay.zip(documents) {
             None if is_beside => (overlay::build::reading(engine), None),

@@ -180,6 +180,7 @@ impl Bench {
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
             graphs: None,
+            turn: None,
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let manifest = self.manifest.clone();

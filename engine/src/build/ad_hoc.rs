@@ -6,12 +6,14 @@
 use super::blobs::Blobs;
 use super::engine::EngineError;
 use super::jobs::panicked;
+use super::overtaken::Checkout;
 use super::run::{Leftover, outcome};
 use super::session::Session;
 use crate::manifest::template::Vars;
 use crate::planning::key::{KeyDescription, KeyInput, action_key};
 use crate::seams::paid::{Notes, Spent};
-use crate::seams::producer::{Cancel, Failure, Input, Inputs, Params, Pool, Producer};
+use crate::seams::producer::{Bound, Cancel, Failure, Input, Inputs, Params, Pool, Producer};
+use crate::store::Commit;
 use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::store::records::{ActionRecord, Class, HistoryRecord, InputRecord, NewResult};
 use crate::values::diagnostic::Diagnostic;
@@ -34,17 +36,36 @@ pub struct Loose<'a> {
     pub fresh: bool,
 }
 
+/// A loose result that is asked for.
+#[derive(Clone, Copy)]
+struct Asking<'a> {
+    wanted: &'a Loose<'a>,
+    producer: &'a dyn Producer,
+    bound: &'a Bound,
+    key: ActionKey,
+}
+
+impl Asking<'_> {
+    fn is_paid(&self) -> bool {
+        self.producer.pool(&self.bound.params) == Pool::Paid
+    }
+}
+
 /// What it came to.
 #[derive(Clone, Debug)]
 pub struct AdHocResult {
     /// The key that it is filed under.
     pub key: ActionKey,
+    /// The digest of its bytes.
+    pub output: Digest,
     /// The output.
     pub bytes: Arc<[u8]>,
     /// Whether it was filed already.
     pub cached: bool,
     /// What it cost, now or then.
     pub spent: Option<Spent>,
+    /// How many microseconds it took.
+    pub took_us: u64,
     /// How it came about.
     pub notes: Notes,
     /// What was said when it was made.
@@ -62,26 +83,70 @@ impl Session {
             Err(failure) => return Ok(Err(failure)),
         };
         let key = loose_key(&*producer, &bound.params, wanted);
-        let store = self.engine.store.clone();
-        let blobs = Blobs::new(store.clone());
-        if let Some(made) = self.filed(wanted, key, &blobs)? {
+        let asking = Asking {
+            wanted,
+            producer: &*producer,
+            bound: &bound,
+            key,
+        };
+        if let Some(made) = self.filed(&asking)? {
+            let saved = made
+                .spent
+                .clone()
+                .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
+            self.commit_loose(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
-        // A model takes its time: others may have the store, and who asks the same waits for this answer.
-        store.let_go();
-        let flight = match producer.pool(&bound.params) {
-            Pool::Paid => blobs.flight(&key, &|| cancel.is_cancelled())?,
-            _ => None,
+        // A model takes its time: others may have the store and the checkout meanwhile.
+        let turn = self.engine.turn.clone().filter(|_| asking.is_paid());
+        let stored = self.engine.stored_state()?;
+        self.graph.read_all();
+        self.engine.store.let_go();
+        turn.iter().for_each(|turn| turn.give_back());
+        let asked = self.ask_loose(&asking, cancel);
+        self.engine.store.let_go();
+        let checkout = match &turn {
+            Some(_) => self.engine.take_again(&stored, cancel)?,
+            None => Checkout::AsLeft,
+        };
+        match checkout {
+            Checkout::AsLeft => {}
+            Checkout::Changed => self.reload()?,
+            Checkout::Lost(error) => self.unfiled = Some(error),
+        }
+        let asked = asked?;
+        if let (Ok(made), None) = (&asked, &self.unfiled) {
+            self.commit_loose(wanted, made, None)?;
+        }
+        Ok(asked)
+    }
+
+    /// Asks for a result and files it under its key with what was spent, which needs no right to the checkout. Who asks the same waits for
+    /// this answer.
+    fn ask_loose(&self, asking: &Asking<'_>, cancel: &Cancel) -> Result<Result<AdHocResult, Failure>, EngineError> {
+        let Asking {
+            wanted,
+            producer,
+            bound,
+            key,
+        } = *asking;
+        let blobs = Blobs::new(self.engine.store.clone());
+        let _flight = match asking.is_paid() {
+            true => blobs.flight(&key, &|| cancel.is_cancelled())?,
+            false => None,
         };
         if cancel.is_cancelled() {
             return Ok(Err(Failure::Cancelled));
         }
-        if flight.is_some()
-            && let Some(made) = self.filed(wanted, key, &blobs)?
-        {
+        if let Some(made) = self.filed(asking)? {
+            let saved = made
+                .spent
+                .clone()
+                .map(|spent| self.line(wanted, spent, Outcome::Saved, made.took_us));
+            self.file_loose(None, saved)?;
             return Ok(Ok(made));
         }
-        store.let_go();
+        self.engine.store.let_go();
         let inputs = Inputs {
             key: &key,
             settings: &bound.settings,
@@ -92,13 +157,6 @@ impl Session {
         let made = catch_unwind(AssertUnwindSafe(|| producer.produce(&inputs)))
             .unwrap_or_else(|panic| Err(Failure::Permanent(Box::new(panicked(producer.id(), &*panic)))));
         let took_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let entry = |spent: Spent, outcome| LedgerEntry {
-            at: self.engine.world.now_secs(),
-            label: wanted.label.to_owned(),
-            outcome,
-            spent,
-            took_us,
-        };
         let output = match made {
             Ok(output) => output,
             Err(Failure::Deferred) => {
@@ -106,30 +164,27 @@ impl Session {
                 return Ok(Err(producer.flush().err().unwrap_or(Failure::Deferred)));
             }
             Err(failure) => {
-                if let Failure::Rejected(rejected) = &failure
-                    && let Some(spent) = rejected.spent.clone()
-                {
-                    let told = entry(spent, Outcome::Rejected);
-                    self.commit(
-                        Leftover {
-                            ledger: vec![told],
-                            ..Leftover::default()
-                        },
-                        Vec::new(),
-                        false,
-                        None,
-                        None,
-                    )?;
+                if let Failure::Rejected(rejected) = &failure {
+                    let spent = rejected.spent.clone();
+                    self.file_loose(None, spent.map(|spent| self.line(wanted, spent, Outcome::Rejected, took_us)))?;
                 }
                 return Ok(Err(failure));
             }
         };
-        let (spent, diagnostics) = (output.spent.clone(), output.diagnostics.clone());
-        let ledger = spent
-            .clone()
-            .map(|spent| entry(spent, outcome(output.notes.get("mode").map(String::as_str))));
+        let became = outcome(output.notes.get("mode").map(String::as_str));
+        let ledger = output.spent.clone().map(|spent| self.line(wanted, spent, became, took_us));
         // Nothing but its asker reads a loose result, so a table stays in one page.
         let (digest, blob): (Digest, Arc<[u8]>) = (Digest::of(&output.bytes), output.bytes.into());
+        let made = AdHocResult {
+            key,
+            output: digest,
+            bytes: blob.clone(),
+            cached: false,
+            spent: output.spent.clone(),
+            took_us,
+            notes: output.notes.clone(),
+            diagnostics: output.diagnostics.clone(),
+        };
         let record = ActionRecord {
             output: digest,
             len: blob.len() as u64,
@@ -139,61 +194,72 @@ impl Session {
             took_us,
             inputs: provenance(wanted),
             diagnostics: output.diagnostics,
-            class: if producer.pool(&bound.params) == Pool::Paid {
-                Class::Paid
-            } else {
-                Class::Cheap
+            class: match asking.is_paid() {
+                true => Class::Paid,
+                false => Class::Cheap,
             },
             spent: output.spent,
-            notes: output.notes.clone(),
+            notes: output.notes,
             parts: Vec::new(),
             memo: Arc::default(),
         };
         let result = NewResult {
             key,
             record,
-            blob: Some(blob.clone()),
+            blob: Some(blob),
             parts: Vec::new(),
         };
-        self.commit_result(wanted, key, digest, Some(result), ledger)?;
-        drop(flight);
-        Ok(Ok(AdHocResult {
-            key,
-            bytes: blob,
-            cached: false,
+        self.file_loose(Some(result), ledger)?;
+        Ok(Ok(made))
+    }
+
+    /// A line of the ledger about a loose result.
+    fn line(&self, wanted: &Loose<'_>, spent: Spent, outcome: Outcome, took_us: u64) -> LedgerEntry {
+        LedgerEntry {
+            at: self.engine.world.now_secs(),
+            label: wanted.label.to_owned(),
+            outcome,
             spent,
-            notes: output.notes,
-            diagnostics,
-        }))
+            took_us,
+        }
+    }
+
+    /// Makes a result and what was spent on it durable.
+    fn file_loose(&self, result: Option<NewResult>, ledger: Option<LedgerEntry>) -> Result<(), EngineError> {
+        let commit = Commit {
+            results: result.into_iter().collect(),
+            rows: ledger.iter().map(LedgerEntry::to_row).collect(),
+            ..Commit::default()
+        };
+        if !commit.results.is_empty() || !commit.rows.is_empty() {
+            self.engine.store.commit(self.engine.view, commit)?;
+        }
+        Ok(())
     }
 
     /// The answer that is filed under a key, unless a new one is wanted.
-    fn filed(&mut self, wanted: &Loose<'_>, key: ActionKey, blobs: &Blobs) -> Result<Option<AdHocResult>, EngineError> {
-        if wanted.fresh {
+    fn filed(&self, asking: &Asking<'_>) -> Result<Option<AdHocResult>, EngineError> {
+        if asking.wanted.fresh {
             return Ok(None);
         }
-        let Some(record) = blobs.action(&key)? else { return Ok(None) };
+        let blobs = Blobs::new(self.engine.store.clone());
+        let Some(record) = blobs.action(&asking.key)? else {
+            return Ok(None);
+        };
         let Some(bytes) = blobs.get(&record.output)? else { return Ok(None) };
-        let now = self.engine.world.now_secs();
-        let saved = record.spent.clone().map(|spent| LedgerEntry {
-            at: now,
-            label: wanted.label.to_owned(),
-            outcome: Outcome::Saved,
-            spent,
-            took_us: record.took_us,
-        });
-        self.commit_result(wanted, key, record.output, None, saved)?;
         Ok(Some(AdHocResult {
-            key,
+            key: asking.key,
+            output: record.output,
             bytes,
             cached: true,
             spent: record.spent,
+            took_us: record.took_us,
             notes: record.notes,
             diagnostics: record.diagnostics,
         }))
     }
 
-    fn loose_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, crate::seams::producer::Bound), Failure> {
+    fn loose_producer(&self, wanted: &Loose<'_>) -> Result<(Arc<dyn Producer>, Bound), Failure> {
         let producer = self.engine.registry.get(wanted.uses).cloned();
         let producer = producer.ok_or_else(|| Failure::permanent(format!("there is no producer '{}'", wanted.uses)))?;
         if let Err(errors) = producer.check(wanted.params) {
@@ -204,35 +270,22 @@ impl Session {
         Ok((producer, bound))
     }
 
-    /// Makes it durable, with a version unless the last one is the same.
-    fn commit_result(
-        &mut self,
-        wanted: &Loose<'_>,
-        key: ActionKey,
-        output: Digest,
-        result: Option<NewResult>,
-        ledger: Option<LedgerEntry>,
-    ) -> Result<(), EngineError> {
-        let is_new = result.is_some();
+    /// Notes a version of a filed result, unless the last one is the same, and that it was of use.
+    fn commit_loose(&mut self, wanted: &Loose<'_>, made: &AdHocResult, saved: Option<LedgerEntry>) -> Result<(), EngineError> {
         let last = self.engine.store.history(self.engine.view, wanted.label)?.pop();
+        let now = self.engine.world.now_secs();
         let version = HistoryRecord {
             version: 0,
-            key,
-            output,
-            at: self.engine.world.now_secs(),
+            key: made.key,
+            output: made.output,
+            at: now,
             build: None,
         };
-        let moved = last.is_none_or(|last| (last.key, last.output) != (key, output));
+        let moved = last.is_none_or(|last| (last.key, last.output) != (made.key, made.output));
         let leftover = Leftover {
-            results: result.into_iter().collect(),
             history: moved.then(|| (wanted.label.to_owned(), version)).into_iter().collect(),
-            // An answer that is filed already was found again.
-            used: if is_new {
-                Vec::new()
-            } else {
-                vec![(key, self.engine.world.now_secs())]
-            },
-            ledger: ledger.into_iter().collect(),
+            used: vec![(made.key, now)],
+            ledger: saved.into_iter().collect(),
             ..Leftover::default()
         };
         self.commit(leftover, Vec::new(), false, None, None)?;

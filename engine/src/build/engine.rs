@@ -14,6 +14,7 @@ use crate::seams::annotate::Annotate;
 use crate::seams::lineage::Lineage;
 use crate::seams::priority::Priority;
 use crate::seams::producer::Registry;
+use crate::seams::turn::CheckoutTurn;
 use crate::seams::world::{Refresh, SetDef, Sources, World, WorldError};
 use crate::store::views::{VIEW_KEY, ViewRecord};
 use crate::store::{Commit, Part, RowChange, Store, StoreError, ViewId, unconfirmed};
@@ -44,6 +45,8 @@ pub struct Engine {
     pub sharing: Option<Sharing>,
     /// The last graph that this process loaded, if it opens several sessions.
     pub graphs: Option<GraphMemory>,
+    /// The right to the checkout, if other processes may want it.
+    pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
 /// A manifest and the digest of the texts it was read from.

@@ -26,6 +26,7 @@ mod left_out;
 mod listing;
 pub mod moves;
 pub mod outlook;
+mod overtaken;
 mod parts;
 mod pools;
 mod prune;

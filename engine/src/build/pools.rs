@@ -265,6 +265,11 @@ impl Pools {
         self.cpu_out > 0 || !self.cpu_waiting.is_empty() || !self.afield.as_ref().is_none_or(Afield::is_idle)
     }
 
+    /// Whether only models are waited for.
+    pub fn only_asks(&self) -> bool {
+        !self.computes() && self.slow.is_idle()
+    }
+
     /// How long a build that was told to stop waits for the jobs that are out.
     pub fn patience(&self) -> Duration {
         if self.lanes_are_idle() { COMPUTING } else { ENDING }

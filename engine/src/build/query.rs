@@ -133,6 +133,7 @@ impl Session {
             store: self.engine.store.clone(),
             shared,
             predecessors: &self.predecessors,
+            turn: None,
             observer: &Silent,
             options: Options {
                 jobs: 1,

@@ -7,6 +7,7 @@ use super::jobs::Shared;
 use super::layout::{KnownFiles, Laid};
 use super::listing::Listing;
 use super::outlook::{Outlook, Prospect, marked};
+use super::overtaken::Checkout;
 use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
 use super::sharing::{Sharing, tree_of};
@@ -80,6 +81,16 @@ pub struct Report {
     pub plans: Vec<Priced>,
     /// What others had made of the same sources.
     pub brought: Brought,
+}
+
+impl Report {
+    /// Takes over what a run told.
+    fn take_over(&mut self, leftover: &Leftover) {
+        self.tally = leftover.tally.clone();
+        self.failures.extend(leftover.failures.iter().cloned());
+        self.diagnostics.extend(leftover.diagnostics.iter().cloned());
+        self.plans.clone_from(&leftover.plans);
+    }
 }
 
 impl Session {
@@ -186,7 +197,7 @@ impl Session {
     }
 
     /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.
-    fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
+    pub(super) fn attempt(&mut self, request: &Request, observer: &dyn Observer, cancel: &Cancel) -> Result<Option<Report>, EngineError> {
         let began = (self.engine.world.now_secs(), Instant::now());
         let left = Unfinished::of(&*self.engine.store, self.engine.view)?;
         let sets = self.state.set_defs();
@@ -194,7 +205,9 @@ impl Session {
         let stand = |known: &CurrentRequest| is_watched && known.outputs_stand(&*world, &sets);
         let listing = Listing::new(&self.rules, observer);
         let mut options = request.options.clone();
-        options.fresh.extend(self.invalidated.iter().cloned());
+        if !options.settles {
+            options.fresh.extend(self.invalidated.iter().cloned());
+        }
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -220,6 +233,7 @@ impl Session {
             observer: &listing,
             options,
             predecessors: &self.predecessors,
+            turn: self.engine.turn.clone().filter(|_| !request.options.dry_run),
         };
         let marked = request.options.dry_run.then(|| marked(setup.graph));
         let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
@@ -228,6 +242,7 @@ impl Session {
             ..Report::default()
         };
         let generation = self.state.generation;
+        let stored = self.engine.stored_state()?;
         let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
         let known = row
             .and_then(|row| decode::<CurrentRequest>(&row))
@@ -278,6 +293,9 @@ impl Session {
             let making = Instant::now();
             run.settle_tables(&request.patterns)?;
             run.settle_all(&ids)?;
+            if !run.is_stopped() {
+                run.flush_paid()?;
+            }
             observer.phase(&Phase::ended_now("make", making));
             if request.outputs {
                 report.outputs = ids
@@ -301,6 +319,27 @@ impl Session {
             }
             if request.list {
                 report.roots = run.report(&ids);
+            }
+        }
+        if run.has_given_back() {
+            run.let_store_go()?;
+            let checkout = self.engine.take_again(&stored, cancel)?;
+            if !matches!(checkout, Checkout::AsLeft) {
+                report.cancelled = run.is_stopped();
+                if report.cancelled {
+                    report.left = run.left(&ids);
+                }
+                let leftover = run.finish_run()?;
+                report.take_over(&leftover);
+                if !report.cancelled {
+                    report.failures.extend(unset);
+                }
+                let listed = listing
+                    .into_events()
+                    .record(request, &report, began, &*self.engine.annotate, Vec::new());
+                return self
+                    .settle_overtaken((request, report), (leftover, listed), checkout, cancel)
+                    .map(Some);
             }
         }
         // Files of targets that are gone go even when the request itself is refused.
@@ -336,15 +375,13 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
-        report.tally = leftover.tally.clone();
-        report.failures.extend(leftover.failures.iter().cloned());
+        report.take_over(&leftover);
         if !report.cancelled {
             report.failures.extend(unset);
         }
         if !report.cancelled {
             report.failures.extend(laid.failures.iter().cloned());
         }
-        report.diagnostics.extend(leftover.diagnostics.iter().cloned());
         report.written = laid.written;
         if !report.cancelled {
             report.not_laid_out = laid.refused;
@@ -358,7 +395,6 @@ impl Session {
             self.commit_results(leftover)?;
             return Ok(Some(report));
         }
-        report.plans = std::mem::take(&mut leftover.plans);
         let put_off = request.options.price || report.tally.deferred + report.tally.awaited + report.tally.limited > 0;
         let whole = report.refused.is_empty() && report.failures.is_empty() && !report.cancelled && !put_off && !is_odd;
         let known = whole.then(|| CurrentRequest {
@@ -384,11 +420,18 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
+        let failed = std::mem::take(&mut self.failed_before);
+        let failed = failed
+            .into_iter()
+            .filter_map(|(label, failed)| Some((self.graph.find(&label)?, failed)));
+        leftover.heard.failed.extend(failed);
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
-        leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, labels);
+        if !request.options.settles {
+            leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, labels);
+        }
         let committing = Instant::now();
         let results = leftover.results.len();
         let before = self.state.generation;

@@ -135,6 +135,13 @@ impl LookupTable {
         }
     }
 
+    /// Reads every page of so many nodes that was not read yet.
+    pub(super) fn read_all(&mut self, nodes: usize) {
+        for number in 0..u32::try_from(nodes).unwrap_or(u32::MAX).div_ceil(NODES) {
+            self.page(number);
+        }
+    }
+
     fn page(&mut self, number: u32) -> &mut Page {
         let source = self.source.as_ref();
         self.pages.entry(number).or_insert_with(|| {

@@ -251,6 +251,14 @@ impl Graph {
         node.expect("invariant: the record was just taken apart")
     }
 
+    /// Reads every page that was not read yet: from here on others may change what is stored.
+    pub fn read_all(&mut self) {
+        for number in 0..self.pages.len() {
+            self.page(u32::try_from(number).expect("invariant: fewer than 2^32 nodes"));
+        }
+        self.lookups.read_all(self.briefs.len());
+    }
+
     /// The node of that label.
     pub fn find(&self, label: &str) -> Option<NodeId> {
         let wanted = hash(label);

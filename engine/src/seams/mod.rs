@@ -10,5 +10,6 @@ pub mod paid;
 pub mod priority;
 pub mod producer;
 pub mod remote;
+pub mod turn;
 pub mod update;
 pub mod world;

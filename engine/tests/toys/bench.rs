@@ -15,6 +15,7 @@ use engine::files::overlaid::{Documents, Overlaid};
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::{Cancel, Registry};
+use engine::seams::turn::CheckoutTurn;
 use engine::seams::world::World;
 use engine::store::overlay_store::OverlayStore;
 use engine::store::{Store, ViewId};
@@ -45,6 +46,8 @@ pub struct Bench {
     pub sharing: Option<Sharing>,
     /// The last graph that it loaded.
     pub graphs: GraphMemory,
+    /// The right to the checkout.
+    pub turn: Option<Arc<dyn CheckoutTurn>>,
     /// Documents in place of some of its files: then nothing but results is kept.
     pub documents: Option<Documents>,
     /// What output files get on top of their blobs.
@@ -246,6 +249,7 @@ impl Bench {
             jobs: 2,
             sharing: None,
             graphs: GraphMemory::default(),
+            turn: None,
             documents: None,
             finish: Arc::new(Plain),
         }
@@ -283,6 +287,7 @@ impl Bench {
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
             graphs: Some(self.graphs.clone()),
+            turn: self.turn.clone(),
         };
         match &self.sharing {
             Some(sharing) => sharing.clone().of(&engine),

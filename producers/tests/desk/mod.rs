@@ -326,6 +326,7 @@ impl Desk {
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
             graphs: None,
+            turn: None,
         };
         let manifest = self.manifest.clone();
         let look = engine.read_sources::<EngineError>(&self.digest, || Ok(manifest)).expect("a look");

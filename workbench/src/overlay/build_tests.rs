@@ -96,6 +96,7 @@ impl Place {
             connect: None,
             overlay,
             graphs: None,
+            turn: None,
         };
         Workspace::open(opening).expect("a workspace")
     }

@@ -279,6 +279,7 @@ mod tests {
             connect: None,
             overlay: None,
             graphs: None,
+            turn: None,
         };
         Workspace::open(opening).expect("a workspace")
     }

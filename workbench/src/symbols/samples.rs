@@ -118,6 +118,7 @@ impl Sample {
             annotate: Arc::new(engine::seams::annotate::Unannotated),
             sharing: None,
             graphs: None,
+            turn: None,
         };
         let digest = Digest::of(MANIFEST.as_bytes());
         let given = manifest.clone();

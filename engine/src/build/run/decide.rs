@@ -72,6 +72,11 @@ impl Run<'_> {
             return Ok(());
         }
         if self.is_paid(&work) {
+            if self.options.settles {
+                self.tally.limited += 1;
+                self.put_off(id);
+                return Ok(());
+            }
             if let Some(before) = self.given_up(id, &key)? {
                 self.fail_again(id, before);
                 return Ok(());

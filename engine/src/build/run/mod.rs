@@ -43,6 +43,7 @@ use crate::seams::lineage::Lineage;
 use crate::seams::paid::Spent;
 use crate::seams::priority::Priority;
 use crate::seams::producer::{Pool, ProducerId, Registry};
+use crate::seams::turn::CheckoutTurn;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
 use crate::store::{RowChange, Store, StoreError};
@@ -209,6 +210,9 @@ pub struct Run<'a> {
     /// Dry run: what is settled now is asked for only if what is unknown comes to what it was, so nobody hears what fails of it.
     guessing: bool,
     now: u64,
+    /// The right to the checkout, and whether it was given back.
+    turn: Option<Arc<dyn CheckoutTurn>>,
+    has_given_back: bool,
 }
 
 /// Why a run ends without a report.
@@ -247,6 +251,8 @@ pub struct Setup<'a> {
     pub options: Options,
     /// By label of folds, what a bundle has of them for a tree near to this one.
     pub predecessors: &'a Predecessors,
+    /// The right to the checkout, if it is given back while models are waited for.
+    pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
 /// What a run leaves to its session to commit.
@@ -351,6 +357,8 @@ impl<'a> Run<'a> {
             stopped_at: None,
             guessing: false,
             now,
+            turn: setup.turn,
+            has_given_back: false,
         }
     }
 
@@ -370,6 +378,7 @@ impl<'a> Run<'a> {
 
     /// Takes all steps that are due, and those that follow, until nothing is.
     fn work(&mut self) -> Result<(), RunError> {
+        let mut waits_since = None;
         loop {
             while let Some(step) = self.steps.pop() {
                 if self.stopping() {
@@ -402,10 +411,17 @@ impl<'a> Run<'a> {
             }
             // Wakes up now and then to see whether it was told to stop, or whether somebody waits for the store.
             match self.done.recv_timeout(AWAKE) {
-                Ok(finished) => self.finish(finished)?,
+                Ok(finished) => {
+                    waits_since = None;
+                    self.finish(finished)?;
+                }
                 Err(_) => {
                     self.pools.look_afield();
                     self.give_way()?;
+                    let waited = waits_since.get_or_insert_with(Instant::now).elapsed();
+                    if self.turn.as_ref().is_some_and(|turn| waited >= turn.patience()) {
+                        self.give_checkout_back()?;
+                    }
                 }
             }
         }
@@ -434,7 +450,6 @@ impl<'a> Run<'a> {
             // Questions that were put off and not sent are put off again by the next build.
             self.tally.deferred = 0;
         } else {
-            self.flush_paid()?;
             self.give_way()?;
         }
         self.pools.stop();

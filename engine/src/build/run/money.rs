@@ -159,6 +159,9 @@ impl Run<'_> {
 
     /// What a result found under its key had cost.
     pub(super) fn saved(&mut self, label: &str, spent: &Spent, took_us: u64) {
+        if self.options.settles {
+            return;
+        }
         self.tally.saved.add(spent);
         self.record_expense(label, Outcome::Saved, spent, took_us);
     }
@@ -239,6 +242,37 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Gives the checkout back, once, when only models are waited for. What they answer is asked for by one process at a time; a program would
+    /// run twice.
+    ///
+    /// # Errors
+    /// When a batch could not be made durable.
+    pub(super) fn give_checkout_back(&mut self) -> Result<(), RunError> {
+        let turn = self.turn.clone().filter(|_| !self.has_given_back && self.pools.only_asks());
+        if let Some(turn) = turn {
+            self.graph.read_all();
+            self.let_store_go()?;
+            turn.give_back();
+            self.has_given_back = true;
+        }
+        Ok(())
+    }
+
+    /// Whether others may have built the checkout since this run began.
+    pub(in crate::build) fn has_given_back(&self) -> bool {
+        self.has_given_back
+    }
+
+    /// Lets others have the store. Nobody waits for a checkout with the store in hand.
+    ///
+    /// # Errors
+    /// When a batch could not be made durable.
+    pub(in crate::build) fn let_store_go(&mut self) -> Result<(), RunError> {
+        self.make_durable()?;
+        self.store.let_go();
+        Ok(())
+    }
+
     fn make_durable(&mut self) -> Result<(), RunError> {
         let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty();
         if !nothing && !self.options.dry_run {
@@ -251,13 +285,13 @@ impl Run<'_> {
     ///
     /// # Errors
     /// When what was made before could not be made durable.
-    pub(super) fn flush_paid(&mut self) -> Result<(), RunError> {
+    pub(in crate::build) fn flush_paid(&mut self) -> Result<(), RunError> {
         if self.tally.deferred == 0 {
             return Ok(());
         }
         // A provider may take its time.
-        self.make_durable()?;
-        self.store.let_go();
+        self.give_checkout_back()?;
+        self.let_store_go()?;
         let before = self.failures.len();
         for producer in self.registry.iter() {
             match producer.flush() {

@@ -19,6 +19,8 @@ pub struct Options {
     pub fresh: std::collections::BTreeSet<String>,
     /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
     pub rebuilt: std::collections::BTreeSet<String>,
+    /// Make nothing that costs money, and count nothing: an earlier build of this request did, and others built the checkout meanwhile.
+    pub settles: bool,
     /// Whether the program asks for itself: nobody waits for that again, so it is not made ahead.
     pub own: bool,
     /// Told to stop, a build commits the states of at most so many nodes. Of more it commits the results alone: the next build finds them under
@@ -38,6 +40,7 @@ impl Default for Options {
             insist: false,
             fresh: std::collections::BTreeSet::new(),
             rebuilt: std::collections::BTreeSet::new(),
+            settles: false,
             own: false,
             settled_on_stop: SETTLED_ON_STOP,
         }

@@ -23,7 +23,7 @@ const PLACES: u64 = 64;
 /// A checkout that this process may write rows of. Dropping it lets the next one build.
 #[derive(Debug)]
 pub struct Claim {
-    _lock: Lock,
+    lock: Lock,
 }
 
 impl Claim {
@@ -49,10 +49,20 @@ impl Claim {
             taken = lock::take(&path, &terms);
         }
         match taken {
-            Ok(lock) => Ok(Self { _lock: lock }),
+            Ok(lock) => Ok(Self { lock }),
             Err(Refusal::Busy(holder)) => Err(StoreError::ViewBusy { holder }),
             Err(Refusal::Io(error)) => Err(Folder::new(dir, options.clone()).unopened(error)),
         }
+    }
+
+    /// When this process claimed it, to be compared with what a later claim follows.
+    pub fn time(&self) -> Option<SystemTime> {
+        self.lock.times[1]
+    }
+
+    /// Whether nobody had the checkout between an earlier claim, made at that time, and this one.
+    pub fn follows(&self, earlier: Option<SystemTime>) -> bool {
+        earlier.is_some() && self.lock.times[0] == earlier
     }
 
     /// Claims a place beside a checkout, for who builds over its rows and writes none of them: nobody is kept from anything, but a collection

@@ -27,6 +27,8 @@ const TURN: Duration = Duration::from_millis(250);
 /// A held lock; dropping it gives it back.
 #[derive(Debug)]
 pub(super) struct Lock {
+    /// When the file was written before, and when its holder wrote down who it is.
+    pub times: [Option<SystemTime>; 2],
     _file: File,
 }
 
@@ -115,9 +117,14 @@ pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
         // Quick at first, because holders give way; then a wait of minutes must not cost a core.
         pause = (pause + Duration::from_millis(1)).min(Duration::from_millis(if waited < TELL_AFTER * 10 { 5 } else { 25 }));
     }
+    let written = |file: &File| file.metadata().and_then(|found| found.modified()).ok();
+    let before = written(&file);
     // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
     let _ = note(&mut file, terms.purpose);
-    Ok(Lock { _file: file })
+    Ok(Lock {
+        times: [before, written(&file)],
+        _file: file,
+    })
 }
 
 /// Leaves the lock to those who wait: returns when nobody does any more, or when they had their time since `gave_way`.

@@ -1,0 +1,122 @@
+//! Builds that others overtook: while one waited for a model it gave the checkout back, and another process built it. What was made is filed under
+//! its keys, whatever the graph says by now; the graph of now takes it up by a second run, which asks nobody.
+
+use super::engine::{Definition, Engine, EngineError};
+use super::remarks::FailedTry;
+use super::request::{Report, Request};
+use super::run::{Leftover, Options};
+use super::session::Session;
+use super::state::STATE_KEY;
+use crate::seams::producer::Cancel;
+use crate::store::builds::BuildRecord;
+use crate::store::{Part, StoreError};
+use crate::values::event::Silent;
+
+/// What became of a checkout that was given back.
+pub(super) enum Checkout {
+    /// Nobody wrote it, and this process has it again.
+    AsLeft,
+    /// This process has it again, and others wrote it.
+    Changed,
+    /// Others have it.
+    Lost(StoreError),
+}
+
+impl Engine {
+    /// What is written by every build that changes the graph.
+    pub(super) fn stored_state(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.store.row(self.view, Part::State, STATE_KEY)
+    }
+
+    /// Takes a checkout again that was given back; its state was `stored` before.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn take_again(&self, stored: &Option<Vec<u8>>, cancel: &Cancel) -> Result<Checkout, EngineError> {
+        let Some(turn) = &self.turn else {
+            return Ok(Checkout::AsLeft);
+        };
+        Ok(match turn.take_again(&|| cancel.is_cancelled()) {
+            Ok(true) if self.stored_state()? == *stored => Checkout::AsLeft,
+            Ok(_) => Checkout::Changed,
+            Err(error) => Checkout::Lost(error),
+        })
+    }
+}
+
+impl Session {
+    /// Files what a build made that others overtook, and has the graph of now take it up. Without the checkout the next build does that.
+    ///
+    /// # Errors
+    /// When the store or the workspace breaks.
+    pub(super) fn settle_overtaken(
+        &mut self,
+        (request, mut report): (&Request, Report),
+        (mut leftover, listed): (Leftover, Option<BuildRecord>),
+        checkout: Checkout,
+        cancel: &Cancel,
+    ) -> Result<Report, EngineError> {
+        let failed = std::mem::take(&mut leftover.heard.failed).into_iter();
+        let failed: Vec<(String, FailedTry)> = failed
+            .filter_map(|(id, failed)| Some((self.graph.get(id)?.label.to_string(), failed)))
+            .collect();
+        if let Checkout::Lost(error) = checkout {
+            self.commit_results(leftover)?;
+            self.unfiled = Some(error);
+            return Ok(report);
+        }
+        self.reload()?;
+        leftover.listed = listed;
+        self.commit_results(leftover)?;
+        self.is_unsaved = false;
+        // Where the manifest is another one by now, that one's next build settles what there is.
+        if self.is_redefined() || report.cancelled || !report.refused.is_empty() {
+            return Ok(report);
+        }
+        self.failed_before = failed;
+        let request = Request {
+            patterns: request.patterns.clone(),
+            digest: request.digest,
+            options: Options {
+                settles: true,
+                fresh: Default::default(),
+                rebuilt: Default::default(),
+                ..request.options.clone()
+            },
+            list: false,
+            outputs: false,
+        };
+        match self.attempt(&request, &Silent, cancel)? {
+            Some(settled) => {
+                report.written += settled.written;
+                report.not_laid_out += settled.not_laid_out;
+                report.no_space |= settled.no_space;
+                let is_told = |why: &_| report.failures.contains(why);
+                let untold: Vec<_> = settled.failures.into_iter().filter(|why| !is_told(why)).collect();
+                report.failures.extend(untold);
+            }
+            None => self.forget_graph()?,
+        }
+        Ok(report)
+    }
+
+    /// The view as it is stored now and the sources as they are now, in place of those of this session.
+    ///
+    /// # Errors
+    /// When the store or the workspace cannot be read.
+    pub(super) fn reload(&mut self) -> Result<(), EngineError> {
+        let manifest = self.rules.manifest().clone();
+        let definition = Definition {
+            digest: *self.definition(),
+            manifest: manifest.clone(),
+            rows: std::mem::take(&mut self.compiled),
+        };
+        let look = self.engine.read_sources(&definition.digest, || Ok::<_, EngineError>(manifest))?;
+        let now = Self::open(self.engine.clone(), &definition, look)?;
+        let before = std::mem::replace(self, now);
+        self.has_asked_others = before.has_asked_others;
+        self.predecessors = before.predecessors;
+        self.listed = before.listed;
+        Ok(())
+    }
+}

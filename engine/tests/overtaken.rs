@@ -1,0 +1,283 @@
+//! A build that waits for a model gives the checkout back: others build it meanwhile, nothing is asked twice, and nothing comes out otherwise.
+
+#[allow(dead_code, reason = "each test target uses its own part of the bench")]
+mod toys;
+
+use engine::build::query::NodeState;
+use engine::seams::paid::Spent;
+use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
+use engine::seams::turn::CheckoutTurn;
+use engine::store::builds::BuildRecord;
+use engine::store::{Part, Store, StoreError, ViewId};
+use engine::values::diagnostic::Diagnostic;
+use engine::values::digest::Digest;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use toys::bench::{Bench, read_manifest};
+use toys::producers::registry;
+use toys::shelf::Shelf;
+
+const MANIFEST: &str = r##"
+[producer]
+strip = { uses = "strip" }
+model = { uses = "model" }
+concat = { uses = "concat" }
+[[rule]]
+target = "//doc/{d}:clean"
+each = { d = "glob:docs/*" }
+producer = "strip"
+inputs = { own = "//files/{d}:bytes" }
+[[rule]]
+target = "//doc/{d}:summary"
+each = { d = "glob:docs/*" }
+producer = "model"
+inputs = { own = "//doc/{d}:clean" }
+[[rule]]
+target = "//doc/{d}:reader"
+each = { d = "glob:docs/*" }
+producer = "model"
+inputs = { own = "//doc/{d}:summary" }
+[[rule]]
+target = "//all:summaries"
+producer = "concat"
+inputs = { all = { each = "glob:docs/*", target = "//doc/{item}:summary" } }
+"##;
+const FILES: [&str; 3] = ["docs/a", "docs/b", "docs/c"];
+const LINES: [&str; 5] = ["one\n", "two\n", "# comment\none\n", "FAIL\n", "three\n"];
+const PATTERNS: [&str; 4] = ["//...", "//doc/docs/a:summary", "//doc/...:clean", "//all:summaries"];
+
+/// Whether a model answers, and what it was asked.
+#[derive(Default)]
+struct Desk {
+    answers: Mutex<bool>,
+    moved: Condvar,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Desk {
+    fn answer(&self, does: bool) {
+        *self.answers.lock().expect("no panic while it is held") = does;
+        self.moved.notify_all();
+    }
+}
+
+/// Answers with what it was asked, once it may; FAIL fails.
+struct Model(Arc<Desk>);
+
+impl Producer for Model {
+    fn id(&self) -> ProducerId {
+        ProducerId::new("model", 1)
+    }
+
+    fn pool(&self, _: &Params) -> Pool {
+        Pool::Paid
+    }
+
+    fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
+        let text = String::from_utf8_lossy(&inputs.single("own")?.bytes).into_owned();
+        self.0.asked.lock().expect("no panic while it is held").push(text.clone());
+        let answers = self.0.answers.lock().expect("no panic while it is held");
+        drop(self.0.moved.wait_while(answers, |answers| !*answers));
+        if text.contains("FAIL") {
+            return Err(Failure::Permanent(Box::new(Diagnostic::error("E_TEST", "no answer"))));
+        }
+        Ok(Output {
+            spent: Some(Spent {
+                calls: 1,
+                ..Spent::default()
+            }),
+            ..Output::new(format!("answer to {text}"))
+        })
+    }
+}
+
+/// What others do with the checkout as soon as they have it; `None` while they leave it alone.
+type Others = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Turns {
+    desk: Arc<Desk>,
+    others: Mutex<Option<Others>>,
+    at_work: Mutex<Option<JoinHandle<()>>>,
+    given: Mutex<usize>,
+    is_lost: bool,
+}
+
+impl CheckoutTurn for Turns {
+    fn patience(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn give_back(&self) {
+        *self.given.lock().expect("no panic while it is held") += 1;
+        let others = self.others.lock().expect("no panic while it is held").take();
+        let desk = self.desk.clone();
+        let work = move || {
+            desk.answer(true);
+            others.into_iter().for_each(|others| others());
+        };
+        *self.at_work.lock().expect("no panic while it is held") = Some(std::thread::spawn(work));
+    }
+
+    fn take_again(&self, _: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+        let at_work = self.at_work.lock().expect("no panic while it is held").take();
+        at_work.into_iter().for_each(|work| work.join().expect("others do not panic"));
+        match self.is_lost {
+            true => Err(StoreError::ViewBusy {
+                holder: "others".to_owned(),
+            }),
+            false => Ok(true),
+        }
+    }
+}
+
+fn bench(desk: &Arc<Desk>) -> Bench {
+    let mut registry = registry(&BTreeMap::new());
+    registry.add(Model(desk.clone()));
+    let manifest = Arc::new(read_manifest(MANIFEST, &registry));
+    Bench::with(manifest, Digest::of(MANIFEST.as_bytes()), registry)
+}
+
+/// Another process over the same checkout and store.
+fn other(bench: &Bench) -> Bench {
+    Bench {
+        world: bench.world.clone(),
+        store: bench.store.clone(),
+        ..Bench::with(bench.manifest.clone(), bench.digest, bench.registry.clone())
+    }
+}
+
+/// Builds while others do that, and gives what was asked of the model.
+fn build_beside(
+    bench: &mut Bench,
+    desk: &Arc<Desk>,
+    (patterns, is_lost): (&[&str], bool),
+    others: Option<Others>,
+) -> (toys::bench::Built, usize) {
+    let turns = Arc::new(Turns {
+        desk: desk.clone(),
+        others: Mutex::new(others),
+        is_lost,
+        ..Turns::default()
+    });
+    desk.answer(false);
+    bench.turn = Some(turns.clone());
+    let built = bench.build(patterns);
+    bench.turn = None;
+    desk.answer(true);
+    let given = *turns.given.lock().expect("no panic while it is held");
+    (built, given)
+}
+
+fn asked(desk: &Desk) -> Vec<String> {
+    let mut asked = desk.asked.lock().expect("no panic while it is held").clone();
+    asked.sort();
+    asked
+}
+
+#[test]
+fn a_build_that_others_leave_alone_goes_on_as_if_it_had_kept_the_checkout() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench(&desk);
+    bench.put("docs/a", "one\n");
+    let (built, given) = build_beside(&mut bench, &desk, (&["//..."], false), None);
+    assert_eq!((given, built.report.tally.ran), (1, 4));
+    assert_eq!(bench.known(&["//..."]), Some(4));
+}
+
+#[test]
+fn others_build_while_a_model_is_waited_for() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench(&desk);
+    bench.put("docs/a", "one\n");
+    bench.put("docs/b", "two\n");
+    let theirs = other(&bench);
+    let others = Box::new(move || {
+        theirs.put("docs/b", "three\n");
+        assert_eq!(theirs.build(&["//doc/...:clean"]).report.failures, Vec::new());
+    });
+    let (built, given) = build_beside(&mut bench, &desk, (&["//doc/docs/a:reader"], false), Some(others));
+    assert_eq!((given, &built.report.failures), (1, &Vec::new()));
+    assert_eq!(built.report.tally.spent.calls, 2);
+    // What they made stands, and so does what was asked for.
+    assert_eq!(bench.known(&["//doc/docs/a:reader"]), Some(1));
+    let rows = bench.store.rows(ViewId(1), Part::Builds).expect("a store");
+    let log: Vec<u64> = rows.iter().filter_map(BuildRecord::from_row).map(|build| build.number).collect();
+    assert_eq!(log, [1, 2]);
+    assert_eq!(bench.build(&["//doc/...:clean"]).ran(), Vec::<&str>::new());
+    assert_eq!(asked(&desk), ["answer to one\n", "one\n"]);
+}
+
+#[test]
+fn an_answer_outlives_a_checkout_that_others_keep() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench(&desk);
+    bench.put("docs/a", "one\n");
+    let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], true), None);
+    assert_eq!(built.report.failures, Vec::new());
+    assert_eq!(bench.known(&["//doc/docs/a:summary"]), None);
+    assert_eq!(bench.build(&["//doc/docs/a:summary"]).report.failures, Vec::new());
+    assert_eq!(asked(&desk), ["one\n"]);
+}
+
+#[test]
+fn a_failure_is_remembered_although_others_built_meanwhile() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench(&desk);
+    bench.put("docs/a", "FAIL\n");
+    bench.put("docs/b", "two\n");
+    let theirs = other(&bench);
+    let others = Box::new(move || drop(theirs.build(&["//doc/docs/b:clean"])));
+    let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], false), Some(others));
+    assert_eq!(built.report.failures.len(), 1, "{:?}", built.report.failures);
+    let status = bench.session().standing("//doc/docs/a:summary").expect("a store");
+    assert_eq!(status.state, NodeState::Pending);
+    assert_eq!(
+        status.last_error.map(|failed| (failed.why.message, failed.times)),
+        Some(("no answer".to_owned(), 1))
+    );
+    assert_eq!(asked(&desk), ["FAIL\n"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_others_do_meanwhile_outputs_are_those_of_a_build_from_nothing(
+        rounds in proptest::collection::vec(
+            (proptest::collection::vec((0..FILES.len(), 0..LINES.len()), 0..3), 0..PATTERNS.len(),
+             proptest::collection::vec((0..FILES.len(), proptest::option::of(0..LINES.len())), 0..3), proptest::option::of(0..PATTERNS.len()), any::<bool>()),
+            1..4),
+    ) {
+        let desk = Arc::new(Desk::default());
+        let mut bench = bench(&desk);
+        FILES.iter().for_each(|file| bench.put(file, LINES[0]));
+        for (own, patterns, edits, theirs, is_lost) in rounds {
+            own.iter().for_each(|(file, line)| bench.put(FILES[*file], LINES[*line]));
+            let beside = other(&bench);
+            let others = Box::new(move || {
+                for (file, line) in edits {
+                    match line {
+                        Some(line) => beside.put(FILES[file], LINES[line]),
+                        None => drop(beside.world.delete(FILES[file])),
+                    }
+                }
+                if let Some(theirs) = theirs {
+                    beside.build(&[PATTERNS[theirs]]);
+                }
+            });
+            build_beside(&mut bench, &desk, (&[PATTERNS[patterns]], is_lost), Some(others));
+        }
+        let built = bench.build(&["//..."]);
+        let clean = other(&bench);
+        let clean = Bench { store: Arc::new(Shelf::new()), ..clean };
+        let expected = clean.build(&["//..."]);
+        prop_assert_eq!(built.outputs(), expected.outputs());
+        // Nothing more is to be made, and the files that were laid out are those of now.
+        let again = bench.build(&["//..."]);
+        prop_assert_eq!(again.ran(), Vec::<&str>::new());
+    }
+}
