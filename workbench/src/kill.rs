@@ -31,7 +31,7 @@ pub fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 /// The system's.
 #[cfg(not(test))]
 pub fn sync(what: impl AsFd) -> io::Result<()> {
-    Ok(rustix::fs::fsync(what)?)
+    Ok(os::disks::sync(what)?)
 }
 
 #[cfg(test)]
