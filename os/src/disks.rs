@@ -1,9 +1,9 @@
 //! What is asked of a disk: how much room it has, to keep some for a file, to have written what it was given.
 
 use crate::errors::SystemError;
+use crate::handles::AsFd;
 use rustix::fs::FallocateFlags;
 use std::fs::File;
-use std::os::fd::AsFd;
 use std::path::Path;
 
 /// Bytes that this user can still write to the disk of a folder; 0 when it does not say.

@@ -2,11 +2,11 @@
 //! is followed under a name, and nothing is waited for, such as the other end of a pipe.
 
 use crate::errors::SystemError;
+use crate::handles::{AsFd, BorrowedFd, OwnedFd};
 use crate::info::{FileInfo, Kind};
 use rustix::fs::{AtFlags, CWD, Dir, DirEntry, FlockOperation, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 

@@ -1,9 +1,9 @@
 //! What the system tells of a file without reading it.
 
 use crate::errors::SystemError;
+use crate::handles::AsFd;
 use rustix::fs::{FileType, Stat};
 use std::fs::Metadata;
-use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 

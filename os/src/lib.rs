@@ -6,6 +6,7 @@ pub mod clocks;
 pub mod disks;
 pub mod errors;
 pub mod folders;
+pub mod handles;
 pub mod info;
 #[cfg_attr(not(target_os = "linux"), path = "no_listening.rs")]
 pub mod listening;

@@ -5,11 +5,11 @@
 //! changes to a file under another name of its (hard links). Those who use this deal with them.
 
 use crate::errors::SystemError;
+use crate::handles::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// Notices are read in pieces of this size.

@@ -1,10 +1,10 @@
 //! Who may do what with a file or folder: permissions as systems write them, `0o700`.
 
 use crate::errors::SystemError;
+use crate::handles::AsFd;
 use rustix::fs::{Access, Gid, Mode, Uid};
 use std::fs::{DirBuilder, Permissions};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 

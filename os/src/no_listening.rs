@@ -1,8 +1,8 @@
 //! In place of inotify on systems whose own way to listen to folders is not known here: nothing can be listened to, so that everything is looked at.
 
 use crate::errors::SystemError;
+use crate::handles::{AsFd, BorrowedFd, OwnedFd};
 use std::borrow::Cow;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 /// What cannot be heard.

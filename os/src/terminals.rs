@@ -1,7 +1,7 @@
 //! The terminal: its size, and the echo of control characters, which would otherwise push a progress bar out of its line when Ctrl-C is pressed.
 
+use crate::handles::AsFd;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
-use std::os::fd::AsFd;
 
 /// Columns and rows of a terminal, 0 where it does not know; `None` when it is none.
 pub fn size(terminal: impl AsFd) -> Option<(usize, usize)> {

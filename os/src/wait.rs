@@ -1,8 +1,8 @@
 //! Waiting for something to be read, no longer than one wants. A signal ends the wait as the time does.
 
 use crate::errors::SystemError;
+use crate::handles::{AsFd, BorrowedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// Several things that are waited for at once.

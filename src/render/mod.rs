@@ -116,7 +116,7 @@ impl Style {
     }
 }
 
-fn columns(terminal: impl std::os::fd::AsFd) -> Option<usize> {
+fn columns(terminal: impl os::handles::AsFd) -> Option<usize> {
     let (columns, _) = os::terminals::size(terminal)?;
     Some(columns).filter(|columns| *columns > 0)
 }

@@ -9,10 +9,10 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use os::errors::SystemError;
 use os::folders::Folder;
+use os::handles::OwnedFd;
 use os::info::{FileInfo, Kind};
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// What is to take a name is written under this one first, in the same folder. It begins with a dot: it is no file of the folder.

@@ -2,9 +2,9 @@
 //! of them, as a kill stops a process: what was done stays, and nothing is done after it, no cleaning up either. Elsewhere they are what they
 //! are.
 
+use os::handles::AsFd;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 
 /// A step that comes next; whoever cannot do it goes no further.
 ///

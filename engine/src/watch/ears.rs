@@ -1,10 +1,10 @@
 //! Directories that are listened to, by path, and what was heard. [`os::listening`] knows them by number.
 
 use os::errors::SystemError;
+use os::handles::{AsFd, BorrowedFd};
 use os::listening::{Notice, Queue};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@
 use super::ears::{Ears, Heard};
 use crate::files::scan::join;
 use os::errors::SystemError;
+use os::handles::AsFd;
 use os::sockets::Stream;
 use os::wait::wait_to_read;
 use std::collections::BTreeSet;
 use std::io;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};

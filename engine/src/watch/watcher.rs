@@ -16,9 +16,9 @@ use crate::files::scan::{Context, Scan, join};
 use crate::files::stamp::Stamp;
 use crate::seams::world::{SetDef, Watched, WorldError};
 use os::errors::SystemError;
+use os::handles::BorrowedFd;
 use os::info::{FileInfo, Kind};
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
