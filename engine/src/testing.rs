@@ -1,19 +1,15 @@
 //! What tests of several modules share.
 
-use rustix::time::{ClockId, clock_gettime};
+use os::clocks::thread_time;
 
 /// Asserts that four times the size takes less than ten times the processor time; what is quadratic takes sixteen times as much.
 ///
 /// The clock is that of this thread, so other tests and a loaded machine do not count.
 pub(crate) fn assert_linear(size: usize, run: impl Fn(usize)) {
     let processor_time = |size| {
-        let seconds = || {
-            let now = clock_gettime(ClockId::ThreadCPUTime);
-            now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
-        };
-        let start = seconds();
+        let start = thread_time();
         run(size);
-        seconds() - start
+        (thread_time() - start).as_secs_f64()
     };
     let shortest = |size| (0..3).map(|_| processor_time(size)).fold(f64::INFINITY, f64::min);
     let (one, four) = (shortest(size), shortest(4 * size));

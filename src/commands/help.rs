@@ -188,8 +188,8 @@ fn beginning(about: &str, room: usize) -> String {
 
 /// A page in lines that fit the terminal, if standard output is one.
 fn on_terminal(context: &Context, page: &str) -> String {
-    match rustix::termios::tcgetwinsize(std::io::stdout()) {
-        Ok(size) if size.ws_col > 0 => crate::render::page::page(page, usize::from(size.ws_col), context.out),
+    match os::terminals::size(std::io::stdout()) {
+        Some((columns @ 1.., _)) => crate::render::page::page(page, columns, context.out),
         _ => page.to_owned(),
     }
 }

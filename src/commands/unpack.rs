@@ -12,7 +12,6 @@ use engine::values::tree::{self, File};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Writes them. The folder has its name once it is whole.
@@ -83,10 +82,10 @@ fn write(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
         }
         fs::write(&place, &file.bytes)?;
         if file.program {
-            fs::set_permissions(&place, fs::Permissions::from_mode(0o755))?;
+            os::modes::set_mode(&place, 0o755)?;
         }
     }
-    fs::set_permissions(beside.path(), fs::Permissions::from_mode(0o755))?;
+    os::modes::set_mode(beside.path(), 0o755)?;
     // A folder that came meanwhile is replaced only where it is empty.
     fs::rename(beside.path(), folder)?;
     let _ = beside.keep();

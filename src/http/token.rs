@@ -2,11 +2,12 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use os::info::{FileInfo, Kind};
+use os::plain_files::MoreOptions;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 /// Bytes of chance in a token.
@@ -41,9 +42,8 @@ pub fn text_at(path: &Path) -> io::Result<String> {
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         make(path)?;
     }
-    let about = fs::symlink_metadata(path)?;
-    let own = rustix::process::geteuid().as_raw();
-    if !about.is_file() || about.uid() != own || about.mode() & 0o077 != 0 {
+    let info = FileInfo::of_path(path)?;
+    if info.kind() != Kind::File || info.owner != os::processes::own_user() || info.mode & 0o077 != 0 {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "others than this user could read or replace it",
@@ -68,7 +68,7 @@ fn make(path: &Path) -> io::Result<()> {
         fs::create_dir_all(folder)?;
     }
     let begun = path.with_extension(format!("token-{}", std::process::id()));
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&begun)?;
+    let mut file = File::options().write(true).create_new(true).with_mode(0o600).open(&begun)?;
     let written = writeln!(file, "{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)).and_then(|()| file.sync_all());
     let linked = written.and_then(|()| match fs::hard_link(&begun, path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -81,7 +81,7 @@ fn make(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 
     #[test]
     fn it_is_made_once_and_only_for_its_user() {

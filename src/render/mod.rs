@@ -14,14 +14,12 @@ pub mod progress;
 pub mod report;
 pub mod status;
 pub mod summary;
-pub mod terminal;
 pub mod trace;
 pub mod versions;
 pub mod watch;
 
 use crate::cli::When;
 use engine::values::visible::is_invisible;
-use rustix::termios::{Winsize, tcgetwinsize};
 use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 use unicode_width::UnicodeWidthStr;
@@ -36,7 +34,7 @@ pub struct Style {
 impl Style {
     /// For standard output.
     pub fn stdout(when: When) -> Self {
-        Self::for_stream(when, std::io::stdout().is_terminal(), width(tcgetwinsize(std::io::stdout())))
+        Self::for_stream(when, std::io::stdout().is_terminal(), columns(std::io::stdout()))
     }
 
     /// Whether colours are used.
@@ -46,7 +44,7 @@ impl Style {
 
     /// For standard error.
     pub fn stderr(when: When) -> Self {
-        Self::for_stream(when, std::io::stderr().is_terminal(), width(tcgetwinsize(std::io::stderr())))
+        Self::for_stream(when, std::io::stderr().is_terminal(), columns(std::io::stderr()))
     }
 
     /// Without any.
@@ -118,8 +116,9 @@ impl Style {
     }
 }
 
-fn width(size: rustix::io::Result<Winsize>) -> Option<usize> {
-    size.ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+fn columns(terminal: impl os::handles::AsFd) -> Option<usize> {
+    let (columns, _) = os::terminals::size(terminal)?;
+    Some(columns).filter(|columns| *columns > 0)
 }
 
 /// Columns that a text takes: colours take none.

@@ -69,8 +69,7 @@ fn build_gently(session: &mut Session, texts: &[String], cancel: &Cancel) -> Res
     // The workers inherit the priority of the thread that makes them; this process keeps its own.
     let report = std::thread::scope(|scope| {
         let build = || -> Result<Report, Failed> {
-            // A system that does not know of priorities builds as it does.
-            let _ = rustix::process::nice(10);
+            os::processes::lower_priority();
             session.build(&request(patterns(texts)?), &Silent, cancel).map_err(Failed::from)
         };
         scope.spawn(build).join()

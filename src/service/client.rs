@@ -3,11 +3,10 @@
 use crate::exit::Code;
 use crate::methods::{Answered, Effect, Entry};
 use engine::values::diagnostic::Diagnostic;
-use rustix::process::{Pid, Signal, kill_process};
+use os::sockets::Stream;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -143,8 +142,7 @@ pub fn unanswering(socket: &Path, why: &io::Error) -> Option<i32> {
 /// # Errors
 /// When the signal cannot be sent.
 pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
-    let process = Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?;
-    kill_process(process, Signal::TERM)?;
+    os::processes::ask_to_end(pid)?;
     let until = Instant::now() + END;
     while engine::watch::holder(socket) == Some(pid) {
         if Instant::now() >= until {
@@ -166,7 +164,7 @@ pub fn stop(socket: &Path) -> io::Result<()> {
 }
 
 /// The answer, however long it takes, as long as the service `is_alive`.
-fn told_in_time(stream: UnixStream, is_alive: impl Fn() -> bool, waits: impl FnOnce(), hear: impl Fn(&str)) -> Result<Value, Silence> {
+fn told_in_time(stream: Stream, is_alive: impl Fn() -> bool, waits: impl FnOnce(), hear: impl Fn(&str)) -> Result<Value, Silence> {
     let mut reader = BufReader::new(stream);
     if is_silent(reader.fill_buf().map(drop))? {
         waits();
@@ -204,7 +202,7 @@ fn exchange(socket: &Path, method: &str, params: &Value, patience: Option<Durati
     Ok(serde_json::from_str(&line)?)
 }
 
-fn sent(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<UnixStream> {
+fn sent(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Stream> {
     let mut stream = engine::watch::connect(socket)?;
     stream.set_read_timeout(patience)?;
     // A long request does not fit in what the system holds for one that does not read.

@@ -4,11 +4,10 @@ use super::host::Host;
 use super::message::{self, code};
 use super::peer::{self, Shared};
 use engine::watch::Socket;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use os::handles::AsFd;
+use os::wait::is_hung_up;
 use serde_json::Value;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::UnixStream;
@@ -129,25 +128,8 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
 
 /// How many clients can be served at once with as many open files as this process may have.
 fn clients() -> usize {
-    let limit = getrlimit(Resource::Nofile);
-    // With fewer files fewer clients are served.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            ..limit
-        },
-    );
-    let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let places = files.saturating_sub(OTHER_FILES) / FILES_OF_ONE;
+    let places = os::processes::raise_open_files().saturating_sub(OTHER_FILES) / FILES_OF_ONE;
     usize::try_from(places).unwrap_or(CLIENTS).clamp(1, CLIENTS)
-}
-
-/// Whether the other end is closed in both directions.
-fn is_hung_up(stream: &OwnedFd) -> bool {
-    let mut polled = [PollFd::new(stream, PollFlags::empty())];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().contains(PollFlags::HUP)
 }
 
 /// Tells one client too many that it is one. Nothing was written to it, so there is room; waiting until the runtime has noticed as much takes

@@ -7,23 +7,19 @@ use crate::kill;
 use engine::files::exports::keep_out_of_git;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
-use rustix::io::Errno;
-use std::fs::File;
+use os::errors::SystemError;
+use os::folders::Folder;
+use os::handles::OwnedFd;
+use os::info::{FileInfo, Kind};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::OwnedFd;
 use std::path::Path;
-
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// What is to take a name is written under this one first, in the same folder. It begins with a dot: it is no file of the folder.
 const NEW: &str = ".new";
 /// Who may read and write what is written: the owner, and others as the umask says.
-const SHARED: Mode = Mode::from_raw_mode(0o666);
-const PRIVATE: Mode = Mode::from_raw_mode(0o600);
+const SHARED: u32 = 0o666;
+const PRIVATE: u32 = 0o600;
 const NO_FOLDER: &str = "is no folder";
 const NO_FILE: &str = "is no file";
 
@@ -48,7 +44,7 @@ impl InTheWay {
         format!("remove {}, or move it away; what is needed in its place is made anew", self.path)
     }
 
-    fn error_if_wrong_kind(folder: &OwnedFd, name: &str, path: &str, wanted: &'static str) -> io::Error {
+    fn error_if_wrong_kind(folder: &Folder, name: &str, path: &str, wanted: &'static str) -> io::Error {
         let what = if is_link(folder, name) {
             "is a link, and links are not followed here"
         } else {
@@ -137,7 +133,7 @@ fn change_as<E: From<io::Error>>(
     root: &Path,
     below: &str,
     most: usize,
-    mode: Mode,
+    mode: u32,
     change: impl FnOnce(Option<Vec<u8>>) -> Result<Option<Vec<u8>>, E>,
 ) -> Result<bool, E> {
     let (folder, name) = locked(root, below)?;
@@ -154,8 +150,7 @@ fn change_as<E: From<io::Error>>(
 /// When it is a link, or cannot be written.
 pub fn append(root: &Path, below: &str, bytes: &[u8], most: u64) -> io::Result<()> {
     let (folder, name) = open(root, below, true)?;
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(rustix::fs::openat(&folder, name, flags, Mode::from_raw_mode(0o666))?);
+    let mut file = folder.open_to_append(name, SHARED)?;
     if file.metadata()?.len() >= most {
         kill::check_killed()?;
         file.set_len(0)?;
@@ -174,10 +169,10 @@ pub fn remove(root: &Path, below: &str) -> io::Result<bool> {
         Err(error) => return Err(error),
     };
     kill::check_killed()?;
-    match rustix::fs::unlinkat(&folder, name, AtFlags::empty()) {
+    match folder.remove(name) {
         Ok(()) => Ok(true),
-        Err(Errno::NOENT) => Ok(false),
-        Err(errno) => Err(errno.into()),
+        Err(SystemError::NOT_FOUND) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -194,12 +189,11 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
         Err(error) => return Err(error),
     };
     let mut names = Vec::new();
-    for entry in rustix::fs::Dir::read_from(&folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
+    for entry in folder.entries()? {
+        let name = entry?.name().to_string_lossy().into_owned();
         // What went meanwhile is not there.
-        let found = rustix::fs::statat(&folder, &*name, AtFlags::SYMLINK_NOFOLLOW);
-        if let (Ok(found), false) = (found, name.starts_with('.')) {
-            names.push((name, found.st_size.unsigned_abs()));
+        if let (Ok(found), false) = (folder.info_of(&name), name.starts_with('.')) {
+            names.push((name, found.size));
         }
     }
     names.sort();
@@ -212,7 +206,7 @@ pub fn list_files(root: &Path, folder: &str) -> io::Result<Vec<(String, u64)>> {
 /// When it cannot be made, or is a link.
 pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
     let (folder, _) = locked(root, &format!("{folder}/x"))?;
-    Ok(Held { place: folder })
+    Ok(Held { place: folder.into() })
 }
 
 /// As [`lock_folder`], of a folder that nobody but its owner may look into, whatever it was before.
@@ -221,10 +215,9 @@ pub fn lock_folder(root: &Path, folder: &str) -> io::Result<Held> {
 /// As [`lock_folder`].
 pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
     let held = lock_folder(root, folder)?;
-    let found = rustix::fs::fstat(&held.place)?;
-    if found.st_mode & 0o077 != 0 {
+    if FileInfo::of(&held.place)?.mode & 0o077 != 0 {
         kill::check_killed()?;
-        rustix::fs::fchmod(&held.place, Mode::from_raw_mode(0o700))?;
+        os::modes::set_mode_of(&held.place, 0o700)?;
     }
     Ok(held)
 }
@@ -236,12 +229,11 @@ pub fn hold_private(root: &Path, folder: &str) -> io::Result<Held> {
 pub fn try_lock_file(root: &Path, below: &str) -> io::Result<Option<Held>> {
     let (folder, name) = open(root, below, true)?;
     kill::check_killed()?;
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(&folder, name, flags, PRIVATE)?;
-    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(Some(Held { place: file })),
-        Err(Errno::WOULDBLOCK) => Ok(None),
-        Err(errno) => Err(errno.into()),
+    let file = folder.open_or_create(name, PRIVATE)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Held { place: file.into() })),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
@@ -252,30 +244,29 @@ pub struct Held {
 }
 
 /// Who writes a file keeps others from writing in its folder until the file is in place.
-fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(OwnedFd, &'n str)> {
+fn locked<'n>(root: &Path, below: &'n str) -> io::Result<(Folder, &'n str)> {
     let (folder, name) = open(root, below, true)?;
-    rustix::fs::flock(&folder, FlockOperation::LockExclusive)?;
+    folder.lock()?;
     Ok((folder, name))
 }
 
 /// The folder of a file, made if `make` says so, and the file's name in it.
-fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(OwnedFd, &'n str)> {
-    let (folders, name) = below.rsplit_once('/').ok_or(Errno::INVAL)?;
-    let mut folder = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(Folder, &'n str)> {
+    let (folders, name) = below.rsplit_once('/').ok_or(SystemError::INVALID)?;
+    let mut folder = Folder::open(root)?;
     let mut path = String::new();
     for part in folders.split('/') {
         path.push_str(part);
-        let opened = rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty());
-        folder = match opened {
-            Err(Errno::NOENT) if make => {
+        folder = match folder.open_folder(part) {
+            Err(SystemError::NOT_FOUND) if make => {
                 kill::check_killed()?;
-                match rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777)) {
-                    Ok(()) | Err(Errno::EXIST) => {}
-                    Err(errno) => return Err(errno.into()),
+                match folder.make_folder(part, 0o777) {
+                    Ok(()) | Err(SystemError::EXISTS) => {}
+                    Err(error) => return Err(error.into()),
                 }
-                rustix::fs::openat(&folder, part, DIRECTORY, Mode::empty())?
+                folder.open_folder(part)?
             }
-            Err(Errno::NOTDIR | Errno::LOOP) => return Err(InTheWay::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
+            Err(SystemError::NO_FOLDER | SystemError::LINK) => return Err(InTheWay::error_if_wrong_kind(&folder, part, &path, NO_FOLDER)),
             opened => opened?,
         };
         if make && path == ".cortex" {
@@ -286,19 +277,16 @@ fn open<'n>(root: &Path, below: &'n str, make: bool) -> io::Result<(OwnedFd, &'n
     Ok((folder, name))
 }
 
-fn is_link(folder: &OwnedFd, name: &str) -> bool {
-    let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Symlink)
+fn is_link(folder: &Folder, name: &str) -> bool {
+    folder.info_of(name).is_ok_and(|found| found.kind() == Kind::Link)
 }
 
-fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
+fn read_in(folder: &Folder, below: &str, most: usize) -> io::Result<Option<Vec<u8>>> {
     let name = below.rsplit_once('/').map_or(below, |(_, name)| name);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file: File = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
-        Ok(fd) => fd.into(),
-        Err(Errno::NOENT) => return Ok(None),
-        Err(Errno::LOOP) => return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE)),
-        Err(errno) => return Err(errno.into()),
+    let file = match folder.open_to_read(name) {
+        Err(SystemError::NOT_FOUND) => return Ok(None),
+        Err(SystemError::LINK) => return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE)),
+        opened => opened?,
     };
     if !file.metadata()?.is_file() {
         return Err(InTheWay::error_if_wrong_kind(folder, name, below, NO_FILE));
@@ -315,36 +303,34 @@ fn read_in(folder: &OwnedFd, below: &str, most: usize) -> io::Result<Option<Vec<
 }
 
 /// An empty file of a name that nobody else gives: what has it was left by a process that was killed.
-pub(crate) fn fresh(folder: &OwnedFd, name: &str) -> io::Result<File> {
+pub(crate) fn fresh(folder: &Folder, name: &str) -> io::Result<File> {
     fresh_as(folder, name, SHARED)
 }
 
-fn fresh_as(folder: &OwnedFd, name: &str, mode: Mode) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let made = || rustix::fs::openat(folder, name, flags, mode);
+fn fresh_as(folder: &Folder, name: &str, mode: u32) -> io::Result<File> {
     kill::check_killed()?;
-    let made = match made() {
-        Err(Errno::EXIST) => {
-            rustix::fs::unlinkat(folder, name, AtFlags::empty())?;
+    let made = match folder.create_new(name, mode) {
+        Err(SystemError::EXISTS) => {
+            folder.remove(name)?;
             kill::check_killed()?;
-            made()
+            folder.create_new(name, mode)
         }
         other => other,
     };
-    Ok(made?.into())
+    Ok(made?)
 }
 
 /// Takes the name, whatever it led to. The folder is locked.
-fn replace(folder: &OwnedFd, name: &str, bytes: &[u8], mode: Mode) -> io::Result<()> {
+fn replace(folder: &Folder, name: &str, bytes: &[u8], mode: u32) -> io::Result<()> {
     // Whoever replaces a file has its folder alone: what a kill left behind goes with the next file that is written in it.
     let mut file = fresh_as(folder, NEW, mode)?;
     let written = kill::write(&mut file, bytes)
         .and_then(|()| kill::sync(&file))
         .and_then(|()| kill::check_killed());
-    let done = written.and_then(|()| Ok(rustix::fs::renameat(folder, NEW, folder, name)?));
+    let done = written.and_then(|()| Ok(folder.rename(NEW, folder, name)?));
     if done.is_err() && kill::check_killed().is_ok() {
         // Nothing more can be done about a file that stays; no one looks at it.
-        let _ = rustix::fs::unlinkat(folder, NEW, AtFlags::empty());
+        let _ = folder.remove(NEW);
     }
     done?;
     kill::sync(folder)

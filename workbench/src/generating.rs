@@ -2,7 +2,7 @@
 
 use crate::checkout;
 use engine::values::event::{Event, Observer};
-use rustix::process::{Pid, test_kill_process};
+use os::processes::is_alive;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -78,10 +78,10 @@ pub fn labels(root: &Path) -> BTreeSet<String> {
     let note = checkout::read(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
     let note = String::from_utf8_lossy(&note);
     let mut lines = note.lines();
-    let process = lines.next().and_then(|number| Pid::from_raw(number.parse().ok()?));
+    let process = lines.next().and_then(|number| number.parse().ok());
     // The note of a build that was killed says nothing of now.
     match process {
-        Some(process) if test_kill_process(process) != Err(rustix::io::Errno::SRCH) => lines.map(str::to_owned).collect(),
+        Some(process) if is_alive(process) => lines.map(str::to_owned).collect(),
         _ => BTreeSet::new(),
     }
 }

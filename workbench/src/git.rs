@@ -7,11 +7,10 @@
 //! of refs other than files are not read: then nothing is known. Only what looks like a commit's name is taken from these files.
 
 use engine::seams::annotate::{Annotate, Revision};
+use os::info::FileInfo;
+use os::names;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -106,7 +105,7 @@ pub fn changed(root: &Path, sources: &[String]) -> Option<(String, BTreeSet<Stri
         BTreeMap::new()
     };
     let below = |path: &[u8]| {
-        let path = checkout.top.join(OsStr::from_bytes(path));
+        let path = checkout.top.join(names::path(path));
         path.strip_prefix(root).ok().and_then(Path::to_str).map(str::to_owned)
     };
     let is_staged = |entry: &Entry| index.staged && committed.get(&entry.path) != Some(&entry.id);
@@ -214,12 +213,14 @@ struct Entry {
 impl Entry {
     /// Whether its file is not what was noted of it.
     fn differs(&self, top: &Path) -> bool {
-        let Ok(found) = fs::symlink_metadata(top.join(OsStr::from_bytes(&self.path))) else {
+        let Ok(found) = FileInfo::of_path(&top.join(names::path(&self.path))) else {
             return true;
         };
         // Both are cut to 32 bits, as git does it. A git built without parts of seconds notes none.
-        let (size, seconds) = (found.size() & 0xffff_ffff, found.mtime() & 0xffff_ffff);
-        size != u64::from(self.size) || seconds != i64::from(self.seconds) || self.nanos != 0 && found.mtime_nsec() != i64::from(self.nanos)
+        let (size, seconds) = (found.size & 0xffff_ffff, found.modified.seconds & 0xffff_ffff);
+        size != u64::from(self.size)
+            || seconds != i64::from(self.seconds)
+            || self.nanos != 0 && found.modified.nanoseconds != i64::from(self.nanos)
     }
 }
 
@@ -322,7 +323,7 @@ impl Index {
 
     /// Whether something is staged, or a file below `root` is not what was noted of it.
     fn differs(&self, top: &Path, root: &Path) -> bool {
-        let is_below = |entry: &&Entry| top.join(OsStr::from_bytes(&entry.path)).starts_with(root);
+        let is_below = |entry: &&Entry| top.join(names::path(&entry.path)).starts_with(root);
         self.staged || self.entries.iter().filter(is_below).any(|entry| entry.differs(top))
     }
 }

@@ -81,7 +81,7 @@ pub fn write_manifest(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())?;
     let permissions = match path.metadata() {
         Ok(before) => before.permissions(),
-        Err(_) => std::os::unix::fs::PermissionsExt::from_mode(0o644),
+        Err(_) => os::modes::permissions(0o644),
     };
     file.as_file().set_permissions(permissions)?;
     file.persist(path).map_err(|error| error.error).map(drop)

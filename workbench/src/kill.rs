@@ -2,9 +2,9 @@
 //! of them, as a kill stops a process: what was done stays, and nothing is done after it, no cleaning up either. Elsewhere they are what they
 //! are.
 
+use os::handles::AsFd;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 
 /// A step that comes next; whoever cannot do it goes no further.
 ///
@@ -31,7 +31,7 @@ pub fn write(file: &mut File, bytes: &[u8]) -> io::Result<()> {
 /// The system's.
 #[cfg(not(test))]
 pub fn sync(what: impl AsFd) -> io::Result<()> {
-    Ok(rustix::fs::fsync(what)?)
+    Ok(os::disks::sync(what)?)
 }
 
 #[cfg(test)]

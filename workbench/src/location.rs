@@ -5,7 +5,6 @@
 
 use engine::store::ViewId;
 use engine::values::digest::Digest;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The manifest's file name.
@@ -29,7 +28,7 @@ impl StoreChoice {
             Self::None => None,
             Self::Folder(folder) => Some(folder.clone()),
             Self::Cache(cache) => {
-                let id = Digest::of(repository(root).as_os_str().as_bytes()).to_string();
+                let id = Digest::of(os::names::bytes(&repository(root))).to_string();
                 Some(cache.join("cortex").join("stores").join(&id[..16]))
             }
         }
@@ -45,7 +44,7 @@ pub fn find_root(from: &Path) -> Option<PathBuf> {
 
 /// The view of a checkout: the digest of its root's path, which must be canonical, cut to 64 bits.
 pub fn view(root: &Path) -> ViewId {
-    let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(root.as_os_str().as_bytes());
+    let Digest([a, b, c, d, e, f, g, h, ..]) = Digest::of(os::names::bytes(root));
     ViewId(u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 

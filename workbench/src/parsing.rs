@@ -3,10 +3,11 @@
 use crate::code_survey::csharp_sources;
 use engine::files::disk::Disk;
 use engine::seams::world::{World, WorldError};
+use os::clocks::process_time;
 use producers::csharp::parse::parse_only;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
@@ -46,7 +47,7 @@ pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
             nodes.fetch_add(parse_only(&text) as u64, Ordering::Relaxed);
         }
     };
-    let (wall, cpu) = (Instant::now(), processor_time());
+    let (wall, cpu) = (Instant::now(), process_time());
     std::thread::scope(|scope| {
         for _ in 0..jobs.clamp(1, 256) {
             scope.spawn(work);
@@ -56,17 +57,9 @@ pub fn measure(folder: &Path, jobs: usize) -> Result<Parsed, WorldError> {
         files: files.into_inner(),
         bytes: bytes.into_inner(),
         nodes: nodes.into_inner(),
-        cpu_seconds: processor_time().saturating_sub(cpu).as_secs_f64(),
+        cpu_seconds: process_time().saturating_sub(cpu).as_secs_f64(),
         wall_seconds: wall.elapsed().as_secs_f64(),
     })
-}
-
-fn processor_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or_default(),
-        u32::try_from(time.tv_nsec).unwrap_or_default(),
-    )
 }
 
 #[cfg(test)]

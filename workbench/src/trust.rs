@@ -10,11 +10,10 @@ use engine::manifest::model::Manifest;
 use engine::manifest::remote::{Credential, RemoteDef, SigningKey};
 use engine::seams::producer::Params;
 use engine::values::digest::Digest;
+use os::info::FileInfo;
 use producers::command::{Trust, definition, run, sent};
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The list of one repository has no more bytes than this.
@@ -41,7 +40,7 @@ pub struct Trusted {
 impl Trusted {
     /// That of the repository that a root belongs to.
     pub fn of(trusting: Trusting, root: &Path) -> Self {
-        let id = Digest::of(repository(root).as_os_str().as_bytes());
+        let id = Digest::of(os::names::bytes(&repository(root)));
         Self {
             trusting,
             list: format!("trusted/{id}"),
@@ -65,7 +64,7 @@ impl Trusted {
         let Trusting::Listed(folder) = &self.trusting else {
             return Err(io::Error::other("there is no place to note it"));
         };
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        os::modes::create_folders(folder, 0o700)?;
         checkout::change(folder, &self.list, MOST, |before| {
             let mut lines = lines(&before.unwrap_or_default());
             for definition in definitions {
@@ -173,8 +172,8 @@ pub fn execution(def: &RemoteDef) -> Option<Waiting> {
 
 /// The user that a workspace's folder or manifest belongs to, when that is neither the present one nor the superuser.
 pub fn foreign_owner(root: &Path) -> Option<u32> {
-    let own = rustix::process::geteuid().as_raw();
+    let own = os::processes::own_user();
     let owners = [root.to_owned(), root.join(crate::location::MANIFEST)];
-    let mut owners = owners.iter().filter_map(|path| Some(path.symlink_metadata().ok()?.uid()));
+    let mut owners = owners.iter().filter_map(|path| Some(FileInfo::of_path(path).ok()?.owner));
     owners.find(|owner| *owner != own && *owner != 0)
 }

@@ -53,7 +53,7 @@ fn now() -> i64 {
 
 /// The stamp of a file now, that of nothing where there is none; `None` when a later write might leave it the same.
 pub fn settled_stamp(path: &Path) -> Option<Stamp> {
-    let stamp = rustix::fs::lstat(path).map_or_else(|_| Stamp::default(), |stat| Stamp::of(&stat));
+    let stamp = os::info::FileInfo::of_path(path).map_or_else(|_| Stamp::default(), |info| Stamp::of(&info));
     stamp.settled(now()).then_some(stamp)
 }
 

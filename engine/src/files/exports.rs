@@ -7,16 +7,17 @@
 //! path below `.cortex/out/`, word = node, flag 1 = the stamp was settled when the content was last known.
 
 use super::packed::{self, Entry, Packed};
-use super::read::{Root, hash_open, io_error, is_plain};
+use super::read::{Root, hash_open, io_error, is_plain, system_error};
 use super::stamp::Stamp;
 use crate::seams::world::{ExportOutcome, RowEdits, Rows, WorldError};
 use crate::values::digest::Digest;
+use os::errors::SystemError;
+use os::folders::Folder;
+use os::info::{FileInfo, Kind};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,11 +29,6 @@ const VERSION: u8 = 1;
 const HEAD_LEN: usize = 4;
 const SETTLED: u32 = 1;
 const PAGE: u32 = 256;
-/// Opens a folder, never a link to one.
-pub(super) const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// Entries of up to [`PAGE`] nodes: as they were saved, or taken apart because one of them changed.
 enum Page {
@@ -146,7 +142,7 @@ impl KnownExport {
 pub struct Exports {
     known: Mutex<KnownExport>,
     /// Open directories below the output folder by path, since most files share a few.
-    directories: Mutex<FxHashMap<String, Arc<OwnedFd>>>,
+    directories: Mutex<FxHashMap<String, Arc<Folder>>>,
     temporary: AtomicU64,
 }
 
@@ -231,7 +227,7 @@ impl Exports {
             .iter()
             .filter_map(|(number, bytes)| entries(bytes).map(|packed| (*number, packed)))
             .collect();
-        let look = |last: &mut Option<(String, Option<Arc<OwnedFd>>)>, node: &u32| {
+        let look = |last: &mut Option<(String, Option<Arc<Folder>>)>, node: &u32| {
             let found = pages
                 .get(&(node / PAGE))
                 .and_then(|page| Some((page, page.find_word(u64::from(*node))?)));
@@ -245,8 +241,8 @@ impl Exports {
             let (flags, stamp, digest) = (page.flags(index), page.stamp(index), page.digest(index));
             match last
                 .as_ref()
-                .and_then(|(_, fd)| fd.as_ref())
-                .map(|fd| compare_file(fd, name, flags, &stamp, &digest))
+                .and_then(|(_, folder)| folder.as_ref())
+                .map(|folder| compare_file(folder, name, flags, &stamp, &digest))
             {
                 None => (*node, Look::Different),
                 Some(Look::Fresh(fresh, _)) if fresh == stamp && !fresh.settled(now) => (*node, Look::Same),
@@ -328,11 +324,11 @@ impl Exports {
         bytes: &[u8],
         old: Option<&Entry>,
     ) -> Result<(ExportOutcome, Stamp), WorldError> {
-        let failed = |errno| io_error(&display_path(path), "written", errno);
+        let failed = |error| io_error(&display_path(path), "written", error);
         let (directory, name) = split(path);
-        let fd = self.directory(root, directory, true).map_err(|errno| {
-            let way = in_the_way(root, directory).filter(|_| matches!(errno, Errno::NOTDIR | Errno::LOOP));
-            match (failed(errno), way) {
+        let folder = self.directory(root, directory, true).map_err(|error| {
+            let way = in_the_way(root, directory).filter(|_| matches!(error, SystemError::NO_FOLDER | SystemError::LINK));
+            match (failed(error), way) {
                 (WorldError::Io { path, what, no_space, .. }, Some(reason)) => WorldError::Io {
                     path,
                     what,
@@ -343,14 +339,14 @@ impl Exports {
             }
         })?;
         // A file that cannot be read is simply replaced; a directory in the way is told by the rename.
-        if let Ok(stat) = rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW)
-            && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-            && stat.st_size.cast_unsigned() == bytes.len() as u64
+        if let Ok(info) = folder.info_of(name)
+            && info.kind() == Kind::File
+            && info.size == bytes.len() as u64
         {
             let (flags, stamp) = old
                 .filter(|old| old.digest == digest)
                 .map_or((0, Stamp::default()), |old| (old.flags, old.stamp));
-            match compare_file(&fd, name, flags, &stamp, &digest) {
+            match compare_file(&folder, name, flags, &stamp, &digest) {
                 Look::Same => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Fresh(stamp, _) => return Ok((ExportOutcome::AlreadyPresent, stamp)),
                 Look::Different => {}
@@ -358,11 +354,11 @@ impl Exports {
         }
         let number = self.temporary.fetch_add(1, Ordering::Relaxed);
         let temporary = temporary(number);
-        let replace = |top: &OwnedFd| {
-            let written = replace((top, &temporary), (&fd, name), bytes);
+        let replace = |top: &Folder| {
+            let written = replace((top, &temporary), (&folder, name), bytes);
             if written.is_err() {
                 // Whoever writes a file after this process has ended removes one that stays.
-                let _ = rustix::fs::unlinkat(top, &*temporary, AtFlags::empty());
+                let _ = top.remove(&temporary);
             }
             written
         };
@@ -373,7 +369,7 @@ impl Exports {
         }
         let written = match replace(&top) {
             // That folder may not be written to, or is on another disk.
-            Err(Errno::XDEV | Errno::ACCESS | Errno::PERM | Errno::ROFS) => replace(&fd),
+            Err(SystemError::ELSEWHERE | SystemError::DENIED | SystemError::FORBIDDEN | SystemError::READ_ONLY) => replace(&folder),
             written => written,
         };
         written.map(|stamp| (ExportOutcome::Written, stamp)).map_err(failed)
@@ -387,15 +383,13 @@ impl Exports {
         let Some(entry) = lock(&self.known).get(node) else { return Ok(()) };
         let root = Root::open(root)?;
         let (directory, name) = split(&entry.name);
-        let removed = self
-            .directory(&root, directory, false)
-            .and_then(|fd| rustix::fs::unlinkat(&fd, name, AtFlags::empty()));
+        let removed = self.directory(&root, directory, false).and_then(|folder| folder.remove(name));
         match removed {
-            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::ISDIR | Errno::LOOP) => {
+            Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::IS_FOLDER | SystemError::LINK) => {
                 lock(&self.known).set(node, None);
                 Ok(())
             }
-            Err(errno) => Err(io_error(&display_path(&entry.name), "removed", errno)),
+            Err(error) => Err(io_error(&display_path(&entry.name), "removed", error)),
         }
     }
 
@@ -431,31 +425,31 @@ impl Exports {
     }
 
     /// An open directory below the output folder, made on the way if asked. Links are refused.
-    fn directory(&self, root: &Root, path: &str, make: bool) -> Result<Arc<OwnedFd>, Errno> {
-        if let Some(fd) = lock(&self.directories).get(path) {
-            return Ok(fd.clone());
+    fn directory(&self, root: &Root, path: &str, make: bool) -> Result<Arc<Folder>, SystemError> {
+        if let Some(folder) = lock(&self.directories).get(path) {
+            return Ok(folder.clone());
         }
-        let mut at: Option<OwnedFd> = None;
+        let mut at: Option<Folder> = None;
         for name in OUT_DIR.split('/').chain(path.split('/')).filter(|name| !name.is_empty()) {
-            let below = at.as_ref().unwrap_or(&root.fd);
-            let fd = match rustix::fs::openat(below, name, DIRECTORY, Mode::empty()) {
-                Err(Errno::NOENT) if make => {
-                    match rustix::fs::mkdirat(below, name, Mode::from_raw_mode(0o755)) {
-                        Ok(()) | Err(Errno::EXIST) => {}
-                        Err(errno) => return Err(errno),
+            let below = at.as_ref().unwrap_or(&root.folder);
+            let folder = match below.open_folder(name) {
+                Err(SystemError::NOT_FOUND) if make => {
+                    match below.make_folder(name, 0o755) {
+                        Ok(()) | Err(SystemError::EXISTS) => {}
+                        Err(error) => return Err(error),
                     }
-                    rustix::fs::openat(below, name, DIRECTORY, Mode::empty())?
+                    below.open_folder(name)?
                 }
                 answer => answer?,
             };
             if at.is_none() && make {
-                keep_out_of_git(&fd);
+                keep_out_of_git(&folder);
             }
-            at = Some(fd);
+            at = Some(folder);
         }
-        let fd = Arc::new(at.ok_or(Errno::NOENT)?);
-        lock(&self.directories).insert(path.to_owned(), fd.clone());
-        Ok(fd)
+        let folder = Arc::new(at.ok_or(SystemError::NOT_FOUND)?);
+        lock(&self.directories).insert(path.to_owned(), folder.clone());
+        Ok(folder)
     }
 }
 
@@ -482,8 +476,8 @@ fn in_the_way(root: &Root, directory: &str) -> Option<String> {
             format!("{path}/{name}")
         };
         match root.stat(&path).ok()?.1 {
-            FileType::Directory => {}
-            FileType::Symlink => return Some(format!("{path} is a link, and links are not followed here")),
+            Kind::Folder => {}
+            Kind::Link => return Some(format!("{path} is a link, and links are not followed here")),
             _ => return Some(format!("{path} is no folder")),
         }
     }
@@ -491,43 +485,34 @@ fn in_the_way(root: &Root, directory: &str) -> Option<String> {
 }
 
 /// Puts a `.gitignore` into `.cortex` unless there is one. That it cannot be written is no reason not to go on.
-pub fn keep_out_of_git(fd: &OwnedFd) {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-    if let Ok(file) = rustix::fs::openat(fd, ".gitignore", flags, Mode::from_raw_mode(0o644)) {
-        let _ = rustix::io::write(&file, b"*\n");
+pub fn keep_out_of_git(folder: &Folder) {
+    if let Ok(mut file) = folder.create_new(".gitignore", 0o644) {
+        let _ = file.write_all(b"*\n");
     }
 }
 
 /// Writes a temporary file, a name in a folder, and renames it to another such name.
-fn replace(temporary: (&OwnedFd, &str), to: (&OwnedFd, &str), mut bytes: &[u8]) -> Result<Stamp, Errno> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(temporary.0, temporary.1, flags, Mode::from_raw_mode(0o644))?;
-    while !bytes.is_empty() {
-        match rustix::io::write(&file, bytes) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    rustix::fs::renameat(temporary.0, temporary.1, to.0, to.1)?;
+fn replace(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8]) -> Result<Stamp, SystemError> {
+    let mut file = temporary.0.create_or_empty(temporary.1, 0o644)?;
+    file.write_all(bytes).map_err(system_error)?;
+    temporary.0.rename(temporary.1, to.0, to.1)?;
     // After the rename, which moves the change time. It is our own file that is asked, whatever took its name since.
-    Ok(Stamp::of(&rustix::fs::fstat(&file)?))
+    Ok(Stamp::of(&FileInfo::of(&file)?))
 }
 
 /// Compares a file with what is recorded; reads it when its stamp proves nothing.
-fn compare_file(fd: &OwnedFd, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
-    let Ok(stat) = rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) else {
+fn compare_file(folder: &Folder, name: &str, flags: u32, stamp: &Stamp, digest: &Digest) -> Look {
+    let Ok(info) = folder.info_of(name) else {
         return Look::Different;
     };
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if regular && flags & SETTLED != 0 && Stamp::of(&stat) == *stamp {
+    let regular = info.kind() == Kind::File;
+    if regular && flags & SETTLED != 0 && Stamp::of(&info) == *stamp {
         return Look::Same;
     }
-    let read = || -> Result<Option<Stamp>, Errno> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(fd, name, flags, Mode::empty())?;
-        let before = Stamp::of(&rustix::fs::fstat(&file)?);
-        let same = hash_open(&file, before.size)? == *digest && Stamp::of(&rustix::fs::fstat(&file)?) == before;
+    let read = || -> Result<Option<Stamp>, SystemError> {
+        let file = folder.open_to_read(name)?;
+        let before = Stamp::of(&FileInfo::of(&file)?);
+        let same = hash_open(&file, before.size)? == *digest && Stamp::of(&FileInfo::of(&file)?) == before;
         Ok(same.then_some(before))
     };
     if !regular {

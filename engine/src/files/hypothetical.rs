@@ -47,10 +47,10 @@ fn target(root: &Root, path: &str) -> Option<String> {
     }
     let mut at = path.to_owned();
     for _ in 0..HOPS {
-        let Ok(written) = rustix::fs::readlinkat(&root.fd, &*at, Vec::new()) else {
+        let Ok(written) = root.folder.link_target(&at) else {
             return Some(at);
         };
-        let written = written.to_str().ok().filter(|written| !written.starts_with('/'))?;
+        let written = written.to_str().filter(|written| !written.starts_with('/'))?;
         let mut parts: Vec<&str> = at.split('/').collect();
         parts.pop();
         for part in written.split('/') {

@@ -1,10 +1,9 @@
 //! What builds that were killed left behind below the output folder: files under the temporary names that [`super::exports`] gives.
 
-use super::exports::{DIRECTORY, OUT_DIR, process_of};
-use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
-use rustix::process::{Pid, test_kill_process};
+use super::exports::{OUT_DIR, process_of};
+use os::folders::Folder;
+use os::info::Kind;
+use os::processes::is_alive;
 use std::path::Path;
 
 /// A file that was written within so many seconds may still get its name.
@@ -14,52 +13,34 @@ const AGE: u64 = 3_600;
 const DEEPEST: usize = 128;
 
 /// Removes what processes that are gone left behind right in a folder. Builds call it before they write the first file.
-pub(super) fn sweep(folder: &OwnedFd) {
-    for entry in Dir::read_from(folder).into_iter().flatten().flatten() {
-        if let Ok(name) = entry.file_name().to_str()
-            && process_of(name).is_some_and(is_gone)
+pub(super) fn sweep(folder: &Folder) {
+    for entry in folder.entries().into_iter().flatten().flatten() {
+        if let Some(name) = entry.name().to_str()
+            && process_of(name).is_some_and(|process| !is_alive(process))
         {
             // What cannot be removed harms nobody.
-            let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
+            let _ = folder.remove(name);
         }
     }
-}
-
-fn is_gone(process: u32) -> bool {
-    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    process.is_none_or(|process| test_kill_process(process) == Err(Errno::SRCH))
 }
 
 /// Removes what processes that are gone left behind, and what nobody has written to for an hour, as of `now` in seconds since 1970; how many files. What cannot be looked at or removed stays: it
 /// harms nobody. No link is followed.
 pub fn tidy(root: &Path, now: u64) -> usize {
-    let opened = rustix::fs::open(root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
-    let folder = OUT_DIR
-        .split('/')
-        .try_fold(opened.ok(), |folder, name| {
-            Some(folder.and_then(|folder| open_below(&folder, name)))
-        })
-        .flatten();
+    let folder = Folder::open(root).and_then(|root| OUT_DIR.split('/').try_fold(root, |folder, name| folder.open_folder(name)));
     folder.map_or(0, |folder| tidy_folder(&folder, now, 0))
 }
 
-fn open_below(folder: &OwnedFd, name: &str) -> Option<OwnedFd> {
-    rustix::fs::openat(folder, name, DIRECTORY, Mode::empty()).ok()
-}
-
-fn tidy_folder(folder: &OwnedFd, now: u64, depth: usize) -> usize {
-    let Ok(entries) = Dir::read_from(folder) else { return 0 };
+fn tidy_folder(folder: &Folder, now: u64, depth: usize) -> usize {
+    let Ok(entries) = folder.entries() else { return 0 };
     let mut removed = 0;
     for entry in entries.flatten() {
-        let Ok(name) = entry.file_name().to_str() else { continue };
-        if name == "." || name == ".." {
-            continue;
-        }
-        if process_of(name).is_some_and(|process| is_gone(process) || is_old(folder, name, now)) {
-            removed += usize::from(rustix::fs::unlinkat(folder, name, AtFlags::empty()).is_ok());
+        let Some(name) = entry.name().to_str() else { continue };
+        if process_of(name).is_some_and(|process| !is_alive(process) || is_old(folder, name, now)) {
+            removed += usize::from(folder.remove(name).is_ok());
         } else if depth < DEEPEST
-            && matches!(entry.file_type(), FileType::Directory | FileType::Unknown)
-            && let Some(inner) = open_below(folder, name)
+            && matches!(entry.kind(), Kind::Folder | Kind::Unknown)
+            && let Ok(inner) = folder.open_folder(name)
         {
             removed += tidy_folder(&inner, now, depth + 1);
         }
@@ -67,9 +48,9 @@ fn tidy_folder(folder: &OwnedFd, now: u64, depth: usize) -> usize {
     removed
 }
 
-fn is_old(folder: &OwnedFd, name: &str, now: u64) -> bool {
-    let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    found.is_ok_and(|found| u64::try_from(found.st_mtime).unwrap_or(0).saturating_add(AGE) <= now)
+fn is_old(folder: &Folder, name: &str, now: u64) -> bool {
+    let found = folder.info_of(name);
+    found.is_ok_and(|found| u64::try_from(found.modified.seconds).unwrap_or(0).saturating_add(AGE) <= now)
 }
 
 #[cfg(test)]

@@ -5,9 +5,11 @@
 use super::stamp::Stamp;
 use crate::seams::world::WorldError;
 use crate::values::digest::Digest;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use os::errors::SystemError;
+use os::folders::Folder;
+use os::info::{FileInfo, Kind};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Files are hashed in pieces of this size, so that a huge one takes no memory.
@@ -16,28 +18,25 @@ const PIECE: usize = 1 << 20;
 /// How often a file that changes under the reader is read again.
 const ATTEMPTS: usize = 3;
 
-/// Reading only; never waits for the other end of a FIFO, never becomes a terminal's owner.
-const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-
 /// The system's words for an error, without its number.
-pub(crate) fn reason(errno: Errno) -> String {
-    let text = std::io::Error::from(errno).to_string();
+pub(crate) fn reason(error: SystemError) -> String {
+    let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-pub(crate) fn io_error(path: &str, what: &'static str, errno: Errno) -> WorldError {
-    let no_space = matches!(errno, Errno::NOSPC | Errno::DQUOT);
+pub(crate) fn io_error(path: &str, what: &'static str, error: SystemError) -> WorldError {
+    let no_space = matches!(error, SystemError::NO_SPACE | SystemError::QUOTA);
     WorldError::Io {
         path: path.to_owned(),
         what,
-        reason: reason(errno),
+        reason: reason(error),
         no_space,
     }
 }
 
 /// An open folder below which everything happens.
 pub(crate) struct Root {
-    pub(crate) fd: OwnedFd,
+    pub(crate) folder: Folder,
     path: PathBuf,
 }
 
@@ -54,105 +53,94 @@ pub(crate) enum Hashed {
 impl Root {
     /// Opens a folder.
     pub(crate) fn open(path: &Path) -> Result<Self, WorldError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| WorldError::Root { reason: reason(errno) })?;
-        Ok(Self { fd, path: path.to_owned() })
+        let folder = Folder::open(path).map_err(|error| WorldError::Root { reason: reason(error) })?;
+        let path = path.to_owned();
+        Ok(Self { folder, path })
     }
 
     /// The stamp and type of what lies at `path`, a link itself if it is one.
-    pub(crate) fn stat(&self, path: &str) -> Result<(Stamp, FileType), Errno> {
-        let stat = rustix::fs::statat(&self.fd, if path.is_empty() { "." } else { path }, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok((Stamp::of(&stat), FileType::from_raw_mode(stat.st_mode)))
+    pub(crate) fn stat(&self, path: &str) -> Result<(Stamp, Kind), SystemError> {
+        let info = self.folder.info_of(if path.is_empty() { "." } else { path })?;
+        Ok((Stamp::of(&info), info.kind()))
     }
 
-    /// Opens a file for reading, links followed as long as they stay below the root; `EXDEV` when one leaves it.
-    pub(crate) fn open_file(&self, path: &str) -> Result<OwnedFd, Errno> {
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::fs::ResolveFlags;
-            let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-            match rustix::fs::openat2(&self.fd, path, READ, Mode::empty(), beneath) {
-                // An absolute link that points back inside, a kernel or a sandbox without the call, a rename at the wrong moment.
-                Err(Errno::XDEV | Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-                answer => return answer,
+    /// Opens a file for reading, links followed as long as they stay below the root; [`SystemError::ELSEWHERE`] when one leaves it.
+    pub(crate) fn open_file(&self, path: &str) -> Result<File, SystemError> {
+        match self.folder.open_beneath(path) {
+            // An absolute link that points back inside, a kernel or a sandbox without the call, a rename at the wrong moment.
+            Err(SystemError::ELSEWHERE | SystemError::NO_SUCH_CALL | SystemError::FORBIDDEN | SystemError::AGAIN) => {
+                self.open_plain(&self.resolve(path)?)
             }
+            answer => answer,
         }
-        let target = self.resolve(path)?;
-        self.open_plain(&target)
     }
 
-    /// Where `path` leads, relative to the root; `EXDEV` when that is not below it.
-    pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, Errno> {
-        let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
-        let root = std::fs::canonicalize(&self.path).map_err(errno)?;
-        let target = std::fs::canonicalize(root.join(path)).map_err(errno)?;
-        target.strip_prefix(&root).map(Path::to_path_buf).map_err(|_| Errno::XDEV)
+    /// Where `path` leads, relative to the root; [`SystemError::ELSEWHERE`] when that is not below it.
+    pub(crate) fn resolve(&self, path: &str) -> Result<PathBuf, SystemError> {
+        let root = std::fs::canonicalize(&self.path).map_err(system_error)?;
+        let target = std::fs::canonicalize(root.join(path)).map_err(system_error)?;
+        target
+            .strip_prefix(&root)
+            .map(Path::to_path_buf)
+            .map_err(|_| SystemError::ELSEWHERE)
     }
 
     /// Opens a path whose components are no links, one after the other, so that none can be swapped for a link meanwhile.
-    fn open_plain(&self, path: &Path) -> Result<OwnedFd, Errno> {
-        let mut at: Option<OwnedFd> = None;
+    fn open_plain(&self, path: &Path) -> Result<File, SystemError> {
+        let mut at: Option<Folder> = None;
         let mut components = path.components().peekable();
         while let Some(component) = components.next() {
-            let flags = if components.peek().is_some() {
-                OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
-            } else {
-                READ
-            };
-            let below = at.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
-            at = Some(rustix::fs::openat(
-                below,
-                component.as_os_str(),
-                flags | OFlags::NOFOLLOW,
-                Mode::empty(),
-            )?);
+            let below = at.as_ref().unwrap_or(&self.folder);
+            if components.peek().is_none() {
+                return below.open_to_read(component);
+            }
+            at = Some(below.open_folder(component)?);
         }
-        at.ok_or(Errno::ISDIR)
+        Err(SystemError::IS_FOLDER)
     }
 
     /// Reads a file through to its end; again when its stamp moves meanwhile.
-    pub(crate) fn hash(&self, path: &str) -> Result<Hashed, Errno> {
+    pub(crate) fn hash(&self, path: &str) -> Result<Hashed, SystemError> {
         let mut last = None;
         for _ in 0..ATTEMPTS {
-            let fd = self.open_file(path)?;
-            let stat = rustix::fs::fstat(&fd)?;
-            let kind = FileType::from_raw_mode(stat.st_mode);
-            if kind != FileType::RegularFile {
+            let file = self.open_file(path)?;
+            let info = FileInfo::of(&file)?;
+            if info.kind() != Kind::File {
                 return Ok(Hashed::NotAFile);
             }
-            let before = Stamp::of(&stat);
-            let digest = hash_open(&fd, before.size)?;
-            let after = Stamp::of(&rustix::fs::fstat(&fd)?);
+            let before = Stamp::of(&info);
+            let digest = hash_open(&file, before.size)?;
+            let after = Stamp::of(&FileInfo::of(&file)?);
             if before == after {
                 return Ok(Hashed::Steady(after, digest));
             }
             last = Some((after, digest));
         }
-        let (stamp, digest) = last.ok_or(Errno::IO)?;
+        let (stamp, digest) = last.ok_or(SystemError::DEVICE)?;
         Ok(Hashed::Moving(stamp, digest))
     }
 
     /// All bytes of a file of at most `limit` bytes; longer ones are cut there.
-    pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, Errno> {
-        let fd = self.open_file(path)?;
-        let stat = rustix::fs::fstat(&fd)?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => {}
-            FileType::Directory => return Err(Errno::ISDIR),
-            _ => return Err(Errno::INVAL),
+    pub(crate) fn read(&self, path: &str, limit: usize) -> Result<Vec<u8>, SystemError> {
+        let mut file = self.open_file(path)?;
+        let info = FileInfo::of(&file)?;
+        match info.kind() {
+            Kind::File => {}
+            Kind::Folder => return Err(SystemError::IS_FOLDER),
+            _ => return Err(SystemError::INVALID),
         }
-        let size = usize::try_from(stat.st_size).unwrap_or_default();
+        let size = usize::try_from(info.size).unwrap_or_default();
         let mut bytes = vec![0; size.min(limit).saturating_add(1)];
         let mut len = 0;
         loop {
             if len == bytes.len() {
                 bytes.resize(len.saturating_mul(2), 0);
             }
-            match rustix::io::read(&fd, &mut bytes[len..]) {
+            match file.read(&mut bytes[len..]).map_err(system_error) {
                 Ok(0) => break,
                 Ok(read) => len += read,
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(errno),
+                Err(SystemError::INTERRUPTED) => {}
+                Err(error) => return Err(error),
             }
             if len > limit {
                 break;
@@ -163,15 +151,19 @@ impl Root {
     }
 }
 
+pub(super) fn system_error(error: std::io::Error) -> SystemError {
+    SystemError::of(&error).unwrap_or(SystemError::DEVICE)
+}
+
 /// Hashes from the current position to the end. `size` is what the file is believed to have: when just that many bytes came, the
 /// answer "no more" is not waited for, since a caller compares stamps afterwards.
-pub(crate) fn hash_open(fd: &OwnedFd, size: u64) -> Result<Digest, Errno> {
+pub(crate) fn hash_open(mut file: &File, size: u64) -> Result<Digest, SystemError> {
     let mut hasher = blake3::Hasher::new();
     let expected = usize::try_from(size).unwrap_or(usize::MAX);
     let mut piece = vec![0; expected.saturating_add(1).clamp(512, PIECE)];
     let mut total: u64 = 0;
     loop {
-        match rustix::io::read(fd, &mut piece) {
+        match file.read(&mut piece).map_err(system_error) {
             Ok(0) => break,
             Ok(read) => {
                 hasher.update(&piece[..read]);
@@ -180,8 +172,8 @@ pub(crate) fn hash_open(fd: &OwnedFd, size: u64) -> Result<Digest, Errno> {
                     break;
                 }
             }
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
+            Err(SystemError::INTERRUPTED) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(Digest(*hasher.finalize().as_bytes()))
@@ -204,11 +196,11 @@ pub fn read_source(root: &Path, path: &str, most: usize) -> Result<Vec<u8>, Worl
     if !is_plain(path) {
         return Err(leaves());
     }
-    Root::open(root)?.read(path, most).map_err(|errno| {
-        if errno == Errno::XDEV {
+    Root::open(root)?.read(path, most).map_err(|error| {
+        if error == SystemError::ELSEWHERE {
             leaves()
         } else {
-            io_error(path, "read", errno)
+            io_error(path, "read", error)
         }
     })
 }

@@ -11,8 +11,8 @@ use super::stamp::Stamp;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
-use rustix::io::Errno;
+use os::errors::SystemError;
+use os::info::{FileInfo, Kind};
 use std::sync::Arc;
 
 /// Stands where there is no digest.
@@ -55,8 +55,8 @@ pub(crate) fn join(directory: &str, name: &str) -> String {
     }
 }
 
-fn unreadable(path: &str, what: &str, errno: Errno) -> Diagnostic {
-    Diagnostic::warning(ErrorCode::W_SOURCE_UNREADABLE, format!("{what} cannot be read: {}", reason(errno)))
+fn unreadable(path: &str, what: &str, error: SystemError) -> Diagnostic {
+    Diagnostic::warning(ErrorCode::W_SOURCE_UNREADABLE, format!("{what} cannot be read: {}", reason(error)))
         .at(path, 0, 0)
         .hint("make it readable, or exclude it from the source sets")
 }
@@ -72,8 +72,8 @@ pub(crate) fn not_text(directory: &str, name: &str) -> Diagnostic {
 }
 
 /// The diagnostic for a directory that cannot be read.
-pub(crate) fn unreadable_directory(path: &str, errno: Errno) -> Diagnostic {
-    unreadable(if path.is_empty() { "." } else { path }, "a directory", errno)
+pub(crate) fn unreadable_directory(path: &str, error: SystemError) -> Diagnostic {
+    unreadable(if path.is_empty() { "." } else { path }, "a directory", error)
 }
 
 impl Scan<'_> {
@@ -93,8 +93,8 @@ impl Scan<'_> {
         match self.list_into(&mut found, path, outer, old) {
             Ok(()) => Some(found),
             // A link in its place is not followed; its parent has moved too and will say so.
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => None,
-            Err(errno) => {
+            Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => None,
+            Err(error) => {
                 let listing = Listing {
                     flags: DIR_UNREADABLE,
                     fingerprint: self.fingerprint,
@@ -104,7 +104,7 @@ impl Scan<'_> {
                     listing,
                     pending: Vec::new(),
                     contexts: Vec::new(),
-                    diagnostics: vec![unreadable_directory(path, errno)],
+                    diagnostics: vec![unreadable_directory(path, error)],
                     stated: 1,
                     linked: Vec::new(),
                 })
@@ -112,24 +112,19 @@ impl Scan<'_> {
         }
     }
 
-    fn list_into(&self, found: &mut ScannedDirectory, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), Errno> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(&self.root.fd, if path.is_empty() { "." } else { path }, flags, Mode::empty())?;
+    fn list_into(&self, found: &mut ScannedDirectory, path: &str, outer: &Context, old: Option<&Row<'_>>) -> Result<(), SystemError> {
+        let folder = self.root.folder.open_folder(if path.is_empty() { "." } else { path })?;
         // The stamp is taken before the names: a change in between shows at the next look.
         let listing = &mut found.listing;
-        listing.stamp = Stamp::of(&rustix::fs::fstat(&fd)?);
+        listing.stamp = Stamp::of(&FileInfo::of(&folder)?);
         listing.flags = if listing.stamp.settled(self.now) { DIR_SETTLED } else { 0 };
         let mut names = Vec::new();
-        for item in Dir::read_from(&fd)? {
+        for item in folder.entries()? {
             let item = item?;
-            let name = item.file_name().to_bytes();
-            if name == b"." || name == b".." {
-                continue;
-            }
-            match std::str::from_utf8(name) {
+            match item.name().to_str() {
                 // Sets are read line by line, so a name that is two lines would be two files that do not exist.
-                Ok(name) if !name.contains(['\n', '\r']) => names.push((name.to_owned(), item.file_type())),
-                _ => self.note_not_text(listing, path, &String::from_utf8_lossy(name), item.file_type(), outer),
+                Some(name) if !name.contains(['\n', '\r']) => names.push((name.to_owned(), item.kind())),
+                _ => self.note_not_text(listing, path, &item.name().to_string_lossy(), item.kind(), outer),
             }
         }
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
@@ -148,14 +143,12 @@ impl Scan<'_> {
         for (name, mut kind) in names {
             let whole = join(path, &name);
             let mut stamp = None;
-            if kind == FileType::Unknown {
-                let Ok(stat) = rustix::fs::statat(&fd, &*name, AtFlags::SYMLINK_NOFOLLOW) else {
-                    continue;
-                };
-                kind = FileType::from_raw_mode(stat.st_mode);
-                stamp = Some(Stamp::of(&stat));
+            if kind == Kind::Unknown {
+                let Ok(info) = folder.info_of(&name) else { continue };
+                kind = info.kind();
+                stamp = Some(Stamp::of(&info));
             }
-            if kind == FileType::Directory {
+            if kind == Kind::Folder {
                 let reach = self.globs.reach_in_directory(&outer.reach, &name, &whole, || ignored(&whole, true));
                 if reach.alive() {
                     listing.subdirs.push(name);
@@ -188,16 +181,14 @@ impl Scan<'_> {
                 stamp: Stamp::default(),
                 digest: NOTHING,
             };
-            if kind == FileType::RegularFile && stamp.is_none() {
+            if kind == Kind::File && stamp.is_none() {
                 found.stated += 1;
                 // What is gone by now is left out: the directory has moved again and is listed again.
-                let Ok(stat) = rustix::fs::statat(&fd, &*entry.name, AtFlags::SYMLINK_NOFOLLOW) else {
-                    continue;
-                };
-                if stat.st_nlink > 1 {
+                let Ok(info) = folder.info_of(&entry.name) else { continue };
+                if info.links > 1 {
                     found.linked.push(whole);
                 }
-                stamp = Some(Stamp::of(&stat));
+                stamp = Some(Stamp::of(&info));
             }
             let known = old.and_then(|row| row.files.find(&entry.name).map(|index| row.files.entry(index)));
             match known {
@@ -264,10 +255,10 @@ impl Scan<'_> {
         }
     }
 
-    fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: FileType, outer: &Context) {
+    fn note_not_text(&self, listing: &mut Listing, path: &str, name: &str, kind: Kind, outer: &Context) {
         let whole = join(path, name);
         let wanted = match kind {
-            FileType::Directory => self.globs.reach_in_directory(&outer.reach, name, &whole, || false).alive(),
+            Kind::Folder => self.globs.reach_in_directory(&outer.reach, name, &whole, || false).alive(),
             _ => self.globs.sets_of(&outer.reach, &whole, || false) != 0,
         };
         if wanted {
@@ -285,10 +276,14 @@ impl Scan<'_> {
         for (text, name) in texts.iter_mut().zip([RULE_FILES[0], RULE_FILES[1], EXCLUDE_FILE]) {
             let whole = join(path, name);
             let looked = if name == EXCLUDE_FILE { path.is_empty() } else { exists(name) };
-            let Ok((stamp, kind)) = (if looked { self.root.stat(&whole) } else { Err(Errno::NOENT) }) else {
+            let Ok((stamp, kind)) = (if looked {
+                self.root.stat(&whole)
+            } else {
+                Err(SystemError::NOT_FOUND)
+            }) else {
                 continue;
             };
-            if kind != FileType::RegularFile {
+            if kind != Kind::File {
                 continue;
             }
             let settled = if stamp.settled(self.now) { SETTLED } else { 0 };
@@ -302,8 +297,8 @@ impl Scan<'_> {
                     *text = Some(bytes);
                     (RULES | settled, digest)
                 }
-                Err(errno) => {
-                    diagnostics.push(unreadable(&whole, "an ignore file", errno));
+                Err(error) => {
+                    diagnostics.push(unreadable(&whole, "an ignore file", error));
                     (RULES | UNREADABLE, NOTHING)
                 }
             };
@@ -325,15 +320,15 @@ impl Scan<'_> {
         let empty = |flags| (kept | flags, Stamp::default(), NOTHING);
         let set = |entry: &mut Entry, (flags, stamp, digest)| (entry.flags, entry.stamp, entry.digest) = (flags, stamp, digest);
         let link = match self.root.stat(&path) {
-            Ok((_, FileType::Symlink)) => LINK,
-            Ok((stamp, FileType::RegularFile)) => {
+            Ok((_, Kind::Link)) => LINK,
+            Ok((stamp, Kind::File)) => {
                 if stamp == entry.stamp && entry.flags & !RULES == SETTLED {
                     return false;
                 }
                 0
             }
             // Gone since it was listed, or a directory now: its own directory has moved again and will be listed again.
-            Err(Errno::NOENT) | Ok((_, FileType::Directory)) => {
+            Err(SystemError::NOT_FOUND) | Ok((_, Kind::Folder)) => {
                 set(entry, empty(REFUSED));
                 return false;
             }
@@ -342,8 +337,8 @@ impl Scan<'_> {
                 set(entry, empty(REFUSED));
                 return false;
             }
-            Err(errno) => {
-                diagnostics.push(unreadable(&path, "a file", errno));
+            Err(error) => {
+                diagnostics.push(unreadable(&path, "a file", error));
                 set(entry, empty(UNREADABLE));
                 return false;
             }
@@ -379,8 +374,8 @@ impl Scan<'_> {
                 set(entry, empty(link | REFUSED));
                 false
             }
-            Err(errno) => {
-                diagnostics.push(unreadable(&path, "a file", errno));
+            Err(error) => {
+                diagnostics.push(unreadable(&path, "a file", error));
                 set(entry, empty(link | UNREADABLE));
                 false
             }
@@ -389,7 +384,11 @@ impl Scan<'_> {
 
     /// The stamp of the file that a link leads to; `None` when it leads to none in the workspace, which is then said.
     fn link_target(&self, path: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Stamp> {
-        let written = rustix::fs::readlinkat(&self.root.fd, path, Vec::new()).map(|target| target.to_string_lossy().into_owned());
+        let written = self
+            .root
+            .folder
+            .link_target(path)
+            .map(|target| target.to_string_lossy().into_owned());
         let written = written.unwrap_or_default();
         let refuse = |message: &str, hint: &str| {
             Diagnostic::warning(ErrorCode::W_SOURCE_LINK, message)
@@ -399,20 +398,20 @@ impl Scan<'_> {
         };
         let target = match self.root.resolve(path) {
             Ok(target) => target,
-            Err(Errno::XDEV) => {
+            Err(SystemError::ELSEWHERE) => {
                 diagnostics.push(refuse(
                     "a symbolic link that leads out of the workspace is not followed",
                     "copy the file into the workspace, or exclude the link from the source sets",
                 ));
                 return None;
             }
-            Err(Errno::LOOP) => {
+            Err(SystemError::LINK) => {
                 diagnostics.push(refuse("a symbolic link that leads back to itself is left out", "remove the link"));
                 return None;
             }
             // Editors leave links to nowhere as locks: worth a note, not a warning.
-            Err(errno) => {
-                let message = format!("a symbolic link leads nowhere: {}", reason(errno));
+            Err(error) => {
+                let message = format!("a symbolic link leads nowhere: {}", reason(error));
                 let diagnostic = refuse(&message, "remove the link, or create its target");
                 diagnostics.push(Diagnostic {
                     severity: crate::values::diagnostic::Severity::Note,
@@ -431,11 +430,11 @@ impl Scan<'_> {
             ));
             return None;
         }
-        let stat = rustix::fs::statat(&self.root.fd, &target, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Some(Stamp::of(&stat)),
+        let info = self.root.folder.info_of(&target).ok()?;
+        match info.kind() {
+            Kind::File => Some(Stamp::of(&info)),
             // Links to directories are not followed, so that no tree is seen twice and no loop is entered.
-            FileType::Directory => None,
+            Kind::Folder => None,
             _ => {
                 diagnostics.push(special(path));
                 None
@@ -447,7 +446,7 @@ impl Scan<'_> {
 /// Whether a rule file still holds what its entry says; the fresh entry if so.
 pub(crate) fn rules_unchanged(root: &Root, now: i64, path: &str, entry: &Entry) -> Option<Entry> {
     let (stamp, kind) = root.stat(path).ok()?;
-    let bytes = (kind == FileType::RegularFile).then(|| root.read(path, MAX_RULES_LEN + 1))?.ok()?;
+    let bytes = (kind == Kind::File).then(|| root.read(path, MAX_RULES_LEN + 1))?.ok()?;
     let settled = if stamp.settled(now) { SETTLED } else { 0 };
     let flags = entry.flags & !SETTLED | settled;
     (Digest::of(&bytes) == entry.digest).then(|| Entry {

@@ -4,7 +4,7 @@
 //! settled once its times lie more than [`RACY_NS`] before the moment of reading: a later edit then gets a time of its own, however
 //! coarse the clock of the file system. The change time counts as well as the modification time, because the latter can be set.
 
-use rustix::fs::Stat;
+use os::info::{FileInfo, Time};
 
 /// Times closer than this to the moment of reading prove nothing. Two seconds is the coarsest resolution in use (FAT).
 pub const RACY_NS: i64 = 2_000_000_000;
@@ -28,16 +28,15 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp in what the system answered. The casts keep the bits: types differ between systems.
-    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
-    pub fn of(stat: &Stat) -> Self {
-        let nanos = |secs: i64, nanos: i64| secs.saturating_mul(1_000_000_000).saturating_add(nanos);
+    /// The stamp in what the system answered.
+    pub fn of(info: &FileInfo) -> Self {
+        let nanos = |time: Time| time.seconds.saturating_mul(1_000_000_000).saturating_add(time.nanoseconds);
         Self {
-            size: stat.st_size as u64,
-            mtime_ns: nanos(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-            ctime_ns: nanos(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-            dev: stat.st_dev as u64,
-            ino: stat.st_ino as u64,
+            size: info.size,
+            mtime_ns: nanos(info.modified),
+            ctime_ns: nanos(info.changed),
+            dev: info.device,
+            ino: info.number,
         }
     }
 

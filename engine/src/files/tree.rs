@@ -14,9 +14,9 @@ use super::scan::{Context, Scan, ScannedDirectory, join, not_text, rules_unchang
 use crate::seams::world::{Change, MAX_SETS, Refresh, RowEdits, Rows, SetDef, Standing, WorldError};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
+use os::info::Kind;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use rustix::fs::FileType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -210,7 +210,7 @@ impl SourceTree {
         };
         let listed = row.flags() & (DIR_SETTLED | DIR_UNREADABLE) == DIR_SETTLED;
         check.moved =
-            !listed || row.fingerprint() != print || !matches!(root.stat(path), Ok((stamp, FileType::Directory)) if stamp == row.stamp());
+            !listed || row.fingerprint() != print || !matches!(root.stat(path), Ok((stamp, Kind::Folder)) if stamp == row.stamp());
         let mut whole = String::with_capacity(path.len() + 64);
         let full = |name: &str, whole: &mut String| {
             whole.clear();
@@ -233,7 +233,7 @@ impl SourceTree {
             full(row.files.name(index), &mut whole);
             check.stated += 1;
             let answer = root.stat(&whole);
-            let same = matches!(answer, Ok((stamp, FileType::RegularFile)) if stamp == row.files.stamp(index));
+            let same = matches!(answer, Ok((stamp, Kind::File)) if stamp == row.files.stamp(index));
             if same && flags & (SETTLED | UNREADABLE) == SETTLED {
                 continue;
             }
@@ -249,7 +249,7 @@ impl SourceTree {
                 check.moved = true;
             }
         }
-        if path.is_empty() && row.files.find(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, FileType::RegularFile))) {
+        if path.is_empty() && row.files.find(EXCLUDE_FILE).is_none() && matches!(root.stat(EXCLUDE_FILE), Ok((_, Kind::File))) {
             (check.moved, check.rules_moved) = (true, true);
         }
         for name in row.subdirs() {

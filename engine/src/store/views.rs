@@ -5,8 +5,6 @@
 
 use super::{Part, RowChange};
 use minicbor::{Decode, Encode};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Key of the only row of `Part::View`.
@@ -30,7 +28,7 @@ pub struct ViewRecord {
 impl ViewRecord {
     /// The root as a path.
     pub fn root(&self) -> &Path {
-        Path::new(OsStr::from_bytes(&self.root))
+        os::names::path(&self.root)
     }
 
     /// The record in a row; `None` when it cannot be decoded.
@@ -40,7 +38,7 @@ impl ViewRecord {
 
     /// The row to write for a checkout at `root` that is used `now`, unless what is `known` of it says so well enough.
     pub fn renewed(known: Option<&[u8]>, root: &Path, now: u64) -> Option<RowChange> {
-        let root = root.as_os_str().as_bytes();
+        let root = os::names::bytes(root);
         let fits = |record: &Self| record.root == root && record.used <= now && now - record.used < EVERY;
         if known.and_then(Self::from_row).is_some_and(|record| fits(&record)) {
             return None;

@@ -5,23 +5,16 @@
 
 use crate::seams::world::{Watched, Watcher};
 use minicbor::{Decode, Encode};
-use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
-use std::fs::File;
+use os::sockets::{self, Stream};
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Raised when the meaning of a message changes.
 const VERSION: u32 = 1;
 
 /// How long an answer is waited for, at each read.
 const PATIENCE: Duration = Duration::from_millis(300);
-
-/// How often one tries to be heard.
-const PAUSE: Duration = Duration::from_millis(10);
 
 /// No answer is longer; an answer that would be says that everything may have moved.
 const LONGEST: usize = 16 << 20;
@@ -113,7 +106,7 @@ impl Watcher for WatcherAnswer {
 }
 
 /// Answers one question; `since` gives what is known. Whether way is to be made instead.
-pub(crate) fn answer(mut stream: UnixStream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
+pub(crate) fn answer(mut stream: Stream, since: impl FnOnce(u64, Option<&[u8]>) -> Option<Watched>) -> io::Result<bool> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE / 3))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -135,13 +128,13 @@ pub(crate) fn answer(mut stream: UnixStream, since: impl FnOnce(u64, Option<&[u8
     send(&mut stream, &answer).map(|()| false)
 }
 
-fn send<T: Encode<()>>(stream: &mut UnixStream, message: &T) -> io::Result<()> {
+fn send<T: Encode<()>>(stream: &mut Stream, message: &T) -> io::Result<()> {
     let body = minicbor::to_vec(message).map_err(|_| io::ErrorKind::InvalidData)?;
     let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidData)?;
     stream.write_all(&[&length.to_le_bytes()[..], &body].concat())
 }
 
-fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut UnixStream, longest: usize) -> io::Result<T> {
+fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut Stream, longest: usize) -> io::Result<T> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
@@ -158,49 +151,6 @@ fn receive<T: for<'b> Decode<'b, ()>>(stream: &mut UnixStream, longest: usize) -
 ///
 /// # Errors
 /// When nobody does; as a time-out when so many want to be heard that there is no room to wait.
-pub fn connect(socket: &Path) -> io::Result<UnixStream> {
-    let until = Instant::now() + PATIENCE;
-    with_short_name(socket, |path| {
-        let address = SocketAddrUnix::new(path)?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let stream = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        // Who blocks here blocks until the other end takes him, which may be never.
-        while let Err(errno) = rustix::net::connect(&stream, &address) {
-            match errno {
-                Errno::AGAIN if Instant::now() < until => std::thread::sleep(PAUSE),
-                Errno::AGAIN => return Err(io::ErrorKind::TimedOut.into()),
-                errno => return Err(errno.into()),
-            }
-        }
-        let stream = UnixStream::from(stream);
-        stream.set_nonblocking(false)?;
-        Ok(stream)
-    })
-}
-
-/// Listens at a path.
-pub(crate) fn listen(socket: &Path) -> io::Result<UnixListener> {
-    let listener = with_short_name(socket, |path| UnixListener::bind(path))?;
-    std::fs::set_permissions(socket, std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
-}
-
-/// Runs with a name of the socket that is short enough.
-fn with_short_name<T>(socket: &Path, run: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
-    let (_folder, name) = short_socket_name(socket)?;
-    run(&name)
-}
-
-/// Names of sockets are short: in a folder that is deep they are named by its open handle, which has to live as long as the name.
-pub(super) fn short_socket_name(socket: &Path) -> io::Result<(Option<File>, PathBuf)> {
-    if socket.as_os_str().len() < 100 {
-        return Ok((None, socket.to_owned()));
-    }
-    let (Some(folder), Some(name)) = (socket.parent(), socket.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let folder = File::open(folder)?;
-    let number = folder.as_raw_fd().to_string();
-    Ok((Some(folder), Path::new("/proc/self/fd").join(number).join(name)))
+pub fn connect(socket: &Path) -> io::Result<Stream> {
+    sockets::connect(socket, PATIENCE)
 }

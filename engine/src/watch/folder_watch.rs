@@ -1,13 +1,14 @@
 //! Folders that somebody names, listened to without what is below them: which names in them moved, gathered into batches. Whoever is told looks
 //! for himself, and says which folders count from then on: it may name too much, never too little.
 
-use super::inotify::{Ears, InotifyEvent};
+use super::ears::{Ears, Heard};
 use crate::files::scan::join;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use os::errors::SystemError;
+use os::handles::AsFd;
+use os::sockets::Stream;
+use os::wait::wait_to_read;
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub type Moved = Option<BTreeSet<String>>;
 
 /// A lookout at work. Dropping it ends it.
 pub struct Lookout {
-    end: Option<UnixStream>,
+    end: Option<Stream>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -31,7 +32,7 @@ impl Lookout {
     /// # Errors
     /// When the system cannot be listened to.
     pub fn start(root: &Path, told: impl FnMut(&Moved) -> BTreeSet<String> + Send + 'static) -> io::Result<Self> {
-        let (end, ended) = UnixStream::pair()?;
+        let (end, ended) = Stream::pair()?;
         let mut watch = At {
             root: root.to_owned(),
             ears: Ears::new()?,
@@ -62,7 +63,7 @@ struct At {
     root: PathBuf,
     ears: Ears,
     folders: BTreeSet<String>,
-    ended: UnixStream,
+    ended: Stream,
 }
 
 impl At {
@@ -104,7 +105,7 @@ impl At {
     }
 
     /// The next batch; `None` at the end.
-    fn batch(&mut self) -> Result<Option<Moved>, Errno> {
+    fn batch(&mut self) -> Result<Option<Moved>, SystemError> {
         let mut moved = Some(BTreeSet::new());
         let mut ends = None;
         loop {
@@ -121,12 +122,12 @@ impl At {
             self.ears.drain(|heard| {
                 is_heard = true;
                 match heard {
-                    InotifyEvent::Name { directory, name, .. } => {
+                    Heard::Name { directory, name, .. } => {
                         if let Some(moved) = &mut moved {
                             moved.insert(join(&directory, &name));
                         }
                     }
-                    InotifyEvent::Lost | InotifyEvent::Gone(_) => moved = None,
+                    Heard::Lost | Heard::Gone(_) => moved = None,
                 }
             })?;
             if is_heard && ends.is_none() {
@@ -136,18 +137,9 @@ impl At {
     }
 
     /// Until something is heard, or the time is over; whether to go on.
-    fn wait(&self, time: Option<Duration>) -> Result<bool, Errno> {
-        let timeout = time.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        let fd = self.ears.fd();
-        let mut fds = [PollFd::new(&fd, PollFlags::IN), PollFd::new(&self.ended, PollFlags::IN)];
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-        Ok(fds[1].revents().is_empty())
+    fn wait(&self, time: Option<Duration>) -> Result<bool, SystemError> {
+        let [_, is_over] = wait_to_read([self.ears.fd(), self.ended.as_fd()], time)?;
+        Ok(!is_over)
     }
 }
 

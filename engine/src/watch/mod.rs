@@ -5,10 +5,8 @@
 //! What it names is looked at and hashed by whoever asked: it may name too much, never too little. It knows no labels and no store.
 
 pub mod ask;
+mod ears;
 mod folder_watch;
-#[cfg_attr(target_os = "linux", path = "inotify.rs")]
-#[cfg_attr(not(target_os = "linux"), path = "no_inotify.rs")]
-mod inotify;
 mod journal;
 mod mounts;
 mod outputs;

@@ -2,10 +2,10 @@
 //!
 //! Nobody is woken by what is heard here, because builds write much there; it is taken in when somebody asks.
 
-use super::inotify::{Ears, InotifyEvent};
+use super::ears::{Ears, Heard};
 use crate::files::exports::OUT_DIR;
 use crate::files::scan::join;
-use rustix::io::Errno;
+use os::errors::SystemError;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -52,8 +52,8 @@ impl Outputs {
         let Some(ears) = &mut self.ears else { return true };
         let (mut moved, mut stale) = (false, false);
         let all = ears.drain(|heard| match heard {
-            InotifyEvent::Lost | InotifyEvent::Gone(_) => stale = true,
-            InotifyEvent::Name {
+            Heard::Lost | Heard::Gone(_) => stale = true,
+            Heard::Name {
                 directory, name, is_dir, ..
             } => {
                 let matters = &*directory != HOME || join(&directory, &name) == OUT_DIR;
@@ -68,15 +68,15 @@ impl Outputs {
         moved || stale || self.ears.is_none()
     }
 
-    fn listen(&mut self, root: &Path) -> Result<(), Errno> {
+    fn listen(&mut self, root: &Path) -> Result<(), SystemError> {
         let Some(ears) = &mut self.ears else { return Ok(()) };
         ears.remove("");
         let mut todo = Vec::new();
         for directory in [HOME, OUT_DIR] {
             match ears.add(root, directory) {
                 Ok(()) => {}
-                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
-                Err(errno) => return Err(errno),
+                Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
         todo.push(OUT_DIR.to_owned());
@@ -84,7 +84,7 @@ impl Outputs {
             let entries = match std::fs::read_dir(root.join(&directory)) {
                 Ok(entries) => entries,
                 Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
-                Err(_) => return Err(Errno::ACCESS),
+                Err(_) => return Err(SystemError::DENIED),
             };
             for entry in entries.flatten() {
                 // A name that is no text is none that is laid out.
@@ -93,8 +93,8 @@ impl Outputs {
                     let path = join(&directory, &name);
                     match ears.add(root, &path) {
                         Ok(()) => todo.push(path),
-                        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
-                        Err(errno) => return Err(errno),
+                        Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => {}
+                        Err(error) => return Err(error),
                     }
                 }
             }

@@ -7,11 +7,12 @@ use super::socket::{Socket, SocketError};
 use super::watcher::{Trouble, Watcher};
 use crate::seams::world::{SetDef, WorldError};
 use crossbeam_channel::{Receiver, Sender};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use os::handles::AsFd;
+use os::sockets::Stream;
+use os::wait::Waits;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -84,7 +85,7 @@ enum Order {
 /// A running watch. Dropping it ends it.
 pub struct Watch {
     orders: Sender<Order>,
-    wake: UnixStream,
+    wake: Stream,
     batches: Receiver<Batch>,
     thread: Option<JoinHandle<()>>,
 }
@@ -97,7 +98,7 @@ impl Watch {
     pub fn start(watcher: Watcher, socket: Option<Socket>, interrupt: Box<dyn Fn() + Send>) -> io::Result<Self> {
         let (orders, taken) = crossbeam_channel::unbounded();
         let (sender, batches) = crossbeam_channel::unbounded();
-        let (wake, woken) = UnixStream::pair()?;
+        let (wake, woken) = Stream::pair()?;
         woken.set_nonblocking(true)?;
         let service = Service {
             watcher,
@@ -159,7 +160,7 @@ impl Drop for Watch {
 struct Service {
     watcher: Watcher,
     socket: Option<Socket>,
-    woken: UnixStream,
+    woken: Stream,
     orders: Receiver<Order>,
     batches: Sender<Batch>,
     interrupt: Box<dyn Fn() + Send>,
@@ -229,20 +230,14 @@ impl Service {
 
     /// Until something happens, or the time is over.
     fn wait(&mut self, time: Option<Duration>) -> io::Result<()> {
-        let timeout = time.map(|time| Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        let fd = self.watcher.fd();
-        let mut fds = vec![PollFd::new(&fd, PollFlags::IN), PollFd::new(&self.woken, PollFlags::IN)];
-        fds.extend(self.socket.iter().map(|socket| PollFd::new(socket.listener(), PollFlags::IN)));
-        fds.extend(self.mounts.iter().map(|mounts| PollFd::new(mounts, PollFlags::PRI)));
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(errno.into()),
+        let asked = self.socket.as_ref().map(|socket| socket.listener().as_fd());
+        let mut waits: Waits<'_> = [self.watcher.fd(), self.woken.as_fd()].into_iter().chain(asked).collect();
+        if let Some(mounts) = &self.mounts {
+            waits.add_changes(mounts.as_fd());
         }
-        let moved = self.mounts.is_some() && fds.last().is_some_and(|mounts| mounts.revents().contains(PollFlags::PRI));
-        drop(fds);
+        waits.wait(time)?;
+        let moved = self.mounts.is_some() && waits.came().next_back() == Some(true);
+        drop(waits);
         if moved {
             self.watcher.mounts_moved();
         }

@@ -1,10 +1,10 @@
 //! A place where one process at a time is asked: a Unix socket of this user alone, and a lock file beside it that says who has it.
 
-use super::ask;
+use os::info::FileInfo;
+use os::plain_files::MoreOptions;
+use os::sockets::{self, Listener};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 /// Why a place cannot be had.
@@ -30,7 +30,7 @@ pub enum SocketError {
 #[derive(Debug)]
 pub struct Socket {
     path: PathBuf,
-    listener: UnixListener,
+    listener: Listener,
     /// Which file it is: device and number.
     file: (u64, u64),
     _lock: File,
@@ -47,16 +47,14 @@ impl Socket {
             reason: error.to_string(),
         };
         if let Some(folder) = path.parent() {
-            let mut builder = std::fs::DirBuilder::new();
-            std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
-            builder.create(folder).map_err(failed)?;
+            os::modes::create_folders(folder, 0o700).map_err(failed)?;
         }
         let mut lock = File::options()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
-            .mode(0o600)
+            .with_mode(0o600)
             .open(locked(path))
             .map_err(failed)?;
         if lock.try_lock().is_err() {
@@ -72,7 +70,7 @@ impl Socket {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
-        let listener = ask::listen(path).map_err(failed)?;
+        let listener = sockets::listen(path).map_err(failed)?;
         Ok(Self {
             listener,
             file: number(path).map_err(failed)?,
@@ -82,7 +80,7 @@ impl Socket {
     }
 
     /// Where questions are heard; it does not block.
-    pub fn listener(&self) -> &UnixListener {
+    pub fn listener(&self) -> &Listener {
         &self.listener
     }
 
@@ -117,8 +115,7 @@ pub fn holder(path: &Path) -> Option<i32> {
 
 /// Which file a path names: device and number.
 fn number(path: &Path) -> io::Result<(u64, u64)> {
-    let found = std::fs::symlink_metadata(path)?;
-    Ok((found.dev(), found.ino()))
+    Ok(FileInfo::of_path(path)?.identity())
 }
 
 /// The lock file of a socket.

@@ -452,7 +452,7 @@ fn others_ask_at_the_socket_and_only_one_listens_there() {
     assert_eq!(asked.since(print + 1, bench.token.as_deref()), None);
     // Who talks nonsense, or nothing, is not answered, and nobody else is kept waiting for long.
     for nonsense in [&b"\xff\xff\xff\xff"[..], b"\x02\0\0\0\xa0", b"\x05\0\0\0\xff\xff\xff\xff\xff"] {
-        let (_folder, name) = super::ask::short_socket_name(&path).unwrap();
+        let (_folder, name) = os::sockets::short_name(&path).unwrap();
         let mut stream = std::os::unix::net::UnixStream::connect(name).unwrap();
         std::io::Write::write_all(&mut stream, nonsense).unwrap();
         let mut answer = Vec::new();

@@ -4,7 +4,7 @@
 //! that, with everything below it: whoever looked in between looks again. An answer is given only when everything heard has been dealt
 //! with; when that cannot be said, none is given.
 
-use super::inotify::{Ears, InotifyEvent};
+use super::ears::{Ears, Heard};
 use super::journal::Journal;
 use super::mounts::Mounts;
 use super::outputs::{self, Outputs};
@@ -15,9 +15,9 @@ use crate::files::read::{Root, reason};
 use crate::files::scan::{Context, Scan, join};
 use crate::files::stamp::Stamp;
 use crate::seams::world::{SetDef, Watched, WorldError};
-use rustix::fd::BorrowedFd;
-use rustix::fs::FileType;
-use rustix::io::Errno;
+use os::errors::SystemError;
+use os::handles::BorrowedFd;
+use os::info::{FileInfo, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -84,14 +84,14 @@ impl Watcher {
     /// When it cannot be opened, a set is not well formed, or the system cannot be listened to.
     pub fn new(path: &Path, sets: &[SetDef]) -> Result<Self, WorldError> {
         let root = Root::open(path)?;
-        let failed = |errno| WorldError::Root { reason: reason(errno) };
+        let failed = |error| WorldError::Root { reason: reason(error) };
         let mut watcher = Self {
             identity: identity(&root).map_err(failed)?,
             root,
-            ears: Ears::new().map_err(|errno| WorldError::Io {
+            ears: Ears::new().map_err(|error| WorldError::Io {
                 path: ".".to_owned(),
                 what: "watched",
-                reason: reason(errno),
+                reason: reason(error),
                 no_space: false,
             })?,
             globs: Globs::new(sets)?,
@@ -243,27 +243,27 @@ impl Watcher {
         }
         match all {
             Ok(all) => all,
-            Err(errno) => {
+            Err(error) => {
                 self.trouble = Some(Trouble::Directory {
                     path: ".".to_owned(),
-                    reason: reason(errno),
+                    reason: reason(error),
                 });
                 false
             }
         }
     }
 
-    fn take_in(&mut self, heard: InotifyEvent) {
+    fn take_in(&mut self, heard: Heard) {
         let (directory, name, is_dir, written) = match heard {
-            InotifyEvent::Lost => {
+            Heard::Lost => {
                 self.again.insert(String::new());
                 return;
             }
-            InotifyEvent::Gone(directory) => {
+            Heard::Gone(directory) => {
                 self.again.insert(directory.to_string());
                 return;
             }
-            InotifyEvent::Name {
+            Heard::Name {
                 directory,
                 name,
                 is_dir,
@@ -319,8 +319,8 @@ impl Watcher {
 
     /// Whether a file has other names is known from what the system says of it now.
     fn see_names(&mut self, path: &str) {
-        let stat = rustix::fs::statat(&self.root.fd, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
-        let several = stat.is_ok_and(|stat| stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile);
+        let info = self.root.folder.info_of(path);
+        let several = info.is_ok_and(|info| info.links > 1 && info.kind() == Kind::File);
         if several {
             // Its other name may be a source as well, of which nothing is told. That the path was linked before says nothing: it may
             // be a name of another file now.
@@ -429,17 +429,17 @@ impl Watcher {
             match self.ears.add(&self.path, &directory) {
                 Ok(()) => {}
                 // Gone by now; the directory above tells.
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
-                Err(Errno::NOSPC) => {
+                Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER | SystemError::LINK) => continue,
+                Err(SystemError::NO_SPACE) => {
                     self.trouble = Some(Trouble::Limit {
                         watched: self.ears.count(),
                     });
                     return;
                 }
-                Err(errno) => {
+                Err(error) => {
                     self.trouble.get_or_insert(Trouble::Directory {
                         path: directory,
-                        reason: reason(errno),
+                        reason: reason(error),
                     });
                     continue;
                 }
@@ -459,26 +459,26 @@ impl Watcher {
     fn listen_to_git(&mut self) {
         self.git = self.path.join(".git");
         match self.root.stat(".git") {
-            Ok((_, FileType::Directory)) => {
+            Ok((_, Kind::Folder)) => {
                 for directory in [".git", ".git/info"] {
                     match self.ears.add(&self.path, directory) {
-                        Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => {}
-                        Err(Errno::NOSPC) => {
+                        Ok(()) | Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => {}
+                        Err(SystemError::NO_SPACE) => {
                             self.trouble = Some(Trouble::Limit {
                                 watched: self.ears.count(),
                             })
                         }
-                        Err(errno) => {
+                        Err(error) => {
                             self.trouble.get_or_insert(Trouble::Directory {
                                 path: directory.to_owned(),
-                                reason: reason(errno),
+                                reason: reason(error),
                             });
                         }
                     }
                 }
             }
             // A worktree of a repository: its files lie elsewhere. They are not rules, and missing them costs a second batch.
-            Ok((_, FileType::RegularFile)) => {
+            Ok((_, Kind::File)) => {
                 let text = self.root.read(".git", 4096).unwrap_or_default();
                 if let Some(path) = std::str::from_utf8(&text).ok().and_then(|text| text.strip_prefix("gitdir: ")) {
                     self.git = self.path.join(path.trim_end());
@@ -489,7 +489,6 @@ impl Watcher {
     }
 }
 
-fn identity(root: &Root) -> Result<(u64, u64), Errno> {
-    let stamp = Stamp::of(&rustix::fs::fstat(&root.fd)?);
-    Ok((stamp.dev, stamp.ino))
+fn identity(root: &Root) -> Result<(u64, u64), SystemError> {
+    Ok(FileInfo::of(&root.folder)?.identity())
 }

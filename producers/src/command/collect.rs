@@ -5,11 +5,11 @@ use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::tree::{DEEPEST, File, MOST};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, Stat};
-use rustix::io::Errno;
+use os::errors::SystemError;
+use os::folders::Folder;
+use os::info::{FileInfo, Kind};
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -18,16 +18,6 @@ const MOST_BYTES: u64 = 256 << 20;
 
 /// Bytes that all of them may have together.
 const MOST_TOGETHER: u64 = 1 << 30;
-
-const FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-/// Opening a pipe would wait for whoever writes to it.
-const FILE: OFlags = OFlags::RDONLY
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::NONBLOCK)
-    .union(OFlags::CLOEXEC);
 
 /// What was made.
 pub(super) struct CollectedOutput {
@@ -38,7 +28,7 @@ pub(super) struct CollectedOutput {
 }
 
 /// A folder that is still to be read: the open one above it, its name there, its name among the outputs, its path.
-type Waiting = (Rc<OwnedFd>, String, String, String);
+type Waiting = (Rc<Folder>, String, String, String);
 
 impl CollectedOutput {
     /// Nothing yet.
@@ -57,55 +47,52 @@ impl CollectedOutput {
     pub(super) fn collect(&mut self, folder: &Path, name: &str, path: &str) -> Result<(), Failure> {
         let wants_folder = path.ends_with('/');
         let path = path.trim_end_matches('/');
-        let mut at = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()).map_err(|error| unreadable(path, error))?;
+        let mut at = Folder::open_no_link(folder).map_err(|error| unreadable(path, error))?;
         let mut parts: Vec<&str> = path.split('/').collect();
         let last = parts.pop().unwrap_or_default();
         for part in parts {
-            at = open(&at, part, FOLDER).map_err(|error| missing_or(path, error))?;
+            at = open(&at, part, || at.open_folder(part)).map_err(|error| missing_or(path, error))?;
         }
-        let stat = stat(&at, last).map_err(|error| missing_or(path, error))?;
-        match (FileType::from_raw_mode(stat.st_mode), wants_folder) {
-            (FileType::Directory, true) => self.walk(at, last, name, path),
-            (FileType::RegularFile, false) => self.read(&at, last, &stat, name, path),
-            (FileType::Directory, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
-            (FileType::RegularFile, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
+        let info = at.info_of(last).map_err(|error| missing_or(path, error))?;
+        match (info.kind(), wants_folder) {
+            (Kind::Folder, true) => self.walk(at, last, name, path),
+            (Kind::File, false) => self.read(&at, last, &info, name, path),
+            (Kind::Folder, false) => Err(output_refused(path, "is a folder", "write a / at its end in `outputs`")),
+            (Kind::File, true) => Err(output_refused(path, "is a file", "take the / at its end away in `outputs`")),
             (other, _) => Err(strange(path, other)),
         }
     }
 
     /// Reads a folder and those below it, one after the other. As many are open at once as lie inside each other.
-    fn walk(&mut self, above: OwnedFd, entry: &str, name: &str, path: &str) -> Result<(), Failure> {
+    fn walk(&mut self, above: Folder, entry: &str, name: &str, path: &str) -> Result<(), Failure> {
         let mut waiting: Vec<Waiting> = vec![(Rc::new(above), entry.to_owned(), name.to_owned(), path.to_owned())];
         let deepest = path.split('/').count() + DEEPEST;
         while let Some((above, entry, name, path)) = waiting.pop() {
             if path.split('/').count() > deepest {
                 return Err(output_refused(&path, "lies too deep", "make fewer folders inside each other"));
             }
-            let folder = open(&above, &entry, FOLDER).map_err(|error| unreadable(&path, error))?;
+            let folder = open(&above, &entry, || above.open_folder(&entry)).map_err(|error| unreadable(&path, error))?;
             let folder = Rc::new(folder);
-            let entries = Dir::read_from(&*folder).map_err(|error| unreadable(&path, error))?;
+            let entries = folder.entries().map_err(|error| unreadable(&path, error))?;
             for entry in entries {
                 let entry = entry.map_err(|error| unreadable(&path, error))?;
-                let Ok(own) = entry.file_name().to_str() else {
-                    let shown = entry.file_name().to_string_lossy();
+                let Some(own) = entry.name().to_str() else {
+                    let shown = entry.name().to_string_lossy();
                     return Err(output_refused(
                         &format!("{path}/{shown}"),
                         "has a name that is not UTF-8",
                         "name it otherwise",
                     ));
                 };
-                if own == "." || own == ".." {
-                    continue;
-                }
                 let inner = format!("{path}/{own}");
                 let below = match name.as_str() {
                     "" => own.to_owned(),
                     name => format!("{name}/{own}"),
                 };
-                let stat = stat(&folder, own).map_err(|error| unreadable(&inner, error))?;
-                match FileType::from_raw_mode(stat.st_mode) {
-                    FileType::Directory => waiting.push((folder.clone(), own.to_owned(), below, inner)),
-                    FileType::RegularFile => self.read(&folder, own, &stat, &below, &inner)?,
+                let info = folder.info_of(own).map_err(|error| unreadable(&inner, error))?;
+                match info.kind() {
+                    Kind::Folder => waiting.push((folder.clone(), own.to_owned(), below, inner)),
+                    Kind::File => self.read(&folder, own, &info, &below, &inner)?,
                     other => return Err(strange(&inner, other)),
                 }
                 if self.files.len() + waiting.len() > MOST {
@@ -116,15 +103,15 @@ impl CollectedOutput {
         Ok(())
     }
 
-    fn read(&mut self, folder: &OwnedFd, entry: &str, stat: &Stat, name: &str, path: &str) -> Result<(), Failure> {
-        let program = stat.st_mode & RawMode::from(0o100_u16) != 0;
-        let file = open(folder, entry, FILE).map_err(|error| unreadable(path, error))?;
-        let stat = rustix::fs::fstat(file.as_fd()).map_err(|error| unreadable(path, error))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(strange(path, FileType::from_raw_mode(stat.st_mode)));
+    fn read(&mut self, folder: &Folder, entry: &str, info: &FileInfo, name: &str, path: &str) -> Result<(), Failure> {
+        let program = info.mode & 0o100 != 0;
+        let file = open(folder, entry, || folder.open_to_read(entry)).map_err(|error| unreadable(path, error))?;
+        let info = FileInfo::of(&file).map_err(|error| unreadable(path, error))?;
+        if info.kind() != Kind::File {
+            return Err(strange(path, info.kind()));
         }
         // A file with holes is longer than the room that it takes up.
-        let len = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+        let len = info.size;
         if len > MOST_BYTES {
             let what = format!("has more than {} MiB", MOST_BYTES >> 20);
             return Err(output_refused(path, &what, "write less, or several files"));
@@ -135,27 +122,22 @@ impl CollectedOutput {
         };
         self.room = room;
         let mut bytes = Vec::new();
-        let read = std::fs::File::from(file).take(len).read_to_end(&mut bytes);
-        read.map_err(|error| unreadable(path, Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+        let read = file.take(len).read_to_end(&mut bytes);
+        read.map_err(|error| unreadable(path, SystemError::of(&error).unwrap_or(SystemError::DEVICE)))?;
         let bytes = bytes.into();
         self.files.insert(name.to_owned(), File { program, bytes });
         Ok(())
     }
 }
 
-fn stat(folder: &OwnedFd, name: &str) -> rustix::io::Result<Stat> {
-    rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-}
-
 /// Opens an entry, also one that the program took its own rights to away: the superuser would be let in, and a result is the same for all.
-fn open(folder: &OwnedFd, name: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-    let open = || rustix::fs::openat(folder, name, flags, Mode::empty());
+fn open<T>(folder: &Folder, name: &str, open: impl Fn() -> Result<T, SystemError>) -> Result<T, SystemError> {
     open().or_else(|error| {
-        let kind = FileType::from_raw_mode(stat(folder, name)?.st_mode);
-        if error != Errno::ACCESS || !matches!(kind, FileType::Directory | FileType::RegularFile) {
+        let kind = folder.info_of(name)?.kind();
+        if error != SystemError::DENIED || !matches!(kind, Kind::Folder | Kind::File) {
             return Err(error);
         }
-        rustix::fs::chmodat(folder, name, Mode::RWXU, AtFlags::empty())?;
+        folder.open_up(name)?;
         open()
     })
 }
@@ -165,31 +147,33 @@ fn output_refused(path: &str, what: &str, hint: &str) -> Failure {
     Failure::Permanent(Box::new(why.hint(hint)))
 }
 
-fn strange(path: &str, kind: FileType) -> Failure {
+fn strange(path: &str, kind: Kind) -> Failure {
     let what = match kind {
-        FileType::Symlink => "is a symbolic link",
-        FileType::Fifo => "is a pipe",
-        FileType::Socket => "is a socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "is a device",
+        Kind::Link => "is a symbolic link",
+        Kind::Pipe => "is a pipe",
+        Kind::Socket => "is a socket",
+        Kind::Device => "is a device",
         _ => "is neither a file nor a folder",
     };
     output_refused(path, what, "have the program write files and folders")
 }
 
-fn missing_or(path: &str, error: Errno) -> Failure {
+fn missing_or(path: &str, error: SystemError) -> Failure {
     match error {
-        Errno::NOENT => output_refused(
+        SystemError::NOT_FOUND => output_refused(
             path,
             "was not made, although the program ended well",
             "see that it writes it into the folder it starts in",
         ),
         // A folder above it is a link, or a file.
-        Errno::LOOP | Errno::NOTDIR => output_refused(path, "is behind a symbolic link or a file", "have the program make folders"),
+        SystemError::LINK | SystemError::NO_FOLDER => {
+            output_refused(path, "is behind a symbolic link or a file", "have the program make folders")
+        }
         error => unreadable(path, error),
     }
 }
 
-fn unreadable(path: &str, error: Errno) -> Failure {
+fn unreadable(path: &str, error: SystemError) -> Failure {
     let why = Diagnostic::error(ErrorCode::E_OUTPUT, format!("the output '{path}' cannot be read: {error}"));
     Failure::Transient(Box::new(
         why.hint("see that the program leaves it as a plain file or folder; if it does, look at the disk"),

@@ -24,14 +24,13 @@ mod unstarted;
 use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Sees};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
+use os::errors::SystemError;
+use os::processes::{Killed, killed_by};
 use params::{Bounds, Wanted};
-use rustix::io::Errno;
-use rustix::process::Signal;
 use sandbox::{Confined, Level, Spec, WORK};
 use scratch::Scratch;
 use std::collections::BTreeMap;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -96,7 +95,7 @@ impl Producer for CommandProducer {
             bounds: &bounds,
         };
         let Some(file) = &attempt.file else {
-            return Err(attempt.not_started(&Errno::NOENT.into()));
+            return Err(attempt.not_started(&SystemError::NOT_FOUND.into()));
         };
         let spec = spec(level, &bounds, &ready.argv, file, &scratch, inputs);
         let started = Confined::start(&spec).map_err(run::Stop::Ended);
@@ -227,16 +226,13 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
 
 /// What to do about a program that failed.
 fn hint_for_status(status: ExitStatus) -> &'static str {
-    // A shell ends with 128 and the number of the signal that ended what it ran.
-    let of = |signal: Signal| status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw());
-    if of(Signal::XCPU) {
-        "it took more processor time than `cpu` allows: give the producer more"
-    } else if of(Signal::XFSZ) {
-        "it wrote a larger file than `file_size` allows: give the producer more"
-    } else if of(Signal::KILL) {
-        "something else ended it, perhaps the system because memory ran out: build again, with fewer at once (`-j 1`)"
-    } else {
-        "run it by hand on the same inputs; list other folders that it reads in `readable`"
+    match killed_by(status) {
+        Some(Killed::ProcessorTime) => "it took more processor time than `cpu` allows: give the producer more",
+        Some(Killed::FileSize) => "it wrote a larger file than `file_size` allows: give the producer more",
+        Some(Killed::AtOnce) => {
+            "something else ended it, perhaps the system because memory ran out: build again, with fewer at once (`-j 1`)"
+        }
+        None => "run it by hand on the same inputs; list other folders that it reads in `readable`",
     }
 }
 

@@ -5,10 +5,10 @@ use super::scratch::flatten;
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use rustix::fs::OFlags;
+use os::info::FileInfo;
+use os::plain_files::MoreOptions;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use tempfile::TempDir;
@@ -77,7 +77,7 @@ impl Place {
 
 /// Whether a file still has a name.
 fn is_there(lock: &File) -> bool {
-    lock.metadata().is_ok_and(|metadata| metadata.nlink() > 0)
+    FileInfo::of(lock).is_ok_and(|info| info.links > 0)
 }
 
 /// The folder for temporary files; an empty name is none.
@@ -88,10 +88,14 @@ fn temporary_folder() -> PathBuf {
 
 /// Removes what processes of this user left that are no more.
 fn sweep(below: &Path) {
-    let own = rustix::process::geteuid().as_raw();
+    let own = os::processes::own_user();
     for entry in std::fs::read_dir(below).into_iter().flatten().flatten() {
         let named = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        if named && entry.metadata().is_ok_and(|metadata| metadata.is_dir() && metadata.uid() == own) {
+        if named
+            && entry
+                .metadata()
+                .is_ok_and(|metadata| metadata.is_dir() && FileInfo::of_metadata(&metadata).owner == own)
+        {
             // What cannot be removed harms nobody.
             let _ = remove(&entry.path());
         }
@@ -100,8 +104,7 @@ fn sweep(below: &Path) {
 
 /// Removes one, unless a process that lives holds it.
 fn remove(folder: &Path) -> io::Result<()> {
-    let flags = OFlags::NOFOLLOW.bits().cast_signed();
-    let lock = OpenOptions::new().write(true).custom_flags(flags).open(folder.join(LOCK))?;
+    let lock = OpenOptions::new().write(true).refuse_links().open(folder.join(LOCK))?;
     lock.try_lock()?;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

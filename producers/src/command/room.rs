@@ -1,24 +1,19 @@
 //! How much room a folder takes up.
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
-use std::ffi::CString;
-use std::os::fd::{AsFd, OwnedFd};
+use os::folders::Folder;
+use os::info::Kind;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Bytes that a file or folder counts for at least: an empty one takes up room, too.
 const LEAST: u64 = 4 << 10;
-
-const FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// Bytes that what is in a folder takes up, at any depth, [`LEAST`] for each; links are not followed. What goes while it is counted does not count.
 ///
 /// One folder is open at a time, however deep they lie: of those above it only what is still to be looked at is kept.
 pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
     let mut bytes = 0;
-    let Ok(mut at) = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()) else {
+    let Ok(mut at) = Folder::open_no_link(folder) else {
         return 0;
     };
     let mut left = vec![counted(&at, &mut bytes)];
@@ -26,16 +21,14 @@ pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
         match names.pop() {
             Some(name) => {
                 // One that cannot be opened went, or nobody may look into it.
-                if let Ok(inner) = rustix::fs::openat(&at, name, FOLDER, Mode::empty()) {
+                if let Ok(inner) = at.open_folder(name) {
                     left.push(counted(&inner, &mut bytes));
                     at = inner;
                 }
             }
             None => {
                 left.pop();
-                let Ok(above) = rustix::fs::openat(&at, c"..", FOLDER, Mode::empty()) else {
-                    break;
-                };
+                let Ok(above) = at.open_folder("..") else { break };
                 at = above;
             }
         }
@@ -44,24 +37,15 @@ pub(super) fn bytes_in_folder(folder: &Path) -> u64 {
 }
 
 /// Adds up what a folder holds itself; the names of the folders in it.
-fn counted(folder: &OwnedFd, bytes: &mut u64) -> Vec<CString> {
-    let Ok(entries) = Dir::read_from(folder.as_fd()) else {
-        return Vec::new();
-    };
+fn counted(folder: &Folder, bytes: &mut u64) -> Vec<OsString> {
+    let Ok(entries) = folder.entries() else { return Vec::new() };
     let mut folders = Vec::new();
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        if matches!(name.to_bytes(), b"." | b"..") {
-            continue;
-        }
-        let Ok(found) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
-            continue;
-        };
+        let Ok(found) = folder.info_of(entry.name()) else { continue };
         // What is allocated, not how long a file with holes says it is.
-        let blocks = u64::try_from(found.st_blocks).unwrap_or(0);
-        *bytes = bytes.saturating_add(blocks.saturating_mul(512).max(LEAST));
-        if FileType::from_raw_mode(found.st_mode) == FileType::Directory {
-            folders.push(name.to_owned());
+        *bytes = bytes.saturating_add(found.allocated.max(LEAST));
+        if found.kind() == Kind::Folder {
+            folders.push(entry.name().to_owned());
         }
     }
     folders
@@ -82,15 +66,15 @@ mod tests {
         assert_eq!(bytes_in_folder(folder.path()), 3 * LEAST);
         // Below where a path can reach, and beside it.
         let name = "d".repeat(200);
-        let mut at = rustix::fs::openat(CWD, folder.path(), FOLDER, Mode::empty()).expect("opened");
+        let mut at = Folder::open(folder.path()).expect("opened");
         for _ in 0..40 {
             for name in [&name, "e"] {
-                rustix::fs::mkdirat(&at, name, Mode::RWXU).expect("made");
+                at.make_folder(name, 0o700).expect("made");
             }
-            at = rustix::fs::openat(&at, &name, FOLDER, Mode::empty()).expect("opened");
+            at = at.open_folder(&name).expect("opened");
         }
-        let big = rustix::fs::openat(&at, "big", OFlags::CREATE | OFlags::WRONLY, Mode::RWXU).expect("opened");
-        std::fs::File::from(big).write_all(&vec![1; 1 << 20]).expect("written");
+        let mut big = at.create_new("big", 0o700).expect("opened");
+        big.write_all(&vec![1; 1 << 20]).expect("written");
         let all = bytes_in_folder(folder.path());
         assert!((1 << 20..2 << 20).contains(&all), "{all}");
     }

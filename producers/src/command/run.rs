@@ -6,12 +6,11 @@ use super::unstarted::Attempt;
 use engine::seams::producer::{Cancel, Failure};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use os::handles::{AsFd, BorrowedFd, OwnedFd};
+use os::wait::{Waits, bytes_to_read};
 use sandbox::{Confined, Ended};
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
@@ -88,16 +87,10 @@ pub(super) fn hear(mut program: Confined, folder: &Path, bounds: &Bounds, cancel
 }
 
 /// How long a wait lasts before it is seen whether to stop.
-const LOOK_UP: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 50_000_000,
-};
+const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// How long it is where an end is not heard.
-const MOMENT: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 1_000_000,
-};
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// How long nobody looks how much a program has written.
 const DISK_LOOK: Duration = Duration::from_secs(1);
@@ -138,19 +131,11 @@ fn listen(program: &mut Confined, watch: &mut Watch<'_>) -> Result<[Vec<u8>; 2],
     let mut heard = [Stream::new(program.child.stdout.take()), Stream::new(program.child.stderr.take())];
     while !program.has_ended() {
         watch.check_limits()?;
-        let mut fds: Vec<PollFd<'_>> = heard
-            .iter()
-            .filter_map(Stream::fd)
-            .chain(program.end_comes())
-            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-            .collect();
+        let mut waits: Waits<'_> = heard.iter().filter_map(Stream::fd).chain(program.end_comes()).collect();
         // Where an end does not make itself heard it is looked for.
         let pause = if program.end_comes().is_some() { LOOK_UP } else { MOMENT };
-        match poll(&mut fds, Some(&pause)) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(Stop::Broken(error.into())),
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        waits.wait(Some(pause)).map_err(|error| Stop::Broken(error.into()))?;
+        let ready: Vec<bool> = waits.came().collect();
         let open = heard.iter_mut().filter(|stream| stream.pipe.is_some());
         for (stream, _) in open.zip(ready).filter(|(_, ready)| *ready) {
             stream.read(usize::MAX)?;
@@ -213,7 +198,7 @@ impl Stream {
 
     /// Takes what is there, and waits for nothing.
     fn drain(&mut self) -> Result<(), Stop> {
-        let there = self.fd().map_or(Ok(0), rustix::io::ioctl_fionread);
+        let there = self.fd().map_or(Ok(0), bytes_to_read);
         let mut left = there.map_err(|error| Stop::Broken(error.into()))?;
         while left > 0 && self.pipe.is_some() {
             let read = self.read(usize::try_from(left).unwrap_or(usize::MAX))?;

@@ -6,12 +6,13 @@
 
 use super::place::Place;
 use engine::seams::producer::Failure;
-use rustix::fs::OFlags;
+use os::info::{FileInfo, Kind};
+use os::modes;
+use os::plain_files::MoreOptions;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::fs::{Metadata, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -48,14 +49,14 @@ pub(super) fn flatten(root: &Path, folder: &Path) -> io::Result<()> {
     let mut moved = 0_u64;
     while let Some(folder) = left.pop() {
         // Whoever made it may have taken its own rights to it away.
-        std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o700))?;
+        modes::set_mode(&folder, 0o700)?;
         for entry in std::fs::read_dir(&folder)? {
             let entry = entry?;
             if !entry.file_type()?.is_dir() {
                 std::fs::remove_file(entry.path())?;
                 continue;
             }
-            std::fs::set_permissions(entry.path(), PermissionsExt::from_mode(0o700))?;
+            modes::set_mode(&entry.path(), 0o700)?;
             let up = loop {
                 moved += 1;
                 let up = root.join(format!(".cortex-going-{moved}"));
@@ -82,11 +83,11 @@ fn gone(file: &Path) -> io::Result<()> {
 impl Drop for Scratch {
     fn drop(&mut self) {
         // Another folder, or a link, in its place is not for this one to empty.
-        let there = self.folder.path().symlink_metadata();
-        if !there.is_ok_and(|there| Folder::of(&there).is_same_folder(&self.owned)) {
+        let there = Folder::at(self.folder.path());
+        if !there.is_ok_and(|there| there.is_same_folder(&self.owned)) {
             return;
         }
-        let _ = std::fs::set_permissions(self.folder.path(), PermissionsExt::from_mode(0o700));
+        let _ = modes::set_mode(self.folder.path(), 0o700);
         // What is deep is taken apart here; the folder's own way goes down into it.
         for entry in std::fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -99,23 +100,20 @@ impl Drop for Scratch {
 /// What tells a folder from another that was put into its place.
 #[derive(PartialEq, Eq)]
 struct Folder {
-    inode: u64,
-    device: u64,
+    identity: (u64, u64),
     mode: u32,
 }
 
 impl Folder {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            inode: metadata.ino(),
-            device: metadata.dev(),
-            mode: metadata.mode(),
-        }
+    fn at(path: &Path) -> io::Result<Self> {
+        let info = FileInfo::of_path(path)?;
+        let (identity, mode) = (info.identity(), info.mode);
+        Ok(Self { identity, mode })
     }
 
     /// Whether it is the same one, whatever its mode is.
     fn is_same_folder(&self, other: &Self) -> bool {
-        (self.inode, self.device) == (other.inode, other.device)
+        self.identity == other.identity
     }
 }
 
@@ -132,7 +130,7 @@ impl Scratch {
         let place = Place::shared()?;
         let made = || {
             let folder = tempfile::Builder::new().prefix("run-").tempdir_in(place.path())?;
-            Ok((Folder::of(&folder.path().symlink_metadata()?), folder))
+            Ok((Folder::at(folder.path())?, folder))
         };
         let (owned, folder) = made().map_err(|error| super::io("a folder for it cannot be made", place.path(), &error))?;
         Ok(Self {
@@ -166,13 +164,8 @@ impl Scratch {
 
     /// Writes a file anew; whether it is there.
     fn write_over(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
-        let flags = OFlags::NOFOLLOW.bits().cast_signed();
         // Not truncated before writing: some file systems flush files that were, to save those who save that way.
-        let mut file = match OpenOptions::new()
-            .write(true)
-            .custom_flags(flags)
-            .open(self.folder.path().join(name))
-        {
+        let mut file = match OpenOptions::new().write(true).refuse_links().open(self.folder.path().join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             file => file?,
         };
@@ -185,9 +178,9 @@ impl Scratch {
     pub(super) fn folder(&mut self, path: &str) -> io::Result<()> {
         let place = self.folder.path().join(path);
         self.reusable.remove(path).then(|| gone(&place)).transpose()?;
-        std::fs::DirBuilder::new().mode(0o755).create(&place)?;
+        modes::create_folder(&place, 0o755)?;
         if self.modes.folder == 0 {
-            self.modes.folder = place.symlink_metadata()?.mode();
+            self.modes.folder = FileInfo::of_path(&place)?.mode;
         }
         Ok(())
     }
@@ -201,10 +194,10 @@ impl Scratch {
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
-            .mode(wanted)
+            .with_mode(wanted)
             .open(self.folder.path().join(path))?;
         if *mode == 0 {
-            *mode = file.metadata()?.mode();
+            *mode = FileInfo::of(&file)?.mode;
         }
         file.write_all(bytes)
     }
@@ -219,7 +212,7 @@ impl Scratch {
 
     /// Whether the folder is the one that was made, with its rights.
     fn is_whole(&self) -> io::Result<bool> {
-        Ok(Folder::of(&self.folder.path().symlink_metadata()?) == self.owned)
+        Ok(Folder::at(self.folder.path())? == self.owned)
     }
 
     /// Empties it for this thread's next program. Not to be called while a program may still run in it; a folder that is dropped instead
@@ -236,13 +229,13 @@ impl Scratch {
         }
         for entry in std::fs::read_dir(self.folder.path())? {
             let entry = entry?;
-            let metadata = entry.metadata()?;
+            let info = FileInfo::of_metadata(&entry.metadata()?);
             let name = entry.file_name().into_string().ok().filter(|name| self.staged.contains(name));
             match name {
-                Some(name) if metadata.is_file() && metadata.nlink() == 1 && metadata.mode() == self.modes.file => {
+                Some(name) if info.kind() == Kind::File && info.links == 1 && info.mode == self.modes.file => {
                     self.reusable.insert(name);
                 }
-                _ if metadata.is_dir() => flatten(self.folder.path(), &entry.path())?,
+                _ if info.kind() == Kind::Folder => flatten(self.folder.path(), &entry.path())?,
                 _ => std::fs::remove_file(entry.path())?,
             }
         }
@@ -254,6 +247,7 @@ impl Scratch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     fn names(scratch: &Scratch) -> Vec<String> {
         let mut names: Vec<String> = std::fs::read_dir(scratch.path())

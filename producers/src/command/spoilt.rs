@@ -3,10 +3,10 @@
 use super::scratch::Modes;
 use super::stage::Staged;
 use engine::values::tree::File;
+use os::errors::SystemError;
+use os::info::{FileInfo, Kind};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// What was done to inputs, in words: `removed its input 'text'`. `None` when nothing was.
@@ -28,29 +28,29 @@ pub(super) fn spoilt(folder: &Path, staged: &[(String, Staged<'_>)], modes: Mode
 
 fn file(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<Option<String>> {
     let path = folder.join(name);
-    let there = metadata_if_exists(&path)?;
-    if let Some(why) = otherwise(name, there.as_ref(), Metadata::is_file, mode) {
+    let there = info_if_exists(&path)?;
+    if let Some(why) = otherwise(name, there.as_ref(), Kind::File, mode) {
         return Ok(Some(why));
     }
-    let same = there.is_some_and(|there| there.len() == bytes.len() as u64) && std::fs::read(path)? == bytes;
+    let same = there.is_some_and(|there| there.size == bytes.len() as u64) && std::fs::read(path)? == bytes;
     Ok((!same).then(|| format!("changed its input '{name}'")))
 }
 
 /// What is there; `None` when nothing is.
-fn metadata_if_exists(path: &Path) -> io::Result<Option<Metadata>> {
-    match path.symlink_metadata() {
+fn info_if_exists(path: &Path) -> io::Result<Option<FileInfo>> {
+    match FileInfo::of_path(path) {
         Ok(there) => Ok(Some(there)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error),
+        Err(SystemError::NOT_FOUND | SystemError::NO_FOLDER) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
 /// What is wrong with an entry apart from what it holds.
-fn otherwise(name: &str, there: Option<&Metadata>, kind: fn(&Metadata) -> bool, mode: u32) -> Option<String> {
+fn otherwise(name: &str, there: Option<&FileInfo>, kind: Kind, mode: u32) -> Option<String> {
     match there {
         None => Some(format!("removed its input '{name}'")),
-        Some(there) if !kind(there) => Some(format!("put something else into the place of its input '{name}'")),
-        Some(there) if there.mode() != mode => Some(format!("changed the mode of its input '{name}'")),
+        Some(there) if there.kind() != kind => Some(format!("put something else into the place of its input '{name}'")),
+        Some(there) if there.mode != mode => Some(format!("changed the mode of its input '{name}'")),
         Some(_) => None,
     }
 }
@@ -59,8 +59,8 @@ fn tree(folder: &Path, name: &str, files: &BTreeMap<String, File>, folders: &BTr
     let inner = |path: &str| format!("{name}/{path}");
     // A folder comes before what is in it: no link is followed.
     for place in std::iter::once(name.to_owned()).chain(folders.iter().map(|path| inner(path))) {
-        let there = metadata_if_exists(&folder.join(&place))?;
-        if let Some(why) = otherwise(&place, there.as_ref(), Metadata::is_dir, modes.folder) {
+        let there = info_if_exists(&folder.join(&place))?;
+        if let Some(why) = otherwise(&place, there.as_ref(), Kind::Folder, modes.folder) {
             return Ok(Some(why));
         }
     }

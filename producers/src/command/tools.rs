@@ -7,11 +7,11 @@ use engine::seams::producer::{Failure, Params};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
+use os::info::{FileInfo, Time};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -86,16 +86,16 @@ fn tool_failure(why: Diagnostic) -> Failure {
     Failure::Permanent(Box::new(why))
 }
 
-/// What a file was when it was hashed: device, inode, length, and when it last changed in any way.
-type Stamp = (u64, u64, u64, i64, i64);
+/// What a file was when it was hashed: device and inode, length, and when it last changed in any way.
+type Stamp = ((u64, u64), u64, Time);
 
 /// The digest of a file. One that did not change since it was last asked about is not read again: many targets have the same tool.
 fn digest_of(file: &Path) -> io::Result<Digest> {
     static HASHED: Mutex<BTreeMap<Stamp, Digest>> = Mutex::new(BTreeMap::new());
     let known = || HASHED.lock().unwrap_or_else(PoisonError::into_inner);
     let mut opened = File::open(file)?;
-    let is = opened.metadata()?;
-    let stamp = (is.dev(), is.ino(), is.len(), is.ctime(), is.ctime_nsec());
+    let is = FileInfo::of(&opened)?;
+    let stamp = (is.identity(), is.size, is.changed);
     if let Some(digest) = known().get(&stamp) {
         return Ok(*digest);
     }

@@ -5,8 +5,7 @@ use super::params::Bounds;
 use engine::seams::producer::Failure;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
+use os::errors::SystemError;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -40,8 +39,8 @@ impl Attempt<'_> {
             let what = "there is no program of this name in the folders of PATH";
             return (what.to_owned(), "install it, or write its full path in `argv`");
         };
-        let errno = error.raw_os_error().map(Errno::from_raw_os_error);
-        if errno == Some(Errno::TOOBIG) {
+        let number = SystemError::of(error);
+        if number == Some(SystemError::TOO_LONG) {
             let hint = "have `shell` name the files by a pattern: `cat texts.*` for an input `texts` that is a list";
             return ("its arguments are too long for the system".to_owned(), hint);
         }
@@ -53,16 +52,16 @@ impl Attempt<'_> {
         if let Err((what, hint)) = runs(file) {
             return (what.to_owned(), hint);
         }
-        match (errno, interpreter(file)) {
-            (Some(Errno::NOENT | Errno::ACCESS), Some(interpreter)) if !Path::new(&interpreter).exists() => (
+        match (number, interpreter(file)) {
+            (Some(SystemError::NOT_FOUND | SystemError::DENIED), Some(interpreter)) if !Path::new(&interpreter).exists() => (
                 format!("the interpreter '{interpreter}' that its first line names is not there"),
                 "install the interpreter, or mend the first line of the script",
             ),
-            (Some(Errno::NOENT | Errno::ACCESS), Some(interpreter)) => (
+            (Some(SystemError::NOT_FOUND | SystemError::DENIED), Some(interpreter)) => (
                 format!("the interpreter '{interpreter}' that its first line names may not be run there"),
                 "see that it may be executed, and that `readable` names what lies beside the system's folders",
             ),
-            (Some(Errno::NOEXEC), _) => (
+            (Some(SystemError::NO_PROGRAM), _) => (
                 "it is neither a program of this machine nor a script with a first line that names its interpreter".to_owned(),
                 "begin the script with #!/bin/sh, or name its interpreter in `argv`",
             ),
@@ -84,7 +83,7 @@ pub(super) fn runs(file: &Path) -> Result<(), (&'static str, &'static str)> {
         Err(_) => Err(("it is not there", "install it, or name another")),
         Ok(metadata) if metadata.is_dir() => Err(("it is a folder", "name a program in it")),
         Ok(metadata) if !metadata.is_file() => Err(("it is no file", "name a program")),
-        Ok(_) if access(file, Access::EXEC_OK).is_err() => Err((
+        Ok(_) if !os::modes::may_run(file) => Err((
             "its file may not be executed",
             "make it executable (`chmod +x`), or name its interpreter in `argv`: [\"sh\", \"FILE\"]",
         )),

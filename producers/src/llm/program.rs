@@ -3,9 +3,8 @@
 
 use super::world::LOOK_UP;
 use engine::seams::producer::Cancel;
-use rustix::process::{Pid, Signal, kill_process_group};
+use os::processes;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -65,15 +64,14 @@ pub(super) fn run(program: &Program<'_>, cancel: &Cancel) -> Result<Said, Stop> 
         .ok_or_else(|| Stop::NotStarted(std::io::ErrorKind::InvalidInput.into()))?;
     // A name with a slash is looked for from the workspace's folder, whatever folder this process runs in.
     let file = if name.contains('/') { program.root.join(name) } else { name.into() };
-    let mut child = Command::new(file)
+    let mut command = Command::new(file);
+    command
         .args(arguments)
         .current_dir(program.root)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(Stop::NotStarted)?;
+        .stderr(Stdio::piped());
+    let mut child = processes::begin_group(&mut command).spawn().map_err(Stop::NotStarted)?;
     let deadline = Instant::now().checked_add(program.timeout);
     let heard = listen(&mut child, program, deadline, cancel);
     if !matches!(heard, Ok((_, false))) {
@@ -189,9 +187,6 @@ fn pump(mut from: impl Read + Send + 'static, to: Sender<ProgramOutput>, as_hear
 }
 
 fn kill_program(child: &mut Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may have ended by itself in the meantime.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    processes::kill_group(child.id());
     let _ = child.wait();
 }

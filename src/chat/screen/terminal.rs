@@ -3,7 +3,6 @@
 use super::keys::{Key, key};
 use crossterm::event;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
-use rustix::termios::tcgetwinsize;
 use std::io::{self, Write};
 
 /// Marks what is pasted, so that a line end in it asks nothing.
@@ -28,8 +27,8 @@ impl Terminal {
     /// Columns and rows; those of an old terminal where none are known.
     pub fn size() -> (usize, usize) {
         // Of standard output itself: another terminal may control the process.
-        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
-        size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
+        let size = os::terminals::size(io::stdout()).filter(|(columns, rows)| *columns > 0 && *rows > 0);
+        size.unwrap_or((80, 24))
     }
 }
 

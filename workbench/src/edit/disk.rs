@@ -10,13 +10,12 @@ use super::staged::{Batch, Staged, staged};
 use super::tree::{self, KNOWN, Tree};
 use crate::checkout::{self, Held};
 use crate::kill;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
-use rustix::io::Errno;
+use os::errors::SystemError;
+use os::folders::Folder;
+use os::info::{FileInfo, Kind, Time};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -25,11 +24,6 @@ pub const FOLDER: &str = ".cortex/edit";
 
 /// A log that is longer is begun anew.
 const LONGEST_LOG: u64 = 4 << 20;
-
-const FOLDER_FLAGS: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
 
 /// The files of a checkout.
 #[derive(Clone, Debug)]
@@ -60,19 +54,19 @@ impl Disk {
     }
 
     /// The folder of a file and its name there. No part of a real path is a link: one that is was put there meanwhile.
-    pub(super) fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(OwnedFd, &'p str)> {
+    pub(super) fn folder<'p>(&self, path: &'p str, make: bool) -> io::Result<(Folder, &'p str)> {
         let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let mut folder = rustix::fs::open(&self.root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let mut folder = Folder::open(&self.root)?;
         for part in folders.split('/').filter(|part| !part.is_empty()) {
             if part == ".." {
                 return Err(ErrorKind::InvalidInput.into());
             }
-            folder = match rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty()) {
-                Err(Errno::NOENT) if make => {
+            folder = match folder.open_folder(part) {
+                Err(SystemError::NOT_FOUND) if make => {
                     kill::check_killed()?;
-                    rustix::fs::mkdirat(&folder, part, Mode::from_raw_mode(0o777))?;
+                    folder.make_folder(part, 0o777)?;
                     kill::sync(&folder)?;
-                    rustix::fs::openat(&folder, part, FOLDER_FLAGS, Mode::empty())?
+                    folder.open_folder(part)?
                 }
                 opened => opened?,
             };
@@ -85,22 +79,21 @@ fn note(name: &str) -> String {
     format!("{FOLDER}/{name}")
 }
 
-pub(super) fn stamp(found: &Stat) -> Stamp {
-    let nanos = |secs: i64, nanos: u64| i128::from(secs) * 1_000_000_000 + i128::from(nanos);
-    let written = nanos(found.st_mtime, found.st_mtime_nsec);
-    let changed = nanos(found.st_ctime, found.st_ctime_nsec);
+pub(super) fn stamp(found: &FileInfo) -> Stamp {
+    let nanos = |time: Time| i128::from(time.seconds) * 1_000_000_000 + i128::from(time.nanoseconds);
+    let (written, changed) = (nanos(found.modified), nanos(found.changed));
     Stamp {
-        of: (found.st_dev, found.st_ino, found.st_size.unsigned_abs(), written, changed),
+        of: (found.device, found.number, found.size, written, changed),
     }
 }
 
 /// What stands under a name; `None` when nothing does.
-pub(super) fn stat_if_exists(folder: &OwnedFd, name: &str) -> io::Result<Option<Stat>> {
-    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(found) if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile => Ok(Some(found)),
+pub(super) fn stat_if_exists(folder: &Folder, name: &str) -> io::Result<Option<FileInfo>> {
+    match folder.info_of(name) {
+        Ok(found) if found.kind() == Kind::File => Ok(Some(found)),
         Ok(_) => Err(io::Error::other("it is no regular file")),
-        Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(errno.into()),
+        Err(SystemError::NOT_FOUND) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -173,19 +166,17 @@ impl Files for Disk {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file: File = match rustix::fs::openat(&folder, name, flags, Mode::empty()) {
-            Ok(fd) => fd.into(),
-            Err(Errno::NOENT) => return Ok(None),
-            Err(Errno::LOOP) => return Err(io::Error::other("it is no regular file")),
-            Err(errno) => return Err(errno.into()),
+        let file = match folder.open_to_read(name) {
+            Err(SystemError::NOT_FOUND) => return Ok(None),
+            Err(SystemError::LINK) => return Err(io::Error::other("it is no regular file")),
+            opened => opened?,
         };
-        if !file.metadata()?.is_file() {
+        // Looked at before it is read: what is written meanwhile looks otherwise afterwards.
+        let looked = FileInfo::of(&file)?;
+        if looked.kind() != Kind::File {
             return Err(io::Error::other("it is no regular file"));
         }
-        // Looked at before it is read: what is written meanwhile looks otherwise afterwards.
-        let looked = rustix::fs::fstat(&file)?;
-        let (stamp, mode) = (stamp(&looked), looked.st_mode & 0o7777);
+        let (stamp, mode) = (stamp(&looked), looked.mode & 0o7777);
         let large = |length: u64| io::Error::new(ErrorKind::FileTooLarge, Unreadable::Large { bytes: length });
         if stamp.of.2 > LARGEST as u64 {
             return Err(large(stamp.of.2));
@@ -236,15 +227,13 @@ impl Files for Disk {
     fn unstage(&self, path: &str) {
         if let (Ok((folder, name)), Ok(())) = (self.folder(path, false), kill::check_killed()) {
             // It may never have come so far.
-            let _ = rustix::fs::unlinkat(&folder, &*staged(name), AtFlags::empty());
+            let _ = folder.remove(staged(name));
         }
     }
 
     fn is_in_place(&self, path: &str) -> bool {
-        let seen = self
-            .folder(path, false)
-            .and_then(|(folder, name)| Ok(rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?));
-        seen.is_ok_and(|seen| seen.st_nlink > 1)
+        let seen = self.folder(path, false).and_then(|(folder, name)| Ok(folder.info_of(name)?));
+        seen.is_ok_and(|seen| seen.links > 1)
     }
 
     fn note(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
@@ -408,7 +397,7 @@ mod tests {
     #[test]
     fn what_is_too_large_says_how_large_it_is() {
         let place = Place::new();
-        let file = File::create(place.path("a")).expect("file");
+        let file = fs::File::create(place.path("a")).expect("file");
         file.set_len(300 << 20).expect("sparse");
         let error = place.disk.read("a").expect_err("refused");
         assert!(error.to_string().contains("314572800 bytes"), "{error}");

@@ -2,7 +2,6 @@
 
 pub mod adding_members;
 pub mod adding_usings;
-mod attributes;
 mod beginning;
 pub mod brief;
 mod brought;

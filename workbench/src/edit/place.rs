@@ -2,8 +2,8 @@
 //! nor the store's; the manifest only for whom it is allowed.
 
 use crate::location::MANIFEST;
+use os::info::FileInfo;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Longest path that is looked at, in bytes.
@@ -113,7 +113,7 @@ pub fn resolve(root: &Path, given: &str, guard: &Guard) -> Result<String, Refuse
 
 /// Whether two names are of one file, by links of either kind.
 pub fn is_one(path: &Path, other: &Path) -> bool {
-    let file = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let file = |path: &Path| FileInfo::of_target(path).ok().map(|found| found.identity());
     file(path).is_some_and(|own| file(other) == Some(own))
 }
 

@@ -1,20 +1,20 @@
 //! Files that are ready to be saved: what is to take a file's place lies whole beside it first, with the mode, the owner and the attributes of the
 //! old one. Of several files each has something beside it until it is saved, which tells whoever comes after a crash how far it came.
 
-use super::attributes::carry_over;
 use super::disk::{Disk, stamp, stat_if_exists};
 use super::files::{Save, SaveError};
 use crate::checkout::fresh;
 use crate::kill;
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid};
-use rustix::io::Errno;
-use std::fs::File;
+use os::attributes::carry_over;
+use os::errors::SystemError;
+use os::folders::Folder;
+use os::info::FileInfo;
+use os::{disks, modes};
 use std::io::{self, ErrorKind};
-use std::os::fd::OwnedFd;
 
 /// A file that waits to be saved.
 pub(super) struct Staged<'s> {
-    folder: OwnedFd,
+    folder: Folder,
     name: &'s str,
     /// What it is to become.
     pub(super) save: &'s Save,
@@ -36,7 +36,7 @@ impl Drop for Staged<'_> {
     fn drop(&mut self) {
         if let (Some(beside), Ok(())) = (&self.beside, kill::check_killed()) {
             // Where it took the file's name there is none; else nothing more can be done about one that stays.
-            let _ = rustix::fs::unlinkat(&self.folder, &**beside, AtFlags::empty());
+            let _ = self.folder.remove(beside);
         }
     }
 }
@@ -80,12 +80,12 @@ impl<'s> Staged<'s> {
         if before.as_ref().map(stamp) != save.seen {
             return Err(SaveError::Moved { path: save.path.clone() });
         }
-        if before.is_some_and(|before| before.st_mode & 0o222 == 0) {
+        if before.is_some_and(|before| before.mode & 0o222 == 0) {
             return Err(SaveError::ReadOnly { path: save.path.clone() });
         }
         let how = match (&save.bytes, before) {
             (None, _) => How::Remove,
-            (Some(_), Some(before)) if before.st_nlink > 1 => How::InPlace,
+            (Some(_), Some(before)) if before.links > 1 => How::InPlace,
             (Some(bytes), before) => stage(&folder, name, bytes, save, before.as_ref()).map_err(failed)?,
         };
         let is_whole = matches!(how, How::Replace);
@@ -114,17 +114,16 @@ impl<'s> Staged<'s> {
     pub(super) fn save(&self) -> io::Result<()> {
         kill::check_killed()?;
         match &self.how {
-            How::Replace => rustix::fs::renameat(&self.folder, &*staged(self.name), &self.folder, self.name)?,
-            How::Remove => rustix::fs::unlinkat(&self.folder, self.name, AtFlags::empty())?,
+            How::Replace => self.folder.rename(staged(self.name), &self.folder, self.name)?,
+            How::Remove => self.folder.remove(self.name)?,
             How::InPlace => {
                 let bytes = self.save.bytes.as_ref().map_or(&[][..], |bytes| bytes);
-                let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let mut file = File::from(rustix::fs::openat(&self.folder, self.name, flags, Mode::empty())?);
+                let mut file = self.folder.open_to_write(self.name)?;
                 // What it needs is asked for first: a full disk leaves it as it was.
-                if let Err(errno) = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes.len().max(1) as u64)
-                    && matches!(errno, Errno::NOSPC | Errno::DQUOT)
+                if let Err(error) = disks::keep_room(&file, bytes.len().max(1) as u64)
+                    && matches!(error, SystemError::NO_SPACE | SystemError::QUOTA)
                 {
-                    return Err(errno.into());
+                    return Err(error.into());
                 }
                 kill::write(&mut file, bytes)?;
                 kill::check_killed()?;
@@ -134,7 +133,7 @@ impl<'s> Staged<'s> {
         }
         if let (How::InPlace | How::Remove, Some(beside)) = (&self.how, &self.beside) {
             kill::check_killed()?;
-            rustix::fs::unlinkat(&self.folder, &**beside, AtFlags::empty())?;
+            self.folder.remove(beside)?;
         }
         kill::sync(&self.folder)
     }
@@ -146,39 +145,37 @@ pub(super) fn staged(name: &str) -> String {
 }
 
 /// Writes a new file beside the one whose place it is to take.
-fn stage(folder: &OwnedFd, name: &str, bytes: &[u8], save: &Save, before: Option<&Stat>) -> io::Result<How> {
+fn stage(folder: &Folder, name: &str, bytes: &[u8], save: &Save, before: Option<&FileInfo>) -> io::Result<How> {
     // Nobody else edits here.
     let new = staged(name);
     let mut file = fresh(folder, &new)?;
     let written = (|| {
         if let Some(before) = before {
-            let own = rustix::fs::fstat(&file)?;
-            let given = (own.st_uid, own.st_gid) == (before.st_uid, before.st_gid)
-                || rustix::fs::fchown(&file, Some(Uid::from_raw(before.st_uid)), Some(Gid::from_raw(before.st_gid))).is_ok();
+            let own = FileInfo::of(&file)?;
+            let given = (own.owner, own.group) == (before.owner, before.group) || modes::give_to(&file, before.owner, before.group).is_ok();
             if !given {
                 return Ok(false);
             }
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let old = File::from(rustix::fs::openat(folder, name, flags, Mode::empty())?);
+            modes::set_mode_of(&file, before.mode & 0o7777)?;
+            let old = folder.open_to_read(name)?;
             if !carry_over(&old, &file)? {
                 return Ok(false);
             }
         }
         if let (None, Some(mode)) = (before, save.mode) {
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(mode & 0o777))?;
+            modes::set_mode_of(&file, mode & 0o777)?;
         }
         kill::write(&mut file, bytes)?;
         if let Some(before) = before {
             // Of what is written the system takes the right to run as its owner.
-            rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
+            modes::set_mode_of(&file, before.mode & 0o7777)?;
         }
         kill::sync(&file)?;
         Ok::<_, io::Error>(true)
     })();
     if !matches!(written, Ok(true)) && kill::check_killed().is_ok() {
         // As above.
-        let _ = rustix::fs::unlinkat(folder, &*new, AtFlags::empty());
+        let _ = folder.remove(&new);
     }
     Ok(if written? { How::Replace } else { How::InPlace })
 }

@@ -9,9 +9,10 @@ use super::lock::{self, Lock, Refusal, Terms};
 use super::{DiskOptions, DiskStore};
 use crate::store::{StoreError, ViewId};
 use crate::values::digest::ActionKey;
-use std::fs::{self, DirBuilder, File};
+use os::errors::SystemError;
+use os::info::FileInfo;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -223,16 +224,16 @@ pub(super) fn take_flight(
 
 /// Whether a path still leads to the file that was opened there.
 fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
-    let ours = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(found) => Ok((found.dev(), found.ino()) == (ours.dev(), ours.ino())),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+    let ours = FileInfo::of(file)?;
+    match FileInfo::of_target(path) {
+        Ok(found) => Ok(found.identity() == ours.identity()),
+        Err(SystemError::NOT_FOUND) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
 fn make(path: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o700).create(path) {
+    match os::modes::create_folder(path, 0o700) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }

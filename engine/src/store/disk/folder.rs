@@ -7,7 +7,6 @@ use super::DiskOptions;
 use super::claim::{self, Claim, Flight};
 use super::compact::Whole;
 use super::lock::{self, Lock, Refusal, Terms};
-use super::plain_file;
 use super::reserve;
 use super::salvage;
 use super::schema::{self, Kind};
@@ -16,11 +15,13 @@ use crate::store::StoreError;
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
+use os::info::FileInfo;
+use os::plain_files::{self, MoreOptions};
+use os::{modes, processes};
 use redb::{Builder, DatabaseError, ReadableDatabase};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -105,20 +106,16 @@ impl Folder {
 
     /// Makes the folder if need be, and refuses one that belongs to someone else: what it says would be believed.
     pub(super) fn create_or_check(&self) -> Result<(), StoreError> {
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.path)
-            .map_err(|error| self.unopened(error))?;
-        let folder = fs::metadata(&self.path).map_err(|error| self.unopened(error))?;
-        let mut owners = vec![folder.uid()];
-        owners.extend(fs::metadata(self.file(DATABASE)).ok().map(|file| file.uid()));
-        if owners.iter().any(|owner| *owner != rustix::process::geteuid().as_raw()) {
+        modes::create_folders(&self.path, 0o700).map_err(|error| self.unopened(error))?;
+        let folder = FileInfo::of_target(&self.path).map_err(|error| self.unopened(error.into()))?;
+        let mut owners = vec![folder.owner];
+        owners.extend(FileInfo::of_target(&self.file(DATABASE)).ok().map(|file| file.owner));
+        if owners.iter().any(|owner| *owner != processes::own_user()) {
             return Err(StoreError::Foreign { path: self.path.clone() });
         }
         // Only a folder that is a store already is narrowed: the user may have named one that holds other things.
-        if folder.mode() & 0o077 != 0 && self.file(ID).exists() {
-            match fs::set_permissions(&self.path, fs::Permissions::from_mode(0o700)) {
+        if folder.mode & 0o077 != 0 && self.file(ID).exists() {
+            match modes::set_mode(&self.path, 0o700) {
                 // On media that cannot be written it stays as it is.
                 Err(error) if !lock::is_unwritable(&error) => return Err(self.unopened(error)),
                 _ => {}
@@ -177,7 +174,12 @@ impl Folder {
     fn make(&self) -> Result<(), Fault> {
         let new = self.file(NEW_DATABASE);
         remove_if_there(&new)?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .with_mode(0o600)
+            .open(&new)?;
         let id = new_id();
         guarded(|| {
             let database = Builder::new().create_file(file)?;
@@ -196,9 +198,9 @@ impl Folder {
     /// Opens the file that is there and looks whether it is a store of ours.
     fn find(&self, access: Access) -> Result<Opening, StoreError> {
         let path = self.file(DATABASE);
-        plain_file::require(&path).map_err(|error| self.unopened(error))?;
+        plain_files::require(&path).map_err(|error| self.unopened(error))?;
         if self.file(CONDEMNED).exists() {
-            let reason = plain_file::read_text(&self.file(CONDEMNED), MOST_REASON);
+            let reason = plain_files::read_text(&self.file(CONDEMNED), MOST_REASON);
             return Ok(Opening::Unfit(reason.unwrap_or_else(|| "damage was met".to_owned())));
         }
         if fs::metadata(&path).map_err(|error| self.unopened(error))?.len() == 0 {
@@ -307,11 +309,11 @@ impl Folder {
 
     /// Gives the damaged database the first free name `store.redb.damaged-N`, unless someone who was killed then has given it one.
     fn second_name(&self, damaged: &Path) -> Result<String, Fault> {
-        let is = fs::metadata(damaged)?.ino();
+        let is = FileInfo::of_target(damaged).map_err(io::Error::from)?.number;
         for number in 1_u32.. {
             let name = format!("{DATABASE}{DAMAGED}{number}");
-            match fs::symlink_metadata(self.file(&name)) {
-                Ok(there) if there.ino() == is => return Ok(name),
+            match FileInfo::of_path(&self.file(&name)) {
+                Ok(there) if there.number == is => return Ok(name),
                 Ok(_) => {}
                 Err(_) => {
                     // Where files have one name only there is a moment without a database.
@@ -325,7 +327,7 @@ impl Folder {
 
     /// Keeps the readable copy of the store's name true.
     fn note_id(&self, id: &str) -> io::Result<()> {
-        if plain_file::read_text(&self.file(ID), MOST_ID).is_some_and(|noted| noted.trim_end() == id) {
+        if plain_files::read_text(&self.file(ID), MOST_ID).is_some_and(|noted| noted.trim_end() == id) {
             return Ok(());
         }
         let mut file = tempfile::Builder::new().prefix(ID).tempfile_in(&self.path)?;
@@ -407,7 +409,7 @@ impl Medium for Folder {
 
     fn collecting(&self) -> bool {
         // A file that cannot be opened was never locked; one that cannot be tried counts as held, which costs a few rows.
-        plain_file::open_to_read(&self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
+        plain_files::open_to_read(&self.file(COLLECTOR)).is_ok_and(|file| file.try_lock_shared().is_err())
     }
 
     fn building_since(&self) -> Option<u64> {
@@ -427,7 +429,12 @@ impl Medium for Folder {
     fn copy(&self, from: &dyn ReadableDatabase, whole: Whole) -> Result<bool, Fault> {
         let new = self.file(NEW_DATABASE);
         remove_if_there(&new)?;
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&new)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .with_mode(0o600)
+            .open(&new)?;
         let synced = file.try_clone()?;
         let copied = guarded(|| {
             let mut target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
@@ -498,7 +505,7 @@ impl Medium for Folder {
 
 /// The process that collects what the store in a folder holds, as it wrote itself down; `None` where none does, or it cannot be told.
 pub(super) fn collector(path: &Path) -> Option<String> {
-    let mut file = plain_file::open_to_read(&path.join(COLLECTOR)).ok()?;
+    let mut file = plain_files::open_to_read(&path.join(COLLECTOR)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(lock::holder(&mut file).ok()?.to_string()),
         _ => None,

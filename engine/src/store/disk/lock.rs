@@ -5,10 +5,9 @@
 //!
 //! Who waits holds a *shared* lock on a second file, so that a holder that can do without learns of it with one system call.
 
-use super::plain_file;
+use os::plain_files::{self, Links, MoreOptions};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -64,9 +63,9 @@ impl From<io::Error> for Refusal {
 /// Opens a lock file, making it if need be.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options.read(true).write(true).create(true).truncate(false).with_mode(0o600);
     // Who holds the lock is written into it: never into a file that somebody's link leads to.
-    plain_file::open(path, &mut options, rustix::fs::OFlags::NOFOLLOW)
+    plain_files::open(path, &mut options, Links::Refused)
 }
 
 /// Whether a file could not be opened for writing because of where it lies or what it allows.
@@ -86,7 +85,7 @@ pub(super) fn try_take(file: &File) -> io::Result<bool> {
 /// Takes the lock at `path`.
 pub(super) fn take(path: &Path, terms: &Terms<'_>) -> Result<Lock, Refusal> {
     let mut file = match open(path) {
-        Err(error) if terms.looks && is_unwritable(&error) => plain_file::open_to_read(path)?,
+        Err(error) if terms.looks && is_unwritable(&error) => plain_files::open_to_read(path)?,
         opened => opened?,
     };
     let start = Instant::now();

@@ -11,7 +11,6 @@ mod folder;
 mod frame;
 mod lock;
 mod pack;
-mod plain_file;
 mod read;
 mod reserve;
 mod salvage;

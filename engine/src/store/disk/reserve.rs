@@ -3,9 +3,9 @@
 //!
 //! A store that is smaller than the reserve has none: it is not what fills the disk. Nothing ever fails for want of a reserve.
 
+use os::plain_files::MoreOptions;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// Its file.
@@ -24,8 +24,7 @@ pub(super) fn create_reserve(folder: &Path, database: u64) {
     if database <= BYTES || fs::symlink_metadata(&path).is_ok_and(|file| file.len() == BYTES) {
         return;
     }
-    let room = rustix::fs::statvfs(folder).map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-    if room < BYTES + LEFT {
+    if os::disks::free_bytes(folder) < BYTES + LEFT {
         return;
     }
     // What is cut short is of no use to anybody.
@@ -42,7 +41,7 @@ fn make(path: &Path) -> io::Result<()> {
     OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(0o600)
+        .with_mode(0o600)
         .open(path)?
         .write_all(&noise)
 }

@@ -1,6 +1,13 @@
-//! The terminal's echo of control characters, which would otherwise push a progress bar out of its line when Ctrl-C is pressed.
+//! The terminal: its size, and the echo of control characters, which would otherwise push a progress bar out of its line when Ctrl-C is pressed.
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use crate::handles::AsFd;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+/// Columns and rows of a terminal, 0 where it does not know; `None` when it is none.
+pub fn size(terminal: impl AsFd) -> Option<(usize, usize)> {
+    let size = tcgetwinsize(terminal).ok()?;
+    Some((size.ws_col.into(), size.ws_row.into()))
+}
 
 /// While this lives, `^C` is not echoed. Nothing happens when standard input is no terminal.
 #[derive(Clone)]

@@ -1,0 +1,157 @@
+//! What the system tells of a file without reading it.
+
+use crate::errors::SystemError;
+use crate::handles::AsFd;
+use rustix::fs::{FileType, Stat};
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// What a name leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A device.
+    Device,
+    /// The system does not say.
+    Unknown,
+}
+
+impl Kind {
+    pub(crate) fn of(kind: FileType) -> Self {
+        match kind {
+            FileType::RegularFile => Self::File,
+            FileType::Directory => Self::Folder,
+            FileType::Symlink => Self::Link,
+            FileType::Fifo => Self::Pipe,
+            FileType::Socket => Self::Socket,
+            FileType::CharacterDevice | FileType::BlockDevice => Self::Device,
+            FileType::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// A time of a file, since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time {
+    /// Seconds.
+    pub seconds: i64,
+    /// Nanoseconds beside them.
+    pub nanoseconds: i64,
+}
+
+/// What the system tells of a file or folder.
+#[derive(Clone, Copy, Debug)]
+pub struct FileInfo {
+    /// The number of its device.
+    pub device: u64,
+    /// Its own number there.
+    pub number: u64,
+    /// Its kind and who may do what with it, as the system writes them; the lower twelve bits are the permissions.
+    pub mode: u32,
+    /// How many names it has.
+    pub links: u64,
+    /// The user it belongs to.
+    pub owner: u32,
+    /// The group it belongs to.
+    pub group: u32,
+    /// Its length in bytes.
+    pub size: u64,
+    /// Bytes that it takes up on the disk.
+    pub allocated: u64,
+    /// When its content was last written; programs can set it.
+    pub modified: Time,
+    /// When anything of it last changed; programs cannot set it.
+    pub changed: Time,
+}
+
+impl FileInfo {
+    /// Of an open file or folder.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn of(opened: impl AsFd) -> Result<Self, SystemError> {
+        Ok(Self::of_stat(&rustix::fs::fstat(opened)?))
+    }
+
+    /// Of what lies at a path, a link itself if it is one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn of_path(path: &Path) -> Result<Self, SystemError> {
+        Ok(Self::of_stat(&rustix::fs::lstat(path)?))
+    }
+
+    /// Of what a path leads to through links.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn of_target(path: &Path) -> Result<Self, SystemError> {
+        Ok(Self::of_stat(&rustix::fs::stat(path)?))
+    }
+
+    /// What the standard library was told.
+    pub fn of_metadata(found: &Metadata) -> Self {
+        Self {
+            device: found.dev(),
+            number: found.ino(),
+            mode: found.mode(),
+            links: found.nlink(),
+            owner: found.uid(),
+            group: found.gid(),
+            size: found.size(),
+            allocated: found.blocks().saturating_mul(512),
+            modified: Time {
+                seconds: found.mtime(),
+                nanoseconds: found.mtime_nsec(),
+            },
+            changed: Time {
+                seconds: found.ctime(),
+                nanoseconds: found.ctime_nsec(),
+            },
+        }
+    }
+
+    /// The casts keep the bits: types differ between systems.
+    #[allow(clippy::unnecessary_cast, clippy::useless_conversion)]
+    pub(crate) fn of_stat(stat: &Stat) -> Self {
+        Self {
+            device: stat.st_dev as u64,
+            number: stat.st_ino as u64,
+            mode: stat.st_mode as u32,
+            links: stat.st_nlink as u64,
+            owner: stat.st_uid,
+            group: stat.st_gid,
+            size: stat.st_size as u64,
+            allocated: u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512),
+            modified: Time {
+                seconds: stat.st_mtime as i64,
+                nanoseconds: stat.st_mtime_nsec as i64,
+            },
+            changed: Time {
+                seconds: stat.st_ctime as i64,
+                nanoseconds: stat.st_ctime_nsec as i64,
+            },
+        }
+    }
+
+    /// What it is.
+    #[allow(clippy::unnecessary_cast)]
+    pub fn kind(&self) -> Kind {
+        Kind::of(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))
+    }
+
+    /// What tells it from every other file there is at the same time: the numbers of its device and its own.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.device, self.number)
+    }
+}

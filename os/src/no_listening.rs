@@ -1,0 +1,62 @@
+//! In place of inotify on systems whose own way to listen to folders is not known here: nothing can be listened to, so that everything is looked at.
+
+use crate::errors::SystemError;
+use crate::handles::{AsFd, BorrowedFd, OwnedFd};
+use std::borrow::Cow;
+use std::path::Path;
+
+/// What cannot be heard.
+#[derive(Debug)]
+#[allow(dead_code, missing_docs)]
+pub enum Notice<'n> {
+    Lost,
+    Name {
+        folder: i32,
+        name: Cow<'n, str>,
+        is_dir: bool,
+        written: bool,
+    },
+    Gone {
+        folder: i32,
+        is_over: bool,
+    },
+}
+
+/// No queue: there is none of this type.
+#[derive(Debug)]
+pub struct Queue(OwnedFd);
+
+impl Queue {
+    /// Listens to nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn new() -> Result<Self, SystemError> {
+        Err(SystemError::NO_SUCH_CALL)
+    }
+
+    /// Listens to nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn add(&self, _: &Path) -> Result<i32, SystemError> {
+        Err(SystemError::NO_SUCH_CALL)
+    }
+
+    /// Does nothing.
+    pub fn remove(&self, _: i32) {}
+
+    /// Hears nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn drain(&self, _: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
+        Err(SystemError::NO_SUCH_CALL)
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
