@@ -2,6 +2,7 @@
 //! files laid out there are.
 
 use crate::checkout;
+use crate::workspace::Access;
 use engine::seams::turn::CheckoutTurn;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::{Store, StoreError, ViewId};
@@ -156,7 +157,7 @@ impl CheckoutTurn for Hold {
 }
 
 /// Several rights that are given back together. Those that come first are taken first, and given back last.
-pub struct Together(pub Vec<Arc<dyn CheckoutTurn>>);
+struct Together(Vec<Arc<dyn CheckoutTurn>>);
 
 impl CheckoutTurn for Together {
     fn give_back(&self) {
@@ -183,4 +184,29 @@ fn printable_note(noted: &str) -> String {
         .take(12)
         .collect();
     if name.is_empty() { "which is not named".to_owned() } else { name }
+}
+
+/// Claims the checkout of a store in a folder; `None` when it is only to be read and others have it.
+pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
+    if access != Access::Read {
+        return Ok(Some(Claim::take(folder, view, options)?));
+    }
+    let at_once = DiskOptions {
+        lock_timeout: Duration::ZERO,
+        on_wait_view: None,
+        ..options.clone()
+    };
+    match Claim::take(folder, view, &at_once) {
+        Err(StoreError::ViewBusy { .. }) => Ok(None),
+        taken => Ok(Some(taken?)),
+    }
+}
+
+/// What a build gives back while it waits for a model.
+pub(crate) fn turn_of(hold: Option<&Arc<Hold>>, among_requests: Option<Arc<dyn CheckoutTurn>>) -> Option<Arc<dyn CheckoutTurn>> {
+    let hold: Arc<dyn CheckoutTurn> = hold?.clone();
+    Some(match among_requests {
+        Some(turn) => Arc::new(Together(vec![turn, hold])),
+        None => hold,
+    })
 }

@@ -5,7 +5,7 @@ use crate::edit::disk::Disk as Files;
 use crate::finish::States;
 use crate::git::Notes;
 use crate::location::{MANIFEST, StoreChoice, find_root, view};
-use crate::locks::{ClaimTerms, Hold, Together};
+use crate::locks::{ClaimTerms, Hold, claim_checkout, turn_of};
 use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
@@ -25,7 +25,7 @@ use engine::seams::turn::CheckoutTurn;
 use engine::seams::world::World;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;
-use engine::store::{Part, RowChange, Store, StoreError, ViewId};
+use engine::store::{Part, RowChange, Store, StoreError};
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::Digest;
@@ -36,7 +36,6 @@ use std::cell::OnceCell;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Why a command cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -148,31 +147,6 @@ pub struct Workspace {
     trust: Arc<Trusted>,
     connect: Option<Connect>,
     remote: OnceCell<Option<Sharing>>,
-}
-
-/// Claims the checkout of a store in a folder; `None` when it is only to be read and others have it.
-fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions, access: Access) -> Result<Option<Claim>, StoreError> {
-    if access != Access::Read {
-        return Ok(Some(Claim::take(folder, view, options)?));
-    }
-    let at_once = DiskOptions {
-        lock_timeout: Duration::ZERO,
-        on_wait_view: None,
-        ..options.clone()
-    };
-    match Claim::take(folder, view, &at_once) {
-        Err(StoreError::ViewBusy { .. }) => Ok(None),
-        taken => Ok(Some(taken?)),
-    }
-}
-
-/// What a build gives back while it waits for a model.
-fn turn_of(hold: Option<&Arc<Hold>>, among_requests: Option<Arc<dyn CheckoutTurn>>) -> Option<Arc<dyn CheckoutTurn>> {
-    let hold: Arc<dyn CheckoutTurn> = hold?.clone();
-    Some(match among_requests {
-        Some(turn) => Arc::new(Together(vec![turn, hold])),
-        None => hold,
-    })
 }
 
 /// The manifest as it was read.

@@ -39,6 +39,7 @@ pub mod request;
 mod requested_rows;
 mod run;
 pub mod session;
+mod session_sharing;
 pub mod shard;
 pub mod shared_records;
 pub mod sharing;

@@ -10,16 +10,14 @@ use super::outlook::{Outlook, Prospect, marked};
 use super::overtaken::Checkout;
 use super::run::{Leftover, Options, Priced, Root, Roots, Run, Setup, Tally, UNSET};
 use super::session::{Session, SessionLeaves};
-use super::sharing::{Sharing, tree_of};
 use super::state::{CurrentRequest, STATE_KEY, decode, encode};
 use super::unfinished::Unfinished;
 use crate::graph::NodeId;
 use crate::manifest::compiled;
-use crate::seams::nearby::Nearby;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::records::HistoryRecord;
-use crate::store::{Commit, Part, RowChange, shared};
+use crate::store::{Commit, Part, RowChange};
 use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::Digest;
@@ -130,70 +128,6 @@ impl Session {
         self.forget_graph()?;
         let report = self.attempt(request, observer, cancel)?;
         Ok(with(report.expect("invariant: a graph that was not loaded has no damaged page")))
-    }
-
-    /// The remote cache as this build uses it: one that makes nothing asks for nothing.
-    fn sharing(&self, request: &Request) -> Option<Sharing> {
-        self.engine.sharing.clone().filter(|_| Self::makes(request))
-    }
-
-    fn makes(request: &Request) -> bool {
-        !request.options.dry_run && !request.options.price
-    }
-
-    /// Files what others made of the same sources, or of sources near to them, when so much changed that one question for all of it pays, or
-    /// when this checkout was built without the cache so far.
-    fn bring(&mut self, request: &Request) -> Result<Brought, EngineError> {
-        let Some(sharing) = self.engine.sharing.clone().filter(|sharing| sharing.cache.reads()) else {
-            return Ok(Brought::default());
-        };
-        let is_first = self.state.bundle_asked.is_none();
-        let is_large = Sharing::is_worth_a_bundle(&self.refresh, &self.graph, self.redefined);
-        if !is_large && (!is_first || self.is_known_current(request)?) {
-            return Ok(Brought::default());
-        }
-        let (brought, predecessors) = sharing.bring(&self.tree(), || self.near(), &self.engine)?;
-        self.predecessors = predecessors;
-        if !sharing.cache.reads() {
-            // It went down at the question.
-            return Ok(brought);
-        }
-        self.state.bundle_asked = Some(true);
-        if is_first && !self.state.manifest.is_empty() {
-            let mut commit = Commit::default();
-            commit.rows.push((Part::State, STATE_KEY.to_vec(), Some(encode(&self.state))));
-            self.engine.store.commit(self.engine.view, commit)?;
-        }
-        Ok(brought)
-    }
-
-    /// Whether an earlier build found the request current, and nothing changed since.
-    fn is_known_current(&self, request: &Request) -> Result<bool, EngineError> {
-        let row = self.engine.store.row(self.engine.view, Part::Requests, &request.digest.0)?;
-        let known = row.and_then(|row| decode::<CurrentRequest>(&row));
-        Ok(self.refresh.changes.is_empty() && known.is_some_and(|known| known.generation == self.state.generation))
-    }
-
-    /// Where bundles of trees near to the present one may be filed, the nearest first.
-    pub fn near(&self) -> Vec<Digest> {
-        self.pointers(|nearby| nearby.near())
-    }
-
-    /// What a bundle of the present tree is filed under beside the tree's name.
-    pub fn own_pointers(&self) -> Vec<Digest> {
-        self.pointers(|nearby| nearby.bundle_names())
-    }
-
-    fn pointers(&self, of: impl FnOnce(&dyn Nearby) -> Vec<String>) -> Vec<Digest> {
-        let nearby = self.engine.sharing.as_ref().and_then(|sharing| sharing.nearby.clone());
-        let name = &self.rules.manifest().name;
-        let texts = nearby.map(|nearby| of(&*nearby)).unwrap_or_default();
-        texts.iter().map(|text| shared::pointer(name, text)).collect()
-    }
-
-    /// What everything made of the present sources is filed under in a remote cache.
-    pub fn tree(&self) -> Digest {
-        tree_of(&self.engine, self.rules.manifest(), &*self.sources)
     }
 
     /// One try at a build; `None` when the stored graph turns out to be damaged on the way, in which case nothing was committed.

@@ -12,6 +12,7 @@ mod difference;
 pub(in crate::build) mod dry_run;
 mod failure;
 mod finish;
+mod leftover;
 mod member_patterns;
 pub(super) mod money;
 mod options;
@@ -21,6 +22,7 @@ mod tables;
 mod tally;
 
 pub use finish::located;
+pub use leftover::Leftover;
 pub use money::{Priced, outcome};
 pub use options::Options;
 pub use roots::{Root, Roots, UNSET};
@@ -30,7 +32,6 @@ pub use tally::Tally;
 use super::bringing::Predecessors;
 use super::jobs::{Job, Settled, Shared};
 use super::pools::{Finished, Pools};
-use super::prune::SetChanges;
 use super::remarks::RunRemarks;
 use super::writer::Writer;
 use crate::graph::stale::{self, StaleSet};
@@ -253,37 +254,6 @@ pub struct Setup<'a> {
     pub predecessors: &'a Predecessors,
     /// The right to the checkout, if it is given back while models are waited for.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
-}
-
-/// What a run leaves to its session to commit.
-#[derive(Default)]
-pub struct Leftover {
-    /// Results not yet durable.
-    pub results: Vec<NewResult>,
-    /// Versions to push.
-    pub history: Vec<(String, HistoryRecord)>,
-    /// Results of before that were found again, and when.
-    pub used: Vec<(ActionKey, u64)>,
-    /// Rows about answers that came.
-    pub unconfirmed: Vec<RowChange>,
-    /// What happened.
-    pub tally: Tally,
-    /// What failed.
-    pub failures: Vec<Diagnostic>,
-    /// What producers said.
-    pub diagnostics: Vec<Diagnostic>,
-    /// The same and the failures, by node.
-    pub heard: RunRemarks,
-    /// What was spent and saved.
-    pub ledger: Vec<LedgerEntry>,
-    /// What sets gained and lost.
-    pub set_changes: SetChanges,
-    /// What paid producers would ask for, when they were only priced.
-    pub plans: Vec<Priced>,
-    /// The build's line in the log of builds, its number still to be given.
-    pub listed: Option<crate::store::builds::BuildRecord>,
-    /// What is to be done after the commit.
-    pub left: crate::build::unfinished::Unfinished,
 }
 
 /// Somebody who only reads waits about so long for a build that itself waits for its workers.
