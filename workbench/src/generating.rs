@@ -1,14 +1,15 @@
-//! What a build of a checkout is asking models for at this moment, noted in the checkout so that other commands and requests can say so.
+//! What builds of a checkout are asking models for at this moment, noted in the checkout so that other commands and requests can say so.
 
 use crate::checkout;
 use engine::values::event::{Event, Observer};
 use os::processes::is_alive;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The number of the process that builds, then a label a line.
+/// A line for each label: the number of the process that builds, which of its builds it is, and the label.
 pub const NOTE: &str = ".cortex/generating";
 /// A longer note is read as none.
 const MOST_BYTES: usize = 16 << 20;
@@ -18,8 +19,13 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Keeps the note while a build goes on, and removes it.
 pub struct Generating {
     root: PathBuf,
+    /// Which of the builds of this process it is.
+    number: u32,
     noted: Mutex<Noted>,
 }
+
+/// Builds of this process so far.
+static BUILDS: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Default)]
 struct Noted {
@@ -32,15 +38,27 @@ impl Generating {
     pub fn new(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
+            number: BUILDS.fetch_add(1, Ordering::Relaxed),
             noted: Mutex::default(),
         }
     }
 
     fn write(&self, noted: &mut Noted) {
-        let head = std::process::id().to_string();
-        let lines: Vec<&str> = std::iter::once(&*head).chain(noted.labels.iter().map(String::as_str)).collect();
-        // A note that cannot be written is missed by nothing but what shows it.
-        let _ = checkout::write(&self.root, NOTE, lines.join("\n").as_bytes());
+        let process = std::process::id();
+        let own = noted.labels.iter().map(|label| (process, self.number, label.clone()));
+        // Builds that wait for a model go on beside each other. A line that is lost to one that writes at the same moment is missed by
+        // nothing but what shows it.
+        let others = lines(&self.root)
+            .into_iter()
+            .filter(|line| (line.0, line.1) != (process, self.number));
+        let lines: Vec<String> = others
+            .chain(own)
+            .map(|(process, number, label)| format!("{process} {number} {label}"))
+            .collect();
+        let _ = match lines.is_empty() {
+            true => checkout::remove(&self.root, NOTE).map(drop),
+            false => checkout::write(&self.root, NOTE, lines.join("\n").as_bytes()),
+        };
         noted.at = Some(Instant::now());
     }
 }
@@ -66,24 +84,29 @@ impl Observer for Generating {
 
 impl Drop for Generating {
     fn drop(&mut self) {
-        let noted = self.noted.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = std::mem::take(self.noted.get_mut().unwrap_or_else(PoisonError::into_inner));
         if noted.at.is_some() {
-            let _ = checkout::remove(&self.root, NOTE);
+            noted.labels.clear();
+            self.write(&mut noted);
         }
     }
 }
 
-/// The labels that a running build of this checkout asks models for.
-pub fn labels(root: &Path) -> BTreeSet<String> {
+/// The lines of builds that still run: those of builds that were killed say nothing of now.
+fn lines(root: &Path) -> Vec<(u32, u32, String)> {
     let note = checkout::read(root, NOTE, MOST_BYTES).ok().flatten().unwrap_or_default();
-    let note = String::from_utf8_lossy(&note);
-    let mut lines = note.lines();
-    let process = lines.next().and_then(|number| number.parse().ok());
-    // The note of a build that was killed says nothing of now.
-    match process {
-        Some(process) if is_alive(process) => lines.map(str::to_owned).collect(),
-        _ => BTreeSet::new(),
-    }
+    let line = |line: &str| {
+        let (process, rest) = line.split_once(' ')?;
+        let (number, label) = rest.split_once(' ')?;
+        Some((process.parse().ok()?, number.parse().ok()?, label.to_owned()))
+    };
+    let lines = String::from_utf8_lossy(&note);
+    lines.lines().filter_map(line).filter(|(process, ..)| is_alive(*process)).collect()
+}
+
+/// The labels that running builds of this checkout ask models for.
+pub fn labels(root: &Path) -> BTreeSet<String> {
+    lines(root).into_iter().map(|(.., label)| label).collect()
 }
 
 #[cfg(test)]
@@ -117,7 +140,15 @@ mod tests {
             changed: true,
         });
         assert_eq!(labels(folder.path()), of(&["//c:x"]));
+        let other = Generating::new(folder.path());
+        other.event(&Event::Started {
+            label: "//d:x",
+            paid: true,
+        });
+        assert_eq!(labels(folder.path()), of(&["//c:x", "//d:x"]));
         drop(build);
+        assert_eq!(labels(folder.path()), of(&["//d:x"]));
+        drop(other);
         assert_eq!(labels(folder.path()), of(&[]));
         assert!(!folder.path().join(NOTE).exists());
     }
@@ -127,9 +158,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut ended = std::process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();
-        checkout::write(folder.path(), NOTE, format!("{}\n//a:x", ended.id()).as_bytes()).unwrap();
+        checkout::write(folder.path(), NOTE, format!("{} 0 //a:x", ended.id()).as_bytes()).unwrap();
         assert_eq!(labels(folder.path()), BTreeSet::new());
-        checkout::write(folder.path(), NOTE, b"no number\n//a:x").unwrap();
+        checkout::write(folder.path(), NOTE, b"no number //a:x\n//a:x").unwrap();
         assert_eq!(labels(folder.path()), BTreeSet::new());
     }
 }

@@ -127,7 +127,11 @@ impl CheckoutTurn for Hold {
         let Some(terms) = &self.terms else { return };
         if let Some(claim) = self.lock_claim().take() {
             // Where that cannot be noted, a collection takes what was made for what nobody needs, and it is made again.
-            let beside = Claim::beside(&terms.folder, terms.view, &terms.options).ok();
+            let at_once = DiskOptions {
+                lock_timeout: Duration::ZERO,
+                ..terms.options.clone()
+            };
+            let beside = Claim::beside(&terms.folder, terms.view, &at_once).ok();
             *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((claim.time(), beside));
         }
     }
