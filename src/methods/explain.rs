@@ -13,6 +13,7 @@ use engine::build::moves::{Move, Moved};
 use engine::build::outlook::Gate;
 use engine::build::query::NodeState;
 use engine::build::redefinition::Redefinition;
+use engine::build::remarks::Wait;
 use engine::build::session::Session;
 use engine::store::records::ActionRecord;
 use engine::values::codes::ErrorCode;
@@ -114,6 +115,9 @@ pub struct Target {
     pub producer_before: Option<String>,
     /// Why it has no output at its present inputs, or why the last try failed.
     pub failure: Option<Value>,
+    /// What it waits for, where it is `pending` and was not tried itself: `target`, `blocked`, `batch` or `agent`.
+    #[schemars(with = "Option<Value>")]
+    pub waits_for: Option<Wait>,
     /// Labels and versions it had under former names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
@@ -296,6 +300,7 @@ impl Target {
             before_collected: explanation.before_collected,
             producer_before: explanation.producer_before,
             failure: explanation.failure.as_ref().map(diagnostic::json),
+            waits_for: explanation.waits_for,
             former: Vec::new(),
         }
     }

@@ -27,7 +27,7 @@ pub struct Counts {
     pub stale: usize,
     /// Stale if something that they read, and that has to be made first, comes out different.
     pub maybe_stale: usize,
-    /// Without output at their present inputs, because the last try failed.
+    /// Without output at their present inputs, although a build asked for one: the last try failed, or they wait.
     pub pending: usize,
     /// Being made by a build at this moment.
     pub generating: usize,
