@@ -3,6 +3,7 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
+use engine::build::remarks::Wait;
 use engine::build::session::Session;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
 use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry};
@@ -422,6 +423,9 @@ fn what_is_limited_or_deferred_is_no_failure_of_its_target_and_nothing_is_filed(
             remarks.values().all(|remark| remark.failure.is_none() && remark.waits),
             "{remarks:?}"
         );
+        let waits_for = |target: &str| remarks[target].waits_for.clone();
+        assert_eq!(waits_for("//n:asked") == Some(Wait::Batch), deferred == 1, "{remarks:?}");
+        assert_eq!(waits_for("//n:read"), Some(Wait::Target("//n:asked".to_owned())));
         assert_eq!(case.labels(), [label("asked")]);
         case.bench.build(&["//n:read"]);
         assert_eq!(case.labels(), [label("asked")], "it is asked for again");

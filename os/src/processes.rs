@@ -19,13 +19,14 @@ pub fn is_alive(process: u32) -> bool {
     pid(process).is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Asks a process to end.
+/// Asks a process to end, one that is stopped, too: it takes the signal when it goes on.
 ///
 /// # Errors
 /// When there is none of this number, or it belongs to someone else.
 pub fn ask_to_end(process: i32) -> io::Result<()> {
     let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
-    Ok(kill_process(process, Signal::TERM)?)
+    kill_process(process, Signal::TERM)?;
+    Ok(kill_process(process, Signal::CONT)?)
 }
 
 /// Has a program begin a group of its own, of which what it starts becomes part.

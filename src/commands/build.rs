@@ -233,7 +233,7 @@ fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, sta
         note_line!("{line}");
     }
     let head = summary::text(report, targets, dry_run, start.elapsed(), context.err);
-    let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, context.err));
+    let outlook = report.outlook.as_ref().map(|outlook| summary::outlook(outlook, "-v", context.err));
     note_line!("{head}{}", outlook.unwrap_or_default());
 }
 
@@ -358,13 +358,12 @@ pub fn build_free(context: &Context, session: &mut Session, labels: &[String]) -
     build(context, session, &request)
 }
 
-/// What asking models for these targets would cost, in a line. What costs nothing is made.
+/// What asking models for these targets would cost, in sentences. What costs nothing is made.
 pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Result<String, Failed> {
     let report = build_free(context, session, labels)?;
     let currency = workbench::paid::currency(session);
     let text = summary::prices(&report.plans, 0, currency.as_deref(), Style::plain());
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Ok(words.join(" "))
+    Ok(summary::as_sentences(&text))
 }
 
 /// What is written down of a build besides its results.

@@ -7,7 +7,7 @@ use crate::cli::ShowArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use crate::render::printable;
-use engine::build::query::{NodeState, NodeStatus};
+use engine::build::query::NodeState;
 use engine::build::remarks::FailedTry;
 use engine::build::session::Session;
 use engine::values::codes::ErrorCode;
@@ -93,7 +93,8 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
         .map(|last| session.engine.store.output(&last.filed.output))
         .transpose()?
         .flatten();
-    let NodeStatus { state, last_error } = target_status(&context.root().unwrap_or_default(), session, label)?;
+    let status = target_status(&context.root().unwrap_or_default(), session, label)?;
+    let state = status.state;
     if state == NodeState::Current && !only {
         return Ok(None);
     }
@@ -112,11 +113,12 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
                 "`cortex explain` says what it was to it; a build may find that it is gone".to_owned(),
             ),
             (state, None) => {
-                let what = match state {
-                    NodeState::MaybeStale => "may be out of date: what it is made of has to be made again first",
-                    NodeState::Pending if last_error.is_some() => "is out of date, and the last try to make it again failed",
-                    NodeState::Pending => "is out of date, and the last build did not make it again",
-                    NodeState::Generating => "is out of date, and a build asks a model for another one now",
+                let what = match (state, &status.waits_for) {
+                    (NodeState::MaybeStale, _) => "may be out of date: what it is made of has to be made again first",
+                    (NodeState::Pending, Some(wait)) => &format!("is out of date, and {wait}"),
+                    (NodeState::Pending, None) if status.last_error.is_some() => "is out of date, and the last try to make it again failed",
+                    (NodeState::Pending, None) => "is out of date, and the last build did not make it again",
+                    (NodeState::Generating, _) => "is out of date, and a build asks a model for another one now",
                     _ => "is out of date: what it is made of has moved",
                 };
                 let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");

@@ -228,7 +228,7 @@ impl Watching<'_> {
         Ok(())
     }
 
-    /// What the edits changed, learnt by building no more than what is free of the types in these files.
+    /// What the edits changed, learnt by building no more than what is free of the types in these files and of the summaries that they may reach.
     fn edits(&mut self, session: &mut Session, news: &[Moved]) -> Result<render::Edits, Failed> {
         let mut members = Members::of(session, news)?;
         while let Some(patterns) = members.patterns() {
@@ -244,10 +244,24 @@ impl Watching<'_> {
                 break;
             }
         }
+        let (touched, types) = (members.touched(session)?, members.edited(session));
+        let mut summaries = workbench::watch::reached(session)?;
+        // Whether what costs money is out of date is certain once what is free of it was made.
+        if summaries.maybe_stale > 0
+            && let Some(patterns) = workbench::watch::settling_patterns(session)
+        {
+            let cancel = self.running.start_build(false);
+            let mut request = request(patterns);
+            (request.options.own, request.options.price, request.options.keep_going) = (true, true, true);
+            if !session.build(&request, &Silent, &cancel)?.cancelled {
+                self.told.built(session);
+            }
+            summaries = workbench::watch::reached(session)?;
+        }
         Ok(render::Edits {
-            members: members.touched(session)?,
-            types: members.edited(session),
-            summaries: workbench::watch::reached(session)?,
+            members: touched,
+            types,
+            summaries,
         })
     }
 

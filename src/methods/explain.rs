@@ -13,6 +13,7 @@ use engine::build::moves::{Move, Moved};
 use engine::build::outlook::Gate;
 use engine::build::query::NodeState;
 use engine::build::redefinition::Redefinition;
+use engine::build::remarks::Wait;
 use engine::build::session::Session;
 use engine::store::records::ActionRecord;
 use engine::values::codes::ErrorCode;
@@ -114,6 +115,9 @@ pub struct Target {
     pub producer_before: Option<String>,
     /// Why it has no output at its present inputs, or why the last try failed.
     pub failure: Option<Value>,
+    /// What it waits for, where it is `pending` and was not tried itself: `target`, `blocked`, `batch` or `agent`.
+    #[schemars(with = "Option<Value>")]
+    pub waits_for: Option<Wait>,
     /// Labels and versions it had under former names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Value>")]
@@ -296,6 +300,7 @@ impl Target {
             before_collected: explanation.before_collected,
             producer_before: explanation.producer_before,
             failure: explanation.failure.as_ref().map(diagnostic::json),
+            waits_for: explanation.waits_for,
             former: Vec::new(),
         }
     }
@@ -317,21 +322,11 @@ impl Provenance {
 
 /// The present version, when it was found under its key and not made for this target at that time.
 fn find_result(session: &Session, explained: &Explanation) -> Result<Option<Version>, Failed> {
-    let mut versions = versions(session, &explained.label)?;
-    let Some(at) = versions.iter().rposition(|version| version.present) else {
-        return Ok(None);
-    };
-    let present = versions.swap_remove(at);
-    let Some(record) = &present.record else { return Ok(None) };
-    let same = versions[..at].iter().filter(|earlier| earlier.record.as_ref() == Some(record));
-    let found = *record.label != *explained.label || was_there(record.made_at, present.at, same.map(|earlier| earlier.at));
-    Ok(found.then_some(present))
-}
-
-/// Whether a result that was made at one time was there already when a version of it came to be. One that was made within the same second is told
-/// by the versions `before` of the same key: a version older than the result had another, which was collected.
-fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> bool {
-    made < version || before.any(|earlier| earlier >= made)
+    let versions = versions(session, &explained.label)?;
+    Ok(versions
+        .into_iter()
+        .rfind(|version| version.present)
+        .filter(|version| version.found))
 }
 
 /// The change of the file that the way ends at.
@@ -367,20 +362,4 @@ fn compare_builds(workspace: &Workspace, session: &Session, from: u64, to: u64) 
         }
     }
     Ok(difference)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::was_there;
-
-    #[test]
-    fn what_was_collected_and_made_again_was_not_there() {
-        assert!(was_there(5, 9, [].into_iter()), "an older result");
-        assert!(was_there(5, 5, [5].into_iter()), "made and found within one second");
-        assert!(!was_there(5, 5, [].into_iter()), "made for it");
-        assert!(
-            !was_there(5, 5, [3].into_iter()),
-            "made again: that of the version before was collected"
-        );
-    }
 }

@@ -63,6 +63,12 @@ pub struct VersionFacts {
     pub producer: Option<String>,
     /// Microseconds that it took.
     pub took_us: Option<u64>,
+    /// Whether its result was filed under its key already: nothing ran, and nothing was paid.
+    #[serde(default)]
+    pub found: bool,
+    /// Seconds since 1970 when its result was made, if that is not when it became the output: it was found, or made once more with the same output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_at: Option<u64>,
     /// What a model cost: `calls`, `input_tokens`, `output_tokens`, `micros` …
     #[schemars(with = "Value")]
     pub spent: Option<Spent>,
@@ -88,7 +94,13 @@ impl From<Version> for VersionFacts {
         };
         let at = (!version.is_lost()).then_some(version.at);
         let record = version.record;
+        let is_own = !version.found;
         Self {
+            found: version.found,
+            made_at: record
+                .as_ref()
+                .filter(|_| version.found || version.made_again)
+                .map(|record| record.made_at),
             version: version.number,
             at,
             build: version.build,
@@ -103,8 +115,8 @@ impl From<Version> for VersionFacts {
             }),
             collected: version.collected,
             producer: record.as_ref().map(|record| record.producer.clone()),
-            took_us: record.as_ref().map(|record| record.took_us),
-            spent: record.as_ref().and_then(|record| record.spent.clone()),
+            took_us: record.as_ref().filter(|_| is_own).map(|record| record.took_us),
+            spent: record.as_ref().filter(|_| is_own).and_then(|record| record.spent.clone()),
             notes: record.map(|record| record.notes),
         }
     }

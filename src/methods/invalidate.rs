@@ -7,10 +7,13 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::{count, printable};
 use engine::build::query::Reach;
+use engine::build::session::Session;
+use engine::graph::NodeId;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Mark targets for making again, although their results are filed under their present keys. Says what that costs; makes nothing.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
@@ -26,11 +29,14 @@ pub struct Invalidate {
 pub struct Invalidated {
     /// Labels whose producers run when they are next asked for.
     labels: Vec<String>,
-    /// Targets that read them and run if they come out different, at most.
+    /// Targets that read them, directly or through others, and run if they come out different, at most.
     readers: usize,
     /// Of the labels, those that a model makes.
     paid: usize,
-    /// What asking for those would cost, in a line.
+    /// Of the readers, those that a model makes.
+    #[serde(default)]
+    paid_readers: usize,
+    /// What asking a model for all of those would cost, in sentences.
     price: String,
 }
 
@@ -57,20 +63,24 @@ impl Method for Invalidate {
             let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "it was never made").label(&text);
             return Err(Failed::new(Code::Usage, why.hint("the next build that needs it makes it")));
         }
-        let nodes: Vec<_> = labels.iter().filter_map(|label| session.graph.find(label)).collect();
-        let (_, outlook) = session.standings(&nodes)?;
-        let paid: Vec<String> = labels
-            .iter()
-            .filter(|label| workbench::paid::is_paid(session, label))
-            .cloned()
-            .collect();
-        let price = match paid.is_empty() {
-            true => "nothing: no model makes any of them".to_owned(),
-            false => build::price(context, session, &paid)?,
+        let readers = list_readers(session, &labels);
+        let is_paid = |label: &&String| workbench::paid::is_paid(session, label);
+        let mut paid: Vec<String> = labels.iter().filter(is_paid).cloned().collect();
+        let by_readers: Vec<String> = readers.iter().filter(is_paid).cloned().collect();
+        let (paid_labels, paid_readers) = (paid.len(), by_readers.len());
+        let price = match (paid_labels, paid_readers) {
+            (0, 0) => "It costs nothing: no model makes any of them or of their readers.".to_owned(),
+            // To know more, what was invalidated would have to be made now.
+            (0, _) => "It costs nothing by itself. A model is asked for readers only if what is made again comes out different.".to_owned(),
+            _ => {
+                paid.extend(by_readers);
+                build::price(context, session, &paid)?
+            }
         };
         Ok(Invalidated {
-            readers: outlook.may_run,
-            paid: paid.len(),
+            readers: readers.len(),
+            paid: paid_labels,
+            paid_readers,
             price,
             labels,
         })
@@ -91,11 +101,32 @@ impl Method for Invalidate {
         if answer.labels.len() > SHOWN {
             text.push_str(&format!("  … {} in all\n", number(answer.labels.len())));
         }
-        text.push_str(&format!(
-            "up to {} readers run if they come out different\n",
-            number(answer.readers)
-        ));
-        text.push_str(&format!("costs {}\n", answer.price));
+        let of_models = match answer.paid_readers {
+            0 => String::new(),
+            paid => format!(" ({} of them made by a model)", number(paid)),
+        };
+        text.push_str(&match answer.readers {
+            0 => "nothing reads them\n".to_owned(),
+            1 => format!("1 reader runs if they come out different{of_models}\n"),
+            readers => format!("up to {} readers run if they come out different{of_models}\n", number(readers)),
+        });
+        text.push_str(&format!("{}\n", answer.price));
         printable(&text)
     }
+}
+
+/// The targets that read any of these, directly or through others.
+fn list_readers(session: &Session, labels: &[String]) -> Vec<String> {
+    let mut todo: Vec<NodeId> = labels.iter().filter_map(|label| session.graph.find(label)).collect();
+    let mut seen: BTreeSet<NodeId> = todo.iter().copied().collect();
+    let mut readers = Vec::new();
+    while let Some(id) = todo.pop() {
+        for reader in session.links.readers(id).filter(|reader| seen.insert(*reader)) {
+            todo.push(reader);
+            if session.graph.has_result(reader) {
+                readers.push(session.graph.node(reader).label.to_string());
+            }
+        }
+    }
+    readers
 }

@@ -10,6 +10,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
 use engine::build::query::{NodeState, Reach};
+use engine::build::remarks::Wait;
 use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use schemars::JsonSchema;
@@ -115,13 +116,16 @@ impl Method for SemanticOf {
                 None => None,
             };
             let (resolved, files) = resolved(desk, &label)?;
-            let last_error = status.last_error.map(|failed| failed.diagnostic().message);
-            let why = match &last_error {
-                Some(error) => format!("the last try failed: {error}; --refresh tries again"),
-                None if workbench::work::is_answered_by_agent(desk.open()?.1, &label) => {
+            let last_error = status.error_message();
+            let why = match (&last_error, &status.waits_for) {
+                _ if status.state == NodeState::Generating => "a build asks a model for it now".to_owned(),
+                (Some(error), Some(Wait::Target(_))) => format!("{error}; --refresh tries again"),
+                (Some(error), _) => format!("the last try failed: {error}; --refresh tries again"),
+                _ if workbench::work::is_answered_by_agent(desk.open()?.1, &label) => {
                     "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
                 }
-                None => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
+                (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
+                (None, None) => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
             };
             let mut as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
             as_it_is.complete &= shown.is_some();

@@ -43,7 +43,12 @@ pub fn text(target: &Target, style: Style) -> String {
         TargetState::Made(NodeState::MaybeStale) => style.yellow("maybe stale, depending on what it reads"),
         TargetState::Made(NodeState::None) if target.failure.is_some() => style.yellow("not made here: the last try failed"),
         TargetState::Made(NodeState::None) => style.yellow("never made here"),
-        TargetState::Made(NodeState::Pending) => style.red("pending: the last try at its present inputs failed"),
+        TargetState::Made(NodeState::Pending) => match (&target.waits_for, &target.failure) {
+            (Some(wait), Some(_)) => style.red(&printable(&format!("pending: {wait}"))),
+            (Some(wait), None) => style.yellow(&printable(&format!("pending: {wait}"))),
+            (None, Some(_)) => style.red("pending: the last try at its present inputs failed"),
+            (None, None) => style.yellow("pending: the last build asked for it and did not make it"),
+        },
         TargetState::Made(NodeState::Generating) => style.yellow("generating"),
     };
     page.text = format!("{} {state}\n", style.bold(&printable(&target.label)));
@@ -85,7 +90,14 @@ impl Page {
             };
             let place = failure.place.as_ref().filter(|place| place.line > 0);
             let place = place.map_or_else(String::new, |place| format!(" at {place}"));
-            self.line("failed", &printable(&format!("{}{place}: {}{past}", failure.code, failure.message)));
+            let of = match (&target.waits_for, &failure.label) {
+                (Some(_), Some(other)) => format!("{other}: "),
+                _ => String::new(),
+            };
+            self.line(
+                "failed",
+                &printable(&format!("{of}{}{place}: {}{past}", failure.code, failure.message)),
+            );
             if let Some(found) = &failure.found {
                 self.line("", &printable(found));
             }

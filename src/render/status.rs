@@ -68,7 +68,7 @@ pub fn text(status: &Standing, style: Style) -> String {
         text.push_str(&table(status, style));
     }
     if !status.outlook.will_run.is_empty() || status.outlook.may_run > 0 {
-        let outlook = super::summary::outlook(&status.outlook, style);
+        let outlook = super::summary::outlook(&status.outlook, "--json", style);
         let numbers = format!(
             "{} to run, {} more may run{}",
             count(status.outlook.will_run.len() as u64),

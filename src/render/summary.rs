@@ -135,7 +135,8 @@ pub fn standing(report: &Report, style: Style) -> Option<String> {
 const SHOWN: usize = 5;
 
 /// What a dry run found, a line each: what runs for certain, and what most of the rest waits for.
-pub fn outlook(outlook: &Outlook, style: Style) -> String {
+/// `names_all` says what names the targets that are left out.
+pub fn outlook(outlook: &Outlook, names_all: &str, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
     for (at, label) in outlook.will_run.iter().take(SHOWN).enumerate() {
@@ -144,7 +145,10 @@ pub fn outlook(outlook: &Outlook, style: Style) -> String {
     if outlook.will_run.len() > SHOWN {
         line(
             "",
-            &style.dim(&format!("… {} in all, -v names them", count(outlook.will_run.len() as u64))),
+            &style.dim(&format!(
+                "… {} in all, {names_all} names them",
+                count(outlook.will_run.len() as u64)
+            )),
         );
     }
     if let Some(gate) = outlook
@@ -237,6 +241,17 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
     text.trim_start_matches('\n').to_owned()
 }
 
+/// Lines of [`prices`] as sentences.
+pub fn as_sentences(lines: &str) -> String {
+    let sentence = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let text = words.join(" ");
+        let first = text.chars().next()?;
+        Some(format!("{}{}.", first.to_uppercase(), &text[first.len_utf8()..]))
+    };
+    lines.lines().filter_map(sentence).collect::<Vec<_>>().join(" ")
+}
+
 /// The report as one JSON document.
 pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
     let roots: Vec<serde_json::Value> = report
@@ -274,6 +289,40 @@ pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::seams::paid::Plan;
+
+    #[test]
+    fn it_is_told_what_names_the_targets_that_are_left_out() {
+        let looked = Outlook {
+            will_run: (0..6).map(|at| format!("//a:{at}").into()).collect(),
+            ..Outlook::default()
+        };
+        let told = outlook(&looked, "--json", Style::plain());
+        assert!(told.ends_with("… 6 in all, --json names them"), "{told}");
+    }
+
+    #[test]
+    fn prices_are_told_in_sentences() {
+        let plan = |certain, mode: &str| Priced {
+            label: "//a:b".into(),
+            certain,
+            plan: Plan {
+                mode: mode.to_owned(),
+                why: String::new(),
+                prompt: String::new(),
+                cost: Spent {
+                    calls: 1,
+                    ..Spent::default()
+                },
+            },
+        };
+        let told = as_sentences(&prices(&[plan(true, "full"), plan(false, "patch")], 0, None, Style::plain()));
+        assert_eq!(
+            told,
+            "Asks 1 new answer: 1 call, 0 tokens in, 0 out. May ask 1 patch: 1 call, 0 tokens in, 0 out. \
+             What was free was made to know this; tokens of answers are a guess."
+        );
+    }
 
     #[test]
     fn it_is_told_what_numbers_count_that_exceed_what_was_asked_for() {

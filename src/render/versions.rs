@@ -45,6 +45,15 @@ pub fn list_versions(history: &History, style: Style) -> String {
             continue;
         };
         how.push(producer.clone());
+        if version.found {
+            let made = version.made_at.map_or(String::new(), |at| format!(", made {}", moment(at)));
+            how.push(format!("found filed under its key{made}"));
+            text.push_str(&format!("       {}\n", style.dim(&on_one_line(&how.join(", ")))));
+            continue;
+        }
+        if let Some(at) = version.made_at {
+            how.push(format!("made again {} with the same output", moment(at)));
+        }
         if let Some(noted) = &version.notes {
             how.extend(notes(noted));
             how.extend(confined(noted.get("sandbox").map(String::as_str)));

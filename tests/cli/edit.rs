@@ -62,6 +62,18 @@ fn an_edit_is_saved_built_with_and_taken_back() {
     let session = done["session"].as_str().expect("a handle");
     assert_eq!(edit(&bench, &["undo", "--session", session]).0, 0);
     assert_eq!(read(&bench), before);
+    for again in [vec!["undo"], vec!["undo", "--session", session]] {
+        let (code, nothing) = edit(&bench, &again);
+        assert_eq!(
+            (code, &nothing["status"], &nothing["flags"]["mask"]),
+            (1, &"NoMatch".into(), &0.into()),
+            "{nothing}"
+        );
+        assert!(
+            nothing["summary"].as_str().is_some_and(|why| why.contains("taken back")),
+            "{nothing}"
+        );
+    }
     assert!(bench.run(&["outline", "NodeId"]).out.contains("IsNone"));
 }
 

@@ -543,3 +543,43 @@ fn types_of_a_group_say_why_its_question_failed() {
     let why = bench.run(&["explain", "//types/N.Left:semantic", "--json"]).json()["failure"].clone();
     assert!(why["label"].as_str().is_some_and(|label| label.starts_with("//groups/")), "{why}");
 }
+
+#[test]
+fn a_summary_that_waits_says_for_what_and_what_asking_anew_may_cost() {
+    let bench = workspace(&[
+        ("A", "public class A { public int Get() { return 1; } }"),
+        ("B", "public class B { public A Get() { return new A(); } }"),
+        ("C", "public class C { public B Get() { return new B(); } }"),
+    ]);
+    let explained = |name: &str| bench.run(&["explain", &format!("{name}:semantic")]).out;
+    let blocked = "the last build did not try it: all 1 calls that --max-calls allows are made";
+    let waits = "it waits for //types/N.B:semantic, which has no output";
+    assert_eq!(bench.run(&["build", "--max-calls", "1", ALL]).code, 9);
+    for (name, why) in [("B", blocked), ("C", waits)] {
+        let told = explained(name);
+        assert!(told.contains(&format!("pending: {why}")) && !told.contains("failed"), "{told}");
+        let told = bench.run(&["semantic", name, "--json"]).json();
+        assert!(told.to_string().contains(&format!("{why}; --refresh asks for it")), "{told}");
+    }
+    // A failure is told of the target whose it is.
+    put(&bench, "act", "exit 3");
+    assert_eq!(bench.run(&["build", ALL]).code, 1);
+    let (own, other) = (explained("B"), explained("C"));
+    assert!(own.contains("pending: the last try at its present inputs failed"), "{own}");
+    assert!(other.contains(&format!("pending: {waits}")), "{other}");
+    assert!(other.contains("//types/N.B:semantic: E_"), "{other}");
+    let error = |name: &str| {
+        let told = bench.run(&["semantic", name, "--json"]).json();
+        told["lastError"].as_str().expect("an error").to_owned()
+    };
+    assert_eq!(error("C"), format!("//types/N.B:semantic failed: {}", error("B")));
+    put(&bench, "act", "");
+    assert_eq!(bench.run(&["build", ALL]).code, 0);
+    let marked = bench.run(&["invalidate", "A:semantic", "--json"]).json();
+    assert_eq!((&marked["paid"], &marked["paidReaders"]), (&1.into(), &2.into()), "{marked}");
+    let price = marked["price"].as_str().expect("a text");
+    assert!(
+        price.starts_with("Asks 1 new answer: ") && price.contains(". May ask 2 "),
+        "{price}"
+    );
+}

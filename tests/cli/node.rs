@@ -72,7 +72,10 @@ fn what_was_invalidated_is_made_again_once() {
     assert_eq!(marked["labels"], serde_json::json!([OUTLINE]));
     assert_eq!(
         (&marked["paid"], &marked["price"]),
-        (&0.into(), &"nothing: no model makes any of them".into())
+        (
+            &0.into(),
+            &"It costs nothing: no model makes any of them or of their readers.".into()
+        )
     );
     assert_eq!(ask(&bench, &["explain", OUTLINE])["state"], "stale");
     let why = bench.run(&["explain", OUTLINE]).out;
@@ -102,6 +105,58 @@ fn what_was_invalidated_is_made_again_once() {
     );
     let unknown = bench.run(&["invalidate", "src/None.cs"]);
     assert_eq!(unknown.code, 2, "{unknown:?}");
+}
+
+#[test]
+fn a_version_that_was_found_under_its_key_says_so() {
+    let bench = Bench::documents();
+    for text in ["one two three\n", "one\n", "one two three\n"] {
+        bench.write("docs/a.md", text);
+        assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+    }
+    let versions = ask(&bench, &["history", "//docs/docs/a.md:words"])["versions"].clone();
+    let facts = |name: &str| {
+        versions
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|version| version[name].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(facts("found"), [false, false, true], "{versions}");
+    assert!(facts("took_us")[1].is_u64() && facts("took_us")[2].is_null(), "{versions}");
+    let told = bench.run(&["history", "//docs/docs/a.md:words"]).out;
+    assert_eq!(told.matches("found filed under its key, made ").count(), 1, "{told}");
+}
+
+#[test]
+fn targets_over_what_is_not_there_or_no_set_say_so() {
+    let bench = Bench::documents();
+    let built = bench.run(&["build", "//files/gone.txt:bytes"]);
+    assert!(
+        built.code != 0 && built.err.contains("the file gone.txt does not exist"),
+        "{built:?}"
+    );
+    bench.write("here.txt", "");
+    let built = bench.run(&["build", "//files/here.txt:bytes"]);
+    assert!(
+        built.code != 0 && built.err.contains("the file here.txt is in no source set"),
+        "{built:?}"
+    );
+    let manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("manifest");
+    let own = "[producer.list]\nuses = \"command\"\nargv = [\"echo\", '[\"a\", 7]']\nsandbox = \"off\"\n\
+               [[rule]]\ntarget = \"//index:list\"\nproducer = \"list\"\n\
+               [[rule]]\ntarget = \"//each/{n}:words\"\neach = { n = \"//index:list\" }\nproducer = \"list\"\n";
+    bench.write("cortex.toml", &format!("{manifest}\n{own}"));
+    let built = bench.run(&["build", "//each/...:words"]);
+    assert!(
+        built.code != 0
+            && built
+                .err
+                .contains("//index:list cannot be read as a JSON list of texts: item 2 is 7"),
+        "{built:?}"
+    );
+    assert!(!built.err.contains("see why it failed above"), "{built:?}");
 }
 
 /// One way to ask: the command prints the text of the answer that a program gets.

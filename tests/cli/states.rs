@@ -343,3 +343,30 @@ fn a_summary_that_a_model_is_asked_for_is_generating() {
         (&0.into(), &1.into())
     );
 }
+
+#[test]
+fn types_that_are_gone_are_not_counted_as_never_summarised() {
+    let bench = Bench::empty();
+    let command = r#"command = ["sh", "-c", "cat >/dev/null; printf 'ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n'"]"#;
+    let head =
+        "[workspace]\nname = \"p\"\nrulesets = [\"csharp\"]\n[producer.semantic]\nparams.model = \"own\"\n[model.own]\napi = \"command\"\n";
+    bench.write("cortex.toml", &format!("{head}{command}\n"));
+    for project in ["a", "b"] {
+        bench.write(
+            &format!("{project}/{project}.csproj"),
+            "<Project Sdk=\"Microsoft.NET.Sdk\"></Project>",
+        );
+        bench.write(
+            &format!("{project}/X.cs"),
+            "namespace N;\npublic class X { public void Run() { } }\n",
+        );
+    }
+    let build = || assert_eq!(bench.run(&["build", "//types/...:semantic", "//index:json"]).code, 0);
+    build();
+    std::fs::remove_file(bench.root().join("b/b.csproj")).expect("removed");
+    // Whoever asks about a name looks at the types, before a build takes away what is gone.
+    bench.run(&["semantic", "N.X"]);
+    build();
+    let semantic = bench.run(&["status", "--json"]).json()["semantic"].clone();
+    assert_eq!((&semantic["current"], &semantic["none"]), (&2.into(), &0.into()), "{semantic}");
+}

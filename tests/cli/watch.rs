@@ -246,6 +246,39 @@ fn a_change_inside_a_file_names_the_members() {
 }
 
 #[test]
+fn what_a_model_makes_is_stale_only_where_its_free_inputs_say_so() {
+    let bench = Bench::empty();
+    let answer = "ROLE:\\n- Runs.\\nLIFECYCLE:\\n- None.\\nEDGE_CASES:\\n- None.\\nLIMITATIONS:\\n- None.\\nRECOMMENDATIONS:\\n- None.\\n";
+    let argv = serde_json::json!(["sh", "-c", format!("cat >/dev/null; printf '{answer}'")]);
+    bench.write(
+        "cortex.toml",
+        &format!(
+            "[workspace]\nname = \"w\"\nrulesets = [\"csharp\"]\n[model.own]\napi = \"command\"\ncommand = {argv}\n\
+             [producer.semantic]\nparams.model = \"own\"\n"
+        ),
+    );
+    bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 1; } }\n");
+    bench.write("B.cs", "namespace N;\npublic class B { public A Get() { return null; } }\n");
+    assert_eq!(bench.run(&["build", "//types/...:semantic", "//types/...:members"]).code, 0);
+    let watch = Watch::start(&bench, &[]);
+    let told = |moved: &Value| [moved["summaries"]["stale"].clone(), moved["summaries"]["maybe_stale"].clone()];
+    bench.write("C.cs", "namespace N;\npublic class C { }\n");
+    let moved = watch.next("moved");
+    assert_eq!(told(&moved), [0, 0], "{moved}");
+    bench.write("A.cs", "namespace N;\npublic class A { public int Get() { return 2; } }\n");
+    let moved = watch.next("moved");
+    let counted = bench.run(&["status", "--json"]).json()["semantic"].clone();
+    assert_eq!(told(&moved), [counted["stale"].clone(), counted["maybe_stale"].clone()], "{moved}");
+    assert_eq!(counted["stale"], 1, "{counted}");
+    // A member that went with its file to another place is not touched.
+    fs::create_dir(bench.root().join("sub")).expect("made");
+    fs::rename(bench.root().join("B.cs"), bench.root().join("sub/B.cs")).expect("moved");
+    let moved = watch.next("moved");
+    assert_eq!((files(&moved).len(), &moved["members"]), (2, &serde_json::json!([])), "{moved}");
+    watch.end(&bench);
+}
+
+#[test]
 fn patterns_are_built_at_the_beginning_and_after_each_batch() {
     let bench = Bench::documents();
     let watch = Watch::start(&bench, &["//index:total"]);

@@ -74,8 +74,8 @@ fn by_line(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) ->
         if line.starts_with(NEXT) {
             let status = states.next()?;
             state = semantic_state(status.state);
-            if let Some(error) = status.last_error {
-                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error.why.message)));
+            if let Some(error) = status.error_message() {
+                out.push_str(&format!("      \"lastError\": {},\n", serde_json::Value::from(error)));
             }
         }
         match line.strip_prefix(STATE) {
@@ -103,8 +103,8 @@ fn by_value(blob: &[u8], states: &mut dyn FnMut(&[String]) -> Vec<NodeStatus>) -
     for (entry, status) in types.iter_mut().zip(states(&labels)) {
         let entry = entry.as_object_mut()?;
         entry.insert("semanticState".to_owned(), semantic_state(status.state).into());
-        if let Some(error) = status.last_error {
-            entry.insert("lastError".to_owned(), error.why.message.into());
+        if let Some(error) = status.error_message() {
+            entry.insert("lastError".to_owned(), error.into());
         }
     }
     let mut bytes = serde_json::to_vec_pretty(&index).ok()?;
@@ -132,6 +132,7 @@ mod tests {
             let status = |state, error: Option<&str>| NodeStatus {
                 state,
                 last_error: error.map(|error| FailedTry::once(Diagnostic::error(ErrorCode::E_REFUSED, error))),
+                ..NodeStatus::NONE
             };
             let order = [
                 status(NodeState::Current, None),

@@ -14,9 +14,15 @@ use engine::planning::rules::target_name;
 use engine::store::{Inventory, Usage};
 use engine::values::diagnostic::Diagnostic;
 use engine::values::pages;
+use engine::values::table::Table;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+
+/// The target of a summary.
+const SUMMARY: &str = "semantic";
+/// The table of all types.
+const TYPES: &str = "//index:types";
 
 /// Nodes of one target name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +33,7 @@ pub struct Counts {
     pub stale: usize,
     /// Stale if something that they read, and that has to be made first, comes out different.
     pub maybe_stale: usize,
-    /// Without output at their present inputs, because the last try failed.
+    /// Without output at their present inputs, although a build asked for one: the last try failed, or they wait.
     pub pending: usize,
     /// Being made by a build at this moment.
     pub generating: usize,
@@ -108,13 +114,19 @@ pub struct Status {
 pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, WorkbenchError> {
     let rules = &session.rules;
     let (mut ids, mut rule_of) = (Vec::new(), Vec::new());
-    let mut types: HashSet<Box<str>> = HashSet::new();
+    // By key of a type: whether the graph has a summary of it.
+    let mut types: HashMap<Box<str>, bool> = HashMap::new();
     session.graph.each_label(|id, label| {
         let Some(found) = rules.find(label) else { return };
         ids.push(id);
         rule_of.push(found.rule);
-        if is_of_types(rules.rule(found.rule)) && !types.contains(found.value) {
-            types.insert(found.value.into());
+        let rule = rules.rule(found.rule);
+        if is_of_types(rule) {
+            let is_summary = target_name(rule) == SUMMARY;
+            match types.get_mut(found.value) {
+                Some(summarised) => *summarised |= is_summary,
+                None => drop(types.insert(found.value.into(), is_summary)),
+            }
         }
     });
     let (statuses, outlook) = session.standings(&ids)?;
@@ -136,7 +148,6 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
         outlook,
         ..Status::default()
     };
-    let mut summarised = 0;
     for (&number, state) in rule_of.iter().zip(&states) {
         let rule = session.rules.rule(number);
         let target = target_name(rule);
@@ -148,19 +159,31 @@ pub fn status(workspace: &Workspace, session: &mut Session) -> Result<Status, Wo
             .get_mut(target)
             .expect("invariant: it was just put there")
             .add(*state);
-        if target == "semantic" && is_of_types(rule) {
-            summarised += 1;
+        if target == SUMMARY && is_of_types(rule) {
             status.semantic.add(*state);
         }
     }
     // A first build files its graph when it ends.
     let begun = generating.iter().filter(|label| session.graph.find(label).is_none());
     status.semantic.generating += begun.filter(|label| label.ends_with(":semantic")).count();
-    status.semantic.none += types.len() - summarised;
     status.types = counted(session)?;
+    // Targets of a type that is gone stay in the graph until a build asks for them.
+    if status.types > 0 && types.len() != status.types {
+        retain_listed(session, &mut types)?;
+    }
+    status.semantic.none += types.values().filter(|summarised| !**summarised).count();
     status.health = Health::read(session)?;
     said(session, &ids, &states, &mut status)?;
     Ok(status)
+}
+
+/// Whether a target is the summary of a type, as [`Status::semantic`] counts them.
+pub fn is_type_summary(session: &Session, label: &str) -> bool {
+    let found = session.rules.find(label);
+    found.is_some_and(|found| {
+        let rule = session.rules.rule(found.rule);
+        target_name(rule) == SUMMARY && is_of_types(rule)
+    })
 }
 
 /// Whether a rule makes targets of types. Those of members are none.
@@ -169,8 +192,22 @@ fn is_of_types(rule: &Rule) -> bool {
     rule.inner.is_none() && matches!(head, Some(Piece::Text(text)) if text.starts_with("//types/"))
 }
 
+/// Leaves the types that `//index:types` lists, those that have no target yet, too.
+fn retain_listed(session: &Session, types: &mut HashMap<Box<str>, bool>) -> Result<(), WorkbenchError> {
+    let last = session.last(TYPES)?;
+    let listed = last
+        .map(|last| session.engine.store.output(&last.filed.output))
+        .transpose()?
+        .flatten();
+    if let Some(table) = listed.as_deref().and_then(Table::open) {
+        let keys = table.keys();
+        *types = keys.map(|key| (key.into(), types.get(key).copied().unwrap_or_default())).collect();
+    }
+    Ok(())
+}
+
 fn counted(session: &Session) -> Result<usize, WorkbenchError> {
-    let Some(last) = session.last("//index:types")? else { return Ok(0) };
+    let Some(last) = session.last(TYPES)? else { return Ok(0) };
     let table = session.engine.store.blob(&last.filed.output)?;
     Ok(table.as_deref().and_then(pages::count).unwrap_or_default())
 }

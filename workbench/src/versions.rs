@@ -37,6 +37,10 @@ pub struct Version {
     pub collected: bool,
     /// How it came about; `None` when the store no longer has the record.
     pub record: Option<ActionRecord>,
+    /// Whether its result was filed under its key when it became the output: nothing ran for it.
+    pub found: bool,
+    /// Whether a later build made it once more and got the same output, so that the record is of that build.
+    pub made_again: bool,
 }
 
 impl Version {
@@ -57,22 +61,34 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
         .find(label)
         .and_then(|id| session.graph.node(id).result)
         .map(|filed| filed.output);
-    let revision = |number: u64| -> Result<Option<Revision>, StoreError> {
+    let build_of = |number: u64| -> Result<Option<BuildRecord>, StoreError> {
         let body = store.row(session.engine.view, Part::Builds, &builds::key(number))?;
-        let build = body.and_then(|body| BuildRecord::from_row(&(Vec::new(), body)));
-        Ok(build.and_then(|build| {
+        Ok(body.and_then(|body| BuildRecord::from_row(&(Vec::new(), body))))
+    };
+    let revision = |number: u64| -> Result<Option<Revision>, StoreError> {
+        Ok(build_of(number)?.and_then(|build| {
             Some(Revision {
                 commit: build.commit?,
                 dirty: build.dirty,
             })
         }))
     };
-    let mut versions = Vec::new();
+    let mut versions: Vec<Version> = Vec::new();
     let mut pins = crate::care::pins(&**store, session.engine.view)?;
     for version in store.history(session.engine.view, label)? {
         let pin = pins.iter().position(|pin| pin.label == label && pin.version == version.version);
         let record = superseded::record_of(&**store, &version.key, &version.output)?;
         let collected = record.is_none() && !store.has_blob(&version.output)?;
+        let (mut found, mut made_again) = (false, false);
+        if let Some(record) = &record {
+            let same = versions.iter().filter(|earlier| earlier.record.as_ref() == Some(record));
+            found = *record.label != *label || was_there(record.made_at, version.at, same.map(|earlier| earlier.at));
+            if record.made_at > version.at
+                && let Some(number) = version.build
+            {
+                made_again = build_of(number + 1)?.is_some_and(|next| next.at <= record.made_at);
+            }
+        }
         versions.push(Version {
             number: version.version.into(),
             former: None,
@@ -84,12 +100,20 @@ pub fn versions(session: &Session, label: &str) -> Result<Vec<Version>, StoreErr
             pin: pin.map(|at| pins.swap_remove(at)),
             collected,
             record,
+            found,
+            made_again,
         });
     }
     if let Some(last) = versions.iter_mut().rev().find(|version| Some(version.output) == present) {
         last.present = true;
     }
     Ok(versions)
+}
+
+/// Whether a result that was made at one time was there already when a version of it came to be. One that was made within the same second is told
+/// by the versions `before` of the same key: a version older than the result had another, which was collected.
+fn was_there(made: u64, version: u64, mut before: impl Iterator<Item = u64>) -> bool {
+    made < version || before.any(|earlier| earlier >= made)
 }
 
 /// All versions of a target, oldest first, those from when its type had other names before the others. What those were made of bears the
@@ -179,4 +203,20 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
 /// When the store cannot be read.
 pub fn blob(session: &Session, digest: Option<&Digest>) -> Result<Option<Arc<[u8]>>, EngineError> {
     Ok(digest.map(|digest| session.engine.store.output(digest)).transpose()?.flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::was_there;
+
+    #[test]
+    fn what_was_collected_and_made_again_was_not_there() {
+        assert!(was_there(5, 9, [].into_iter()), "an older result");
+        assert!(was_there(5, 5, [5].into_iter()), "made and found within one second");
+        assert!(!was_there(5, 5, [].into_iter()), "made for it");
+        assert!(
+            !was_there(5, 5, [3].into_iter()),
+            "made again: that of the version before was collected"
+        );
+    }
 }

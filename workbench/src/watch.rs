@@ -1,5 +1,7 @@
 //! What a watch says of a workspace: which files moved, which members of theirs, how much may be out of date, and what to build ahead.
 
+use crate::paid::is_paid;
+use crate::status::is_type_summary;
 use crate::window::state::Window;
 use engine::build::engine::EngineError;
 use engine::build::query::NodeState;
@@ -191,19 +193,29 @@ pub struct Reached {
     pub maybe_stale: usize,
 }
 
-/// The summaries that are out of date, once everything that costs nothing of the edited types was made.
+/// What to build, as far as it is free, so that it is certain which summaries an edit reaches; `None` where no model makes them: those would be
+/// made themselves.
+pub fn settling_patterns(session: &Session) -> Option<PatternSet> {
+    let is_paid = |label: &str| label.ends_with(":semantic") && is_type_summary(session, label) && is_paid(session, label);
+    let mut labels = session.graph.iter().map(|(_, node)| &*node.label);
+    labels
+        .any(is_paid)
+        .then(|| PatternSet::parse(&["//types/...:semantic".to_owned()]).ok())
+        .flatten()
+}
+
+/// The summaries of types that are out of date, those that `status` counts so, once everything that costs nothing of the edited types was made.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
     let mut summaries = Vec::new();
     session.graph.each_label(|id, label| {
-        let is_summary = label.ends_with(":semantic") && (label.starts_with("//types/") || label.starts_with("//groups/"));
-        if is_summary {
+        if label.ends_with(":semantic") {
             summaries.push(id);
         }
     });
-    summaries.retain(|&id| session.graph.has_result(id));
+    summaries.retain(|&id| session.graph.has_result(id) && is_type_summary(session, &session.graph.node(id).label));
     if summaries.is_empty() {
         return Ok(Reached::default());
     }
@@ -329,7 +341,7 @@ impl Members {
             let rows = |blob: &Arc<[u8]>| -> BTreeMap<String, Vec<u8>> {
                 let table = Table::open(blob);
                 let rows = table.into_iter().flat_map(Table::rows);
-                rows.map(|(key, row)| (key.to_owned(), row.to_vec())).collect()
+                rows.map(|(key, row)| (key.to_owned(), without_place(row))).collect()
             };
             let (before, after) = (rows(before), after.as_ref().map(rows).unwrap_or_default());
             let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
@@ -342,6 +354,17 @@ impl Members {
         }
         Ok(touched)
     }
+}
+
+/// The row of a member without the file that it is in: one that was only moved is not touched.
+fn without_place(row: &[u8]) -> Vec<u8> {
+    let Ok(mut member) = serde_json::from_slice::<serde_json::Value>(row) else {
+        return row.to_vec();
+    };
+    if let Some(fields) = member.as_object_mut() {
+        fields.remove("file");
+    }
+    member.to_string().into_bytes()
 }
 
 /// Another target of the type that a table of members is of.

@@ -6,7 +6,7 @@ use super::moves::{Move, between};
 use super::outlook::{Gate, Prospect, gate, marked};
 use super::query::{NodeState, Reach, node_status};
 use super::redefinition::{Redefinition, redefinitions};
-use super::remarks::{FailedTry, Remark, failure_behind};
+use super::remarks::{FailedTry, Remark, Wait};
 use super::run::dry_run::Certainty;
 use super::run::{How, Run};
 use super::session::Session;
@@ -86,6 +86,8 @@ pub struct Explanation {
     pub producer_before: Option<String>,
     /// Why it has no output at its present inputs, or why the last try at others failed.
     pub failure: Option<Diagnostic>,
+    /// What it waits for, when it is pending and was not tried itself.
+    pub waits_for: Option<Wait>,
 }
 
 impl Session {
@@ -266,8 +268,9 @@ impl Finder<'_, '_> {
         let status = node_status(self.run, id, made.is_some(), self.remarks)?;
         let standing = status.state;
         let mut failure = status.last_error.as_ref().map(FailedTry::diagnostic);
-        if failure.is_none() && standing != NodeState::Current {
-            failure = failure_behind(self.remarks, &label).map(|failed| failed.why.clone());
+        if !matches!(standing, NodeState::Current | NodeState::Pending) {
+            let failed = self.remarks.get(&*label).and_then(|remark| remark.failure.as_ref());
+            failure = failed.map(|failed| failed.why.clone());
         }
         let last = self.last(id)?;
         let mut moves = self.moves(&last)?;
@@ -280,6 +283,7 @@ impl Finder<'_, '_> {
         let chain = if moved { self.chain(last)? } else { Vec::new() };
         Ok(Explanation {
             failure,
+            waits_for: status.waits_for,
             filed: how == Some(How::Cached),
             output: filed.map(|filed| filed.output),
             inputs_known: known,

@@ -25,6 +25,9 @@ pub fn left_out(sources: &dyn Sources, sets: &[SetDef], path: &str) -> LeftOut {
         let why = format!("is not there or cannot be read; the set {set} would hold it");
         return told(why, "check the path and its permissions");
     }
+    if !sources.lies_at(path) {
+        return told("does not exist".to_owned(), "check the path");
+    }
     let unignored = without(sets, |set| set.gitignore = false);
     if let Some(set) = holder(&unignored) {
         let why = format!("is left out of the set {set} by a .gitignore, an .ignore or .git/info/exclude");
@@ -80,7 +83,21 @@ mod tests {
             set("logs", "logs/**", &["logs/old/**"]),
         ];
         let sources = Disk::new(folder.path()).sources(Vec::new());
+        for path in [
+            "a.txt",
+            "logs/a.log",
+            "src/gen/A.cs",
+            "src/A.g.cs",
+            "logs/old/a.log",
+            "src/gen/A.g.cs",
+        ] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
         for (path, why) in [
+            ("b.txt", "does not exist"),
+            ("src/gen/B.cs", "does not exist"),
             ("src/A.cs", "is not there or cannot be read; the set code would hold it"),
             ("a.txt", "is in no source set"),
             (

@@ -8,7 +8,7 @@ use super::engine::EngineError;
 use super::jobs::Shared;
 use super::outlook::{Outlook, Prospect, marked};
 use super::prune::{Vanished, vanished};
-use super::remarks::{FailedTry, Remark, failure_behind};
+use super::remarks::{FailedTry, Remark, Wait, end_of_wait};
 use super::run::dry_run::Certainty;
 use super::run::{Options, Roots, Run, Setup, UNSET};
 use super::session::{Session, SessionLeaves};
@@ -86,6 +86,8 @@ pub struct NodeStatus {
     pub state: NodeState,
     /// Why the last try failed, or that of what it waits for, where it is pending.
     pub last_error: Option<FailedTry>,
+    /// What it waits for, where it is pending and its own try did not fail.
+    pub waits_for: Option<Wait>,
 }
 
 impl NodeStatus {
@@ -93,12 +95,21 @@ impl NodeStatus {
     pub const NONE: Self = Self {
         state: NodeState::None,
         last_error: None,
+        waits_for: None,
     };
+
+    /// Why it has no output, where something failed: the failure of what it waits for is said to be that one's.
+    pub fn error_message(&self) -> Option<String> {
+        let failed = self.last_error.as_ref()?;
+        let message = failed.diagnostic().message;
+        let other = failed.why.label.as_deref().filter(|_| self.waits_for.is_some());
+        Some(other.map_or_else(|| message.clone(), |other| format!("{other} failed: {message}")))
+    }
 }
 
 impl From<NodeState> for NodeStatus {
     fn from(state: NodeState) -> Self {
-        Self { state, last_error: None }
+        Self { state, ..Self::NONE }
     }
 }
 
@@ -344,17 +355,21 @@ pub(super) fn node_status(
     if run.how(id).is_some() {
         return Ok(NodeState::Current.into());
     }
-    let pending = |last_error| NodeStatus {
+    let pending = |last_error, waits_for| NodeStatus {
         state: NodeState::Pending,
         last_error,
+        waits_for,
     };
     if let Some(failure) = failure_now(run, id, remarks)? {
-        return Ok(pending(Some(failure)));
+        return Ok(pending(Some(failure), None));
     }
     let label = &*run.graph().node(id).label;
     // Of one that failed at other inputs it is not known what the next try comes to.
-    if remarks.get(label).is_some_and(|remark| remark.waits && remark.failure.is_none()) {
-        return Ok(pending(failure_behind(remarks, label).cloned()));
+    if let Some(remark) = remarks.get(label).filter(|remark| remark.waits && remark.failure.is_none()) {
+        return Ok(match end_of_wait(remarks, label) {
+            Some((last, why)) => pending(why.failure.clone(), Some(Wait::Target(last.to_owned()))),
+            None => pending(None, remark.waits_for.clone()),
+        });
     }
     Ok(match made {
         false => NodeStatus::NONE,

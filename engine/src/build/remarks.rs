@@ -13,7 +13,9 @@ use crate::store::{Part, Row, RowChange, StoreError};
 use crate::values::diagnostic::{Diagnostic, Severity};
 use crate::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// What was said of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,24 +24,57 @@ pub struct Remark {
     pub failure: Option<FailedTry>,
     /// What the producer of its last output said.
     pub said: Vec<Diagnostic>,
-    /// Whether a build asked for it and did not make it: it waits for an answer, a limit, or something that failed.
+    /// Whether a build asked for it and did not make it: it failed, or it waits.
     pub waits: bool,
-    /// The target without an output that it waits for, if that is known.
-    pub waits_for: Option<String>,
+    /// What it waits for; `None` when its own try failed.
+    pub waits_for: Option<Wait>,
 }
 
-/// Why a node has no output: why its own last try failed, or that of what it waits for.
-pub fn failure_behind<'r>(remarks: &'r BTreeMap<String, Remark>, label: &str) -> Option<&'r FailedTry> {
-    let mut next = remarks.get(label);
+/// What a target waits for that a build asked for and did not try to make.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// A target that it reads and that has no output, by its label.
+    #[n(0)]
+    Target(#[n(0)] String),
+    /// What stopped the build from trying it, in words: a limit, a missing key, a command that is not trusted.
+    #[n(1)]
+    Blocked(#[n(0)] String),
+    /// The answer of a batch.
+    #[n(2)]
+    Batch,
+    /// The answer of an agent.
+    #[n(3)]
+    Agent,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Target(label) => write!(f, "it waits for {label}, which has no output"),
+            Self::Blocked(why) => write!(f, "the last build did not try it: {why}"),
+            Self::Batch => f.write_str("it waits for the answer of a batch"),
+            Self::Agent => f.write_str("it waits for the answer of an agent"),
+        }
+    }
+}
+
+/// What a target that waits for another one waits for in the end, where it is known: the last target without an output, and its remark.
+pub fn end_of_wait<'r>(remarks: &'r BTreeMap<String, Remark>, label: &str) -> Option<(&'r str, &'r Remark)> {
+    let mut last = None;
+    let mut next = remarks.get(label)?;
     // What waits for itself is met again after all the others.
     for _ in 0..remarks.len() {
-        let remark = next?;
-        if let Some(failure) = &remark.failure {
-            return Some(failure);
-        }
-        next = remarks.get(remark.waits_for.as_deref()?);
+        let Some(Wait::Target(label)) = next.waits_for.as_ref().filter(|_| next.failure.is_none()) else {
+            break;
+        };
+        let Some((label, remark)) = remarks.get_key_value(label) else {
+            break;
+        };
+        last = Some((label.as_str(), remark));
+        next = remark;
     }
-    None
+    last
 }
 
 /// A try that failed.
@@ -94,7 +129,7 @@ struct Body {
     #[cbor(n(5), default)]
     waits: bool,
     #[cbor(n(6), default)]
-    waits_for: Option<String>,
+    waits_for: Option<Wait>,
 }
 
 impl Remark {
@@ -151,8 +186,8 @@ pub struct RunRemarks {
     pub failed: Vec<(NodeId, FailedTry)>,
     /// Nodes that were asked for and not made.
     pub waits: StaleSet,
-    /// What some of these wait for, because it has no output.
-    pub waits_for: BTreeMap<NodeId, NodeId>,
+    /// What these wait for, except those whose own try failed.
+    pub waits_for: BTreeMap<NodeId, Wait>,
 }
 
 /// All remarks of a view after a run.
@@ -200,7 +235,7 @@ impl Remarks {
         for id in heard.waits.iter() {
             if let Some(label) = label_of(id) {
                 let remark = self.by_label.entry(label).or_default();
-                (remark.waits, remark.waits_for) = (true, heard.waits_for.get(&id).copied().and_then(&label_of));
+                (remark.waits, remark.waits_for) = (true, heard.waits_for.get(&id).cloned());
             }
         }
         for (id, failed) in heard.failed {
@@ -286,10 +321,15 @@ mod tests {
                 failure: Some(failure(Some(ActionKey(Digest::of(b"key"))))),
                 said: vec![warning("one"), warning("two")],
                 waits: true,
-                waits_for: Some("//a:b".to_owned()),
+                waits_for: Some(Wait::Target("//a:b".to_owned())),
             },
             Remark {
                 failure: Some(failure(None)),
+                ..Remark::default()
+            },
+            Remark {
+                waits: true,
+                waits_for: Some(Wait::Agent),
                 ..Remark::default()
             },
         ] {

@@ -123,6 +123,10 @@ impl world::Sources for DiskSources {
         sets_of_files(&self.root, sets, paths)
     }
 
+    fn lies_at(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
+    }
+
     fn links(&self) -> Vec<(String, u64, String)> {
         self.tree.links(&self.root)
     }

@@ -172,6 +172,10 @@ impl Sources for OverlaidSources {
         self.below.would_hold(sets, paths)
     }
 
+    fn lies_at(&self, path: &str) -> bool {
+        self.below.lies_at(path)
+    }
+
     fn count(&self) -> usize {
         self.files().len()
     }

@@ -357,9 +357,19 @@ fn read_items(label: &Label, blobs: &dyn Blobs, row: Option<&str>, field: Option
     }
     let text = std::str::from_utf8(part).map_err(|_| bad(label, "a list of lines (it is not UTF-8)"))?;
     if text.starts_with('[') {
-        return serde_json::from_str(text).map_err(|_| bad(label, "a JSON list of texts"));
+        return list_of_texts(text).map_err(|why| bad(label, &format!("a JSON list of texts: {why}")));
     }
     Ok(text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// The texts of a JSON list, or which item is none, counted from 1.
+fn list_of_texts(json: &str) -> Result<Vec<String>, String> {
+    let items: Vec<serde_json::Value> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let text = |(at, item): (usize, serde_json::Value)| match item {
+        serde_json::Value::String(text) => Ok(text),
+        other => Err(format!("item {} is {other}", at + 1)),
+    };
+    items.into_iter().enumerate().map(text).collect()
 }
 
 fn bad(label: &Label, expected: &str) -> ExpandError {

@@ -236,6 +236,11 @@ pub trait Sources: Send + Sync {
     /// As [`Sources::refresh`].
     fn would_hold(&self, sets: &[SetDef], paths: &[&str]) -> Result<Vec<u64>, WorldError>;
 
+    /// Whether something lies at a path, in a set or not. Asked only to say why a path is no source.
+    fn lies_at(&self, _path: &str) -> bool {
+        true
+    }
+
     /// The symbolic links of the last refresh among the files of sets: path, the sets by bit, and the file below the workspace that each leads to,
     /// or would if it were there.
     fn links(&self) -> Vec<(String, u64, String)> {

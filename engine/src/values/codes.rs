@@ -222,7 +222,7 @@ codes! {
     N_UNKNOWN_SET "N_UNKNOWN_SET", "The items of a set are not known before a build", "build, and ask again";
     N_UNSURE "N_UNSURE", "Part of a query's answer is known only as of the last build", "build, and ask again";
     N_WATCH "N_WATCH", "The file watcher works again", "nothing";
-    NoMatch "NoMatch", "The text to replace stands nowhere in the file", "read the file again, and write the text as it stands there";
+    NoMatch "NoMatch", "The text to replace stands nowhere in the file, or there is no edit to take back", "read the file again, and write the text as it stands there";
     NoOp "NoOp", "There was nothing to do", "nothing";
     PersistFailure "PersistFailure", "An edit is done in its session, and its file could not be saved", "see the reason in the message, then `cortex edit commit`";
     Success "Success", "An edit was done", "nothing";

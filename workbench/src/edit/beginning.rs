@@ -44,7 +44,7 @@ pub(super) fn last_edited<F: Files>(files: &F, now: u64) -> Result<Session, Trou
     let all: Vec<Session> = session::all(files)?.into_iter().filter(lives).collect();
     let Some(last) = all.iter().filter_map(at).max() else {
         return Err(Trouble {
-            status: Status::NoOp,
+            status: Status::NoMatch,
             ..Trouble::new("nothing was edited in this checkout that could be taken back", "")
         });
     };

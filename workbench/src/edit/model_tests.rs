@@ -497,9 +497,9 @@ fn what_others_wrote_alike_is_theirs() {
         (taken, files.text("a"))
     };
     let first = TEXT.replace("one", "x");
-    assert_eq!(bench(&first), (vec![Status::Success, Status::NoOp], first));
+    assert_eq!(bench(&first), (vec![Status::Success, Status::NoMatch], first));
     let both = TEXT.replace("one", "x").replace("four", "x");
-    assert_eq!(bench(&both), (vec![Status::NoOp, Status::NoOp], both));
+    assert_eq!(bench(&both), (vec![Status::NoMatch, Status::NoMatch], both));
 }
 
 #[test]

@@ -283,7 +283,7 @@ fn refusal_response(trouble: &Trouble, id: &str) -> Response {
         status: trouble.status,
         workflow_state: WorkflowState::Idle,
         summary: trouble.summary.clone(),
-        guidance: trouble.guidance.clone(),
+        guidance: trouble.guidance.clone().filter(|guidance| !guidance.is_empty()),
         metrics: Metrics::default(),
         candidates: None,
         flags: Default::default(),

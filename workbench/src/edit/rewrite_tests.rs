@@ -88,7 +88,8 @@ fn what_was_changed_meanwhile_stops_a_rewrite() {
 fn the_last_edit_is_taken_back_without_a_handle() {
     let mut coder = Coder::with("one two\n");
     let nothing = ask(&coder, Order::Undo, None);
-    assert_eq!(nothing.status, Status::NoOp, "{nothing:?}");
+    assert_eq!(nothing.status, Status::NoMatch, "{nothing:?}");
+    assert_eq!(nothing.summary, "nothing was edited in this checkout that could be taken back");
     for (old, new) in [("one", "1"), ("two", "2")] {
         assert_eq!(replace(&coder, old, new).status, Status::Success);
         coder.now += 1;
@@ -97,7 +98,7 @@ fn the_last_edit_is_taken_back_without_a_handle() {
     assert!(last.detail.is_some_and(|detail| detail.contains("-1 2\n+1 two\n")));
     assert_eq!(ask(&coder, Order::Undo, None).status, Status::Success);
     assert_eq!(coder.text(), "one two\n");
-    assert_eq!(ask(&coder, Order::Undo, None).status, Status::NoOp);
+    assert_eq!(ask(&coder, Order::Undo, None).status, Status::NoMatch);
     // Of two in one second, too.
     replace(&coder, "one", "1");
     replace(&coder, "two", "2");

@@ -64,7 +64,7 @@ pub enum WorkflowState {
 pub enum Status {
     /// It was done.
     Success,
-    /// The text stands nowhere.
+    /// The text stands nowhere, or there is no edit to take back.
     NoMatch,
     /// The text stands in several places.
     MultiMatch,

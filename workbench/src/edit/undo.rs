@@ -64,7 +64,7 @@ impl<F: Files> Run<'_, F> {
                 (false, false) => "every edit that is remembered was taken back",
             };
             return Err(Trouble {
-                status: Status::NoOp,
+                status: Status::NoMatch,
                 ..Trouble::new(what, "")
             });
         };

@@ -274,15 +274,15 @@ fn edits_are_taken_back_and_made_again() {
     assert_eq!(coder.ask(Order::Undo).status, Status::Success);
     assert_eq!(coder.text(), "1 two three");
     assert_eq!(coder.ask(Order::Redo).status, Status::Success);
-    assert_eq!((coder.text().as_str(), coder.ask(Order::Redo).status), ("1 two 3", Status::NoOp));
+    assert_eq!((coder.text().as_str(), coder.ask(Order::Redo).status), ("1 two 3", Status::NoMatch));
     coder.ask(Order::Undo);
     coder.replace("two", "2");
-    assert_eq!(coder.ask(Order::Redo).status, Status::NoOp, "another edit came in its place");
+    assert_eq!(coder.ask(Order::Redo).status, Status::NoMatch, "another edit came in its place");
     coder.ask(Order::Undo);
     coder.ask(Order::Undo);
     assert_eq!(
         (coder.text().as_str(), coder.ask(Order::Undo).status),
-        ("one two three", Status::NoOp)
+        ("one two three", Status::NoMatch)
     );
     // Beneath somebody else's edit, if that is elsewhere.
     let mut coder = Coder::opened("one\ntwo\nthree\n", Mode::Immediate);
@@ -359,7 +359,7 @@ fn of_a_batch_each_file_is_taken_back_alone() {
         let undone = coder.ask_with(Order::Undo, Some(path), None);
         assert_eq!((undone.status, undone.files.len()), (Status::Success, 0), "{undone:?}");
         assert_eq!(coder.files.text(path), text);
-        assert_eq!(coder.ask_with(Order::Undo, Some(path), None).status, Status::NoOp, "once");
+        assert_eq!(coder.ask_with(Order::Undo, Some(path), None).status, Status::NoMatch, "once");
     }
     assert_eq!(coder.ask_with(Order::Redo, Some("a.cs"), None).status, Status::Success);
     assert_eq!((coder.text().as_str(), coder.files.text("c.cs").as_str()), ("1\n", "three\n"));

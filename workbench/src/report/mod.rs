@@ -31,7 +31,7 @@ use timeline::timeline;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The last try at its present inputs failed.
+    /// A build asked for it and did not get it: the last try failed, or it waits.
     Pending,
     /// Its key moved.
     Stale,

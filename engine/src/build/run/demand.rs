@@ -516,7 +516,13 @@ impl Run<'_> {
         if let Some(error) = paged.trouble() {
             return Err(error.into());
         }
-        let Ok(items) = items else { return Ok(None) };
+        let items = match items {
+            Ok(items) => items,
+            Err(why) => {
+                self.malformed_sets.insert(set.clone(), why.to_string());
+                return Ok(None);
+            }
+        };
         let items = Arc::new(items);
         self.items.insert(known, items.clone());
         Ok(Some(items))

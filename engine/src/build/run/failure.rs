@@ -1,7 +1,7 @@
 //! Failures: nodes without output, nodes not tried, cycles, and the unknowns of a dry run.
 
 use super::{Run, Slot};
-use crate::build::remarks::FailedTry;
+use crate::build::remarks::{FailedTry, Wait};
 use crate::graph::{NodeId, walk};
 use crate::planning::expand::ExpandError;
 use crate::values::codes::ErrorCode;
@@ -49,11 +49,17 @@ impl Run<'_> {
         if self.in_the_way.insert((why.code.clone(), why.hint.clone())) {
             self.failures.push(why.clone());
         }
+        self.put_off_until(id, Wait::Blocked(why.message.clone()));
+    }
+
+    /// The node is not made in this run, because it waits.
+    pub(super) fn put_off_until(&mut self, id: NodeId, wait: Wait) {
+        self.heard.waits_for.insert(id, wait);
         self.put_off(id);
     }
 
     /// The node is not made in this run, which is no fault of it.
-    pub(super) fn put_off(&mut self, id: NodeId) {
+    fn put_off(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
         self.heard.waits.set(id, true);
         *self.slot(id) = Slot::Failed;
@@ -72,8 +78,7 @@ impl Run<'_> {
             label: &label,
             because: &because,
         });
-        self.heard.waits_for.insert(id, cause);
-        self.put_off(id);
+        self.put_off_until(id, Wait::Target(because.to_string()));
     }
 
     /// Dry run: the producer would run (or, not certain, may run).

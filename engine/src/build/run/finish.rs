@@ -5,6 +5,7 @@ use crate::build::blobs::LARGEST;
 use crate::build::jobs::{Done, Job};
 use crate::build::parts::ReportedCost;
 use crate::build::pools::Finished;
+use crate::build::remarks::Wait;
 use crate::build::sharing::RemoteResult;
 use crate::graph::{EdgeFrom, NodeId};
 use crate::seams::producer::{Failure, Output};
@@ -370,11 +371,11 @@ impl Run<'_> {
                 Failure::Limit(why) => self.not_tried(node, why),
                 Failure::Deferred => {
                     self.tally.deferred += 1;
-                    self.put_off(node);
+                    self.put_off_until(node, Wait::Batch);
                 }
                 Failure::Awaited => {
                     self.tally.awaited += 1;
-                    self.put_off(node);
+                    self.put_off_until(node, Wait::Agent);
                 }
                 Failure::Cancelled if self.stopping || self.shared.cancel.is_cancelled() => *self.slot(node) = Slot::Failed,
                 Failure::Cancelled => self.fail(

@@ -3,7 +3,7 @@
 //! What stands before the mark names items of the rule's set as it does elsewhere; what stands behind it names items of the set that each
 //! of those gives. Patterns without the mark never mean such nodes, so that nobody builds these sets who does not ask for them.
 
-use super::roots::{Meaning, SUGGESTIONS, ambiguous, unreadable};
+use super::roots::{Meaning, SUGGESTIONS, ambiguous};
 use super::{Run, RunError};
 use crate::graph::NodeId;
 use crate::manifest::model::SetSpec;
@@ -38,7 +38,7 @@ impl Run<'_> {
         let wanted = Wanted { package, item };
         let Some((_, set)) = &rules.rule(number).each else { return Ok(()) };
         let Some(items) = self.set_items(set)? else {
-            meaning.errors.push(unreadable(set));
+            meaning.errors.push(self.unreadable(set));
             return Ok(());
         };
         meaning.is_open |= self.is_open(set);
@@ -65,7 +65,7 @@ impl Run<'_> {
             self.blob(*node)?;
             match self.read_set(*node, set)? {
                 Some(items) => self.seconds(number, &wanted, (first, one), &items, meaning),
-                None => meaning.errors.push(unreadable(set)),
+                None => meaning.errors.push(self.unreadable(set)),
             }
         }
         Ok(())

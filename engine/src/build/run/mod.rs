@@ -197,6 +197,8 @@ pub struct Run<'a> {
     /// How long each producer takes, of late.
     costs: FxHashMap<u32, Duration>,
     items: FxHashMap<(NodeId, SetSpec), Arc<Vec<String>>>,
+    /// Why sets whose nodes have an output have no items.
+    malformed_sets: FxHashMap<SetSpec, String>,
     /// Tables that membership was looked up in.
     tables: FxHashMap<Digest, RowReader>,
     steps: Vec<Step>,
@@ -317,6 +319,7 @@ impl<'a> Run<'a> {
             same_key: FxHashMap::default(),
             costs: FxHashMap::default(),
             items: FxHashMap::default(),
+            malformed_sets: FxHashMap::default(),
             tables: FxHashMap::default(),
             steps: Vec::new(),
             pools,

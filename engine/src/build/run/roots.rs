@@ -177,7 +177,7 @@ impl Run<'_> {
                 continue;
             }
             let Some(items) = self.set_items(set)? else {
-                meaning.errors.push(unreadable(set));
+                meaning.errors.push(self.unreadable(set));
                 continue;
             };
             meaning.is_open |= self.is_open(set);
@@ -397,6 +397,17 @@ impl Run<'_> {
         self.blob(id)?;
         self.read_set(id, set)
     }
+
+    /// Why the targets over a set are not known.
+    pub(super) fn unreadable(&self, set: &SetSpec) -> Diagnostic {
+        if let Some(why) = self.malformed_sets.get(set) {
+            return Diagnostic::error(UNSET, format!("{why}; so the targets over this set are not known"))
+                .hint("correct what makes that output: one item a line, or a JSON list of texts");
+        }
+        let text = set_text(set);
+        Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
+            .hint("see why it failed above, or build it by itself")
+    }
 }
 
 /// Whether the name of an item begins with another one and a dot.
@@ -454,12 +465,6 @@ fn once_a_name(pattern: &Pattern, errors: &mut Vec<Diagnostic>) {
         *error = what.hint(full_name_hint(&names)).candidates(names);
         is_new
     });
-}
-
-pub(super) fn unreadable(set: &SetSpec) -> Diagnostic {
-    let text = set_text(set);
-    Diagnostic::error(UNSET, format!("the set {text} has no output, so its targets are not known"))
-        .hint("see why it failed above, or build it by itself")
 }
 
 fn set_text(set: &SetSpec) -> String {
