@@ -40,7 +40,7 @@ pub struct Used {
 }
 
 /// Said where nobody has looked yet at what would be run for a cache and sent to it.
-const UNTRUSTED: &str = "the remote cache is not used before someone has looked at where it is and what is sent to it";
+const UNTRUSTED: &str = "the remote cache in cortex.toml is not trusted yet, so everything is computed here";
 const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
 
 /// Why a command that cannot do without the cache ends.

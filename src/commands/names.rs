@@ -38,8 +38,24 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
     Ok(if is_member { Cow::Owned(of_member) } else { of_type })
 }
 
+/// Why a file of the workspace that is in no source set is not shown; `None` of other paths.
+pub fn unread_file(session: &Session, path: &str) -> Option<Failed> {
+    let path = path.trim_start_matches("./");
+    let world = &session.engine.world;
+    let is_there = world.root().is_some_and(|root| root.join(path).is_file()) && world.read_at_most(path, 1).is_ok();
+    if !is_there || session.sources.digest(path).is_some() {
+        return None;
+    }
+    let why = Diagnostic::error(ErrorCode::E_NO_FILE, "this file is in no source set of the workspace").found(path);
+    let hint = "cortex reads .cs files, and others with the rulesets typescript, python and scip; `cortex status` lists the source sets";
+    Some(Failed::new(Code::Usage, why.hint(hint)))
+}
+
 /// There is no such file; which of those that there are may be meant.
 pub fn no_file(session: &Session, path: &str) -> Failed {
+    if let Some(why) = unread_file(session, path) {
+        return why;
+    }
     let files = session.sources.files();
     let paths = || files.iter().map(|(path, _)| path.as_str());
     let file_name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();

@@ -11,6 +11,7 @@ use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::build::sharing::{everything, sample};
 use engine::graph::NodeId;
+use engine::manifest::remote::Write as Writers;
 use engine::seams::remote::BundleOffer;
 use engine::store::records::Class;
 use engine::values::codes::ErrorCode;
@@ -34,7 +35,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
         None if context.is_offline() => return Err(remote_cache::offline()),
         None if workspace.remote_waits()? => return Err(sharing::untrusted()),
         None if workspace.manifest()?.remote.is_none() => return Err(remote_cache::none()),
-        None => return Err(not_offered()),
+        None => return Err(not_offered(workspace.manifest()?.remote.as_ref().map(|def| def.write))),
     };
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
@@ -175,8 +176,15 @@ fn verify(context: &Context, session: &mut Session, request: &Request, report: &
     build::rebuild_these(context, session, again, labels)
 }
 
-fn not_offered() -> Failed {
-    let why = Diagnostic::error(ErrorCode::E_REMOTE_WRITE, "results are not offered to the remote cache here");
+fn not_offered(write: Option<Writers>) -> Failed {
+    let reason = match write {
+        Some(Writers::Ci) => "`write = \"ci\"` and CI is not set",
+        _ => "`write = \"never\"`",
+    };
+    let why = Diagnostic::error(
+        ErrorCode::E_REMOTE_WRITE,
+        format!("this machine may not write to the cache: {reason}"),
+    );
     Failed::new(
         Code::Usage,
         why.hint("`write` in [remote] says who offers them: \"ci\" means where the variable CI is set, \"always\" everyone"),

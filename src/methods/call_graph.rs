@@ -1,6 +1,6 @@
 //! `callers` and `callees`: the members that use a member, and those that it uses, over several steps.
 
-use super::symbols::{MOST, meant_with_overloads, notes, page, resolution, symbol_or_error};
+use super::symbols::{MOST, meant_with_overloads, notes, page, resolution, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -125,6 +125,9 @@ impl Of {
         let mut state = state.unread(&unread).lacking(&unseen).renamed(former.as_deref(), &first.path);
         if total == 0 {
             state = state.empty(Empty::None);
+        }
+        if walks_up {
+            state = state.beside_unread(&unread_uses(desk, &[&first.path])?);
         }
         Ok(Calls {
             resolved: Resolved {

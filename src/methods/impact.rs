@@ -1,6 +1,6 @@
 //! `impact`: what a change reaches.
 
-use super::symbols::{meant_with_overloads, notes, page};
+use super::symbols::{meant_with_overloads, notes, page, unread_uses};
 use super::window::root;
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
@@ -123,6 +123,8 @@ impl Method for ImpactOf {
         } else if total == 0 {
             state = state.empty(Empty::None);
         }
+        let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
+        state = state.beside_unread(&unread_uses(desk, &paths)?);
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
         Ok(Reach {
             changed: changed.into_iter().collect(),

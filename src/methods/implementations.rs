@@ -1,13 +1,15 @@
 //! `implementations`: what implements, derives from or overrides a type or a member.
 
-use super::symbols::{meant_with_overloads, notes, page};
+use super::symbols::{Names, meant_with_overloads, notes, page};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::render::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use workbench::symbols::hierarchy::{Implementation, implementations, locate};
+use workbench::symbols::meaning::Candidate;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 
@@ -73,6 +75,7 @@ impl Method for ImplementationsOf {
         }
         found.sort();
         found.dedup();
+        let further = if self.all { None } else { further(desk, &names, &meant, &found)? };
         let total = found.len();
         let mut found: Vec<Implementation> = found.into_iter().skip(self.offset).take(self.limit).collect();
         locate(desk, &names.symbols, &mut found)?;
@@ -83,6 +86,7 @@ impl Method for ImplementationsOf {
         if total == 0 {
             state = state.empty(Empty::None);
         }
+        state.notes.extend(further);
         Ok(Implementations {
             resolved: Resolved {
                 path: first.path.clone(),
@@ -112,4 +116,22 @@ impl Method for ImplementationsOf {
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }
+}
+
+/// What is said of those that are more than one step away.
+fn further(desk: &mut Desk<'_>, names: &Names, of: &[Candidate], direct: &[Implementation]) -> Result<Option<String>, Failed> {
+    let mut more: BTreeSet<Implementation> = BTreeSet::new();
+    for one in of {
+        more.extend(implementations(desk, &names.symbols, one, true)?);
+    }
+    more.retain(|one| direct.iter().all(|known| known.path != one.path));
+    let steps: BTreeSet<u32> = more.iter().map(|one| one.distance).collect();
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return Ok(None);
+    };
+    let steps = match first == last {
+        true => first.to_string(),
+        false => format!("{first} to {last}"),
+    };
+    Ok(Some(format!("{} more at {steps} steps: --all", more.len())))
 }

@@ -20,6 +20,7 @@ use serde_json::Value;
 use workbench::symbols::contents::{Container, FEW, Layout, Listed, contents};
 use workbench::symbols::resolve::{How, NAMESPACE, SHOWN};
 use workbench::symbols::state::{Freshness, State};
+use workbench::unread_files::EXTENSIONS;
 
 /// Outline types, members, files, folders, namespaces or projects: what they offer, or what is in them.
 ///
@@ -223,6 +224,11 @@ impl Outline {
                 others.push(One::of_other(told));
                 continue;
             }
+            if is_path(symbol)
+                && let Some(why) = unread_file(desk.open()?.1, symbol)
+            {
+                return Err(why);
+            }
             let label = label(symbol);
             let known = match build::patterns(std::slice::from_ref(&label)) {
                 Ok(patterns) => desk.open()?.1.survey(patterns.patterns(), Reach::Named)?.refused.is_empty(),
@@ -286,8 +292,14 @@ impl One {
 fn is_path(symbol: &str) -> bool {
     let is_label = symbol.starts_with("//");
     !is_label
-        && (symbol == "." || symbol.contains(['/', '\\']) || symbol.ends_with(".cs") || symbol.ends_with(".csproj"))
+        && (symbol == "." || symbol.contains(['/', '\\']) || symbol.ends_with(".cs") || symbol.ends_with(".csproj") || is_page(symbol))
         && !symbol.contains(['#', '@'])
+}
+
+/// Whether a text ends as the name of a file that cortex does not read.
+fn is_page(symbol: &str) -> bool {
+    let end = symbol.rsplit_once('.').map(|(_, end)| end);
+    end.is_some_and(|end| EXTENSIONS.contains(&end))
 }
 
 /// What has types in it by that name, where no type or member has it; and what else has the name, as it is to be asked for.

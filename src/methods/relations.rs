@@ -1,6 +1,6 @@
 //! `deps` and `rdeps`: what a type uses, and what uses it.
 
-use super::symbols::{notes, page, resolve_one};
+use super::symbols::{notes, page, resolve_one, unread_uses};
 use super::{AsTool, Effect, Method};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -140,6 +140,9 @@ impl Of {
         state = state.renamed(former.as_deref(), &found.path).unread(&relations.unread);
         if total == 0 {
             state = state.empty(Empty::None);
+        }
+        if matches!(way, Way::Rdeps) {
+            state = state.beside_unread(&unread_uses(desk, &[&found.path])?);
         }
         Ok(Related {
             resolved: Resolved {

@@ -117,7 +117,7 @@ impl Method for Search {
             state = state.renamed(hit.former.as_deref(), &hit.path);
         }
         let more = match page.next.is_some() {
-            true => "go on with `cursor`: the value of 'next'",
+            true => "go on with the value of `cursor`",
             false => "raise the limit",
         };
         state = state.page(page.start, shown, page.total, more);
@@ -132,7 +132,7 @@ impl Method for Search {
             text.push_str(&format!("{likeness}{}  {}  {}\n", hit.path, words.trim(), hit.files.join(", ")));
         }
         if let Some(next) = &answer.page.next {
-            text.push_str(&format!("next: --cursor {next}\n"));
+            text.push_str(&format!("cursor: {next}\n"));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }

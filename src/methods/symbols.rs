@@ -12,6 +12,7 @@ use workbench::symbols::index::Symbols;
 use workbench::symbols::outputs::{SymbolError, Trouble};
 use workbench::symbols::resolve::{Candidate, How, Options, Resolution, resolve};
 use workbench::symbols::state::{Flaws, State};
+use workbench::unread_files::{self, UnreadUses};
 use workbench::workspace::WorkbenchError;
 
 /// The names of the workspace, and which files they may lack something of.
@@ -178,6 +179,12 @@ fn remark_renamed(desk: &mut Desk<'_>, symbol: &str, target: &str, found: &Resol
 
 /// Of a pattern no more symbols are meant.
 pub const MOST: usize = 1000;
+
+/// What files that cortex does not read may use of symbols, by their paths.
+pub fn unread_uses(desk: &mut Desk<'_>, paths: &[&str]) -> Result<UnreadUses, Failed> {
+    let world = desk.open()?.0.engine.world.clone();
+    Ok(unread_files::uses(&*world, paths.iter().copied(), None))
+}
 
 /// The notes of a state, as lines below an answer.
 pub fn notes(state: &State) -> String {

@@ -1,6 +1,6 @@
 //! `usages`: every place that uses a type or a member, what is certain apart from what is possible.
 
-use super::symbols::{Names, notes, page, resolution, symbol_or_error};
+use super::symbols::{Names, notes, page, resolution, symbol_or_error, unread_uses};
 use super::{AsTool, Effect, Method, other_languages};
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -13,6 +13,7 @@ use workbench::symbols::override_places::override_places;
 use workbench::symbols::resolve::Resolved;
 use workbench::symbols::state::{Empty, State};
 use workbench::symbols::usages::{Subject, Usages, Why, usages};
+use workbench::unread_files;
 
 /// List the places that use a type or a member.
 ///
@@ -169,12 +170,15 @@ impl UsagesOf {
             .unread(&found.unread)
             .lacking(&found.unseen)
             .renamed(former, &subject.path);
+        let unread = unread_uses(desk, &[&subject.path])?;
         let resolved = Resolved {
             type_id: subject.type_id,
             path: subject.path,
             member_id: subject.member_id,
         };
-        Ok(self.page_of(resolved, found, state))
+        let mut spots = self.page_of(resolved, found, state);
+        spots.state = spots.state.beside_unread(&unread);
+        Ok(spots)
     }
 
     /// A page of places.
@@ -226,6 +230,11 @@ impl SpotsOfOne {
         // Places that are possible for the same reason stand together, the likeliest reason first.
         for reason in &self.reasons {
             let shown: Vec<&Spot> = self.possible.iter().filter(|spot| spot.why.as_ref() == Some(&reason.why)).collect();
+            if shown.is_empty() {
+                let (count, s) = (reason.places, if reason.places == 1 { "" } else { "s" });
+                text.push_str(&format!("{count} possible use{s}, {} (not shown: raise --limit)\n", reason.why));
+                continue;
+            }
             let of = match reason.places - shown.len().min(reason.places) {
                 0 => String::new(),
                 _ => format!(" ({} of {} shown)", shown.len(), reason.places),
@@ -236,8 +245,18 @@ impl SpotsOfOne {
             }
         }
         if self.impossible > 0 {
+            let word = unread_files::word_of(&self.resolved.path).unwrap_or_default();
+            let (places, s) = match self.impossible {
+                1 => ("place", "s"),
+                _ => ("places", ""),
+            };
+            let subject = if self.resolved.member_id.is_some() || self.resolved.path.contains('#') {
+                "member"
+            } else {
+                "type"
+            };
             text.push_str(&format!(
-                "{} more uses of the name are none of it: code there cannot see it\n",
+                "{} other {places} use{s} the name `{word}` where this {subject} cannot be seen; not listed\n",
                 self.impossible
             ));
         }

@@ -59,6 +59,7 @@ mod temporary;
 mod tour;
 mod trust;
 mod unheard;
+mod unread;
 mod warmed;
 mod watch;
 mod what_if;

@@ -468,7 +468,7 @@ fn pages_that_are_too_long_end_where_the_next_begins() {
     assert_eq!(all, few);
     let page = client.call("search", search(200));
     let shown = page["structuredContent"]["hits"].as_array().map_or(0, Vec::len);
-    let note = format!("{shown} of 400 are shown: go on with `cursor`: the value of 'next'");
+    let note = format!("{shown} of 400 are shown: go on with the value of `cursor`");
     assert!(text_of_state(&page).contains(&note), "{}", text_of_state(&page));
     // Where it is a number that tells where to go on.
     let rdeps = |limit: u32| json!({"op": "deps", "symbol": "Many.Base", "reverse": true, "limit": limit});

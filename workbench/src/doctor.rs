@@ -249,7 +249,7 @@ pub fn names(bound: &Bound) -> Finding {
     let share = (bound.workspace + bound.outside) as f64 * 100.0 / all.max(1) as f64;
     let hidden: usize = bound.hidden.values().sum();
     let found = format!(
-        "{share:.1} % of {all} names of types resolve: {} to the workspace, {} to .NET; {} are of packages or of nowhere",
+        "{share:.1} % of {all} names of types resolve: {} to the workspace, {} to .NET; {} are from packages or unknown (packages are not read)",
         bound.workspace, bound.outside, bound.unknown
     );
     if hidden == 0 {
@@ -323,14 +323,18 @@ pub fn surroundings(
     });
     let manifest = workspace.manifest()?;
     let programs = waiting(&manifest);
-    let waits = programs.iter().filter(|program| !trust.trusts(&program.definition)).count();
-    found.push(match (waits, foreign_owner(&workspace.root)) {
+    let waits: Vec<&str> = programs
+        .iter()
+        .filter(|program| !trust.trusts(&program.definition))
+        .map(|program| program.of.as_str())
+        .collect();
+    found.push(match (waits.len(), foreign_owner(&workspace.root)) {
         (0, None) => Finding::new("trust", Level::Good, format!("{} trusted", plural(programs.len(), "program"))),
         (0, Some(owner)) => Finding::new("trust", Level::Note, format!("the workspace belongs to user {owner}")),
-        (waits, _) => Finding::new(
+        (_, _) => Finding::new(
             "trust",
             Level::Problem,
-            format!("{} of this workspace may not run yet", plural(waits, "program")),
+            format!("not trusted yet, and so not used: {}", waits.join(", ")),
         )
         .mend("look with `cortex trust --list`, then `cortex trust`"),
     });

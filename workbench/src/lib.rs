@@ -51,6 +51,7 @@ pub mod spending_groups;
 pub mod status;
 pub mod symbols;
 pub mod trust;
+pub mod unread_files;
 pub mod versions;
 pub mod watch;
 pub mod window;

@@ -43,6 +43,9 @@ mod knowledge_tests;
 pub mod layout;
 pub mod lexer;
 pub mod lines;
+#[cfg(test)]
+mod long_code_tests;
+mod member_places;
 pub mod members;
 pub mod mentions;
 pub mod model;

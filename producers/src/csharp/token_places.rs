@@ -1,12 +1,14 @@
 //! Canonical text laid over the tokens of a file: where in the file each of its tokens stands.
 
-use super::lexer::{Token, lex};
+use super::lexer::{Kind, Token, lex};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, OnceCell};
 
 /// Tokens that must agree where the texts meet again.
 const MEET: usize = 4;
 
-/// Places where the texts may fail to meet before the rest is given up.
-const MOST_FAILURES: usize = 32;
+/// Tokens of the file that the search for a meeting may look at, for each token of either text; behind that the rest is given up.
+const LOOKS_A_TOKEN: usize = 64;
 
 /// Canonical text laid over the tokens of a file.
 pub(super) struct Laid<'t> {
@@ -25,8 +27,17 @@ impl<'t> Laid<'t> {
         let tokens = lex(body).tokens;
         let mut of_file = vec![None; tokens.len()];
         let same = |a: usize, b: usize| tokens[a].text(body) == range[b].text(file);
-        let (mut at, mut there, mut failures) = (0, 0, 0);
-        while at < tokens.len() && failures < MOST_FAILURES {
+        let of_word = || {
+            let mut places: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+            for (at, token) in range.iter().enumerate() {
+                places.entry(token.text(file)).or_default().push(at);
+            }
+            places
+        };
+        let places = OnceCell::new();
+        let looks = Cell::new(LOOKS_A_TOKEN * (tokens.len() + range.len()));
+        let (mut at, mut there, mut in_head) = (0, 0, true);
+        while at < tokens.len() && looks.get() > 0 {
             let is_end = |there: usize| range.get(there).is_some_and(|token| token.text(file) == ";");
             let meets = |mut there: usize| {
                 let length = MEET.min(tokens.len() - at);
@@ -38,16 +49,37 @@ impl<'t> Laid<'t> {
                     there <= range.len() && same(at + by, there - 1)
                 })
             };
-            if there < range.len() && (at > 0 && same(at, there) || meets(there)) {
+            // The places of the present token, from the present one on.
+            let ahead = |word: &str| {
+                let all = places.get_or_init(of_word).get(word).map_or(&[][..], Vec::as_slice);
+                let ahead = &all[all.partition_point(|place| *place < there)..];
+                ahead.iter().copied().take_while(|_| {
+                    looks.set(looks.get().saturating_sub(1));
+                    looks.get() > 0
+                })
+            };
+            let word = tokens[at].text(body);
+            in_head &= !matches!(word, "{" | "=>");
+            if in_head && let Some(name) = default_at(&tokens, body, at) {
+                // Between two default values canonical text has no parameters, so these meet by their names.
+                if let Some(next) = ahead(name)
+                    .chain(ahead(&format!("@{name}")))
+                    .find(|next| is_default(range, file, *next))
+                {
+                    of_file[at] = Some(range[next]);
+                    of_file[at + 1] = Some(range[next + 1]);
+                    there = next + 2;
+                }
+                at += 2;
+            } else if there < range.len() && (at > 0 && same(at, there) || meets(there)) {
                 of_file[at] = Some(range[there]);
                 at += 1;
                 there += 1;
             } else if at > 0 && is_end(there) {
                 there = next_accessor(range, file, there);
-            } else if let Some(next) = (there..range.len()).find(|next| meets(*next)) {
+            } else if let Some(next) = ahead(word).find(|next| meets(*next)) {
                 there = next;
             } else {
-                failures += 1;
                 at += 1;
             }
         }
@@ -82,6 +114,22 @@ impl<'t> Laid<'t> {
         };
         is_there.then_some(byte)
     }
+}
+
+/// The name of the parameter whose default value begins at the token `at` of a canonical text: `name = value`, one a line.
+fn default_at<'t>(tokens: &[Token], body: &'t str, at: usize) -> Option<&'t str> {
+    let token = tokens[at];
+    let before = at.checked_sub(1).map_or(0, |before| tokens[before].end as usize);
+    let begins_line = at == 0 || body[before..token.start as usize].contains('\n');
+    let name = token.text(body);
+    let is_default = begins_line && token.kind == Kind::Word && tokens.get(at + 1)?.text(body) == "=";
+    is_default.then_some(name.strip_prefix('@').unwrap_or(name))
+}
+
+/// Whether the name at `at` is that of a parameter with a default value: `Type name = value`.
+fn is_default(range: &[Token], file: &str, at: usize) -> bool {
+    let text = |at: usize| range.get(at).map_or("", |token| token.text(file));
+    text(at + 1) == "=" && at > 0 && !matches!(text(at - 1), "(" | "," | "." | ";" | "{")
 }
 
 /// The token behind the semicolon at `at` and what may stand before the next accessor: canonical text has none of these.

@@ -24,6 +24,7 @@ use super::deps::{OWN, Subject, surroundings};
 use super::escapes;
 use super::lexer::{Token, lex};
 use super::lines::{self, Line, Lines};
+use super::member_places::MemberPlaces;
 use super::mentions::{MentionPart, Mentions};
 use super::model::{Member, MemberKind, NameUse, Span, TypeDecl, TypeKind};
 use super::syntax_table::{self, Declared};
@@ -66,7 +67,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 12)
+        ProducerId::new("csharp/usages", 13)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -233,15 +234,8 @@ impl File {
         }
     }
 
-    /// Where the members of a declaration stand, by name and signature; of equal ones the first.
-    fn member_spans(&self) -> FxHashMap<(&str, &str), Span> {
-        let mut spans = FxHashMap::default();
-        for member in self.parts.iter().flat_map(|decl| &decl.members) {
-            spans
-                .entry((member.name.as_str(), member.signature.as_str()))
-                .or_insert(member.span);
-        }
-        spans
+    fn member_places(&self) -> MemberPlaces<'_> {
+        MemberPlaces::new(&self.parts, &self.tokens, self.source())
     }
 }
 
@@ -286,12 +280,12 @@ fn in_code(
             part.push((&placed.member, code));
         }
     }
-    let mut spans = BTreeMap::new();
+    let mut of_file = BTreeMap::new();
     for (at, (part, decl)) in parts_of_files(mentions).enumerate() {
         let Some(file) = files.get(part.file.as_str()) else {
             continue;
         };
-        let spans = spans.entry(&part.file).or_insert_with(|| file.member_spans());
+        let found = of_file.entry(&part.file).or_insert_with(|| file.member_places());
         let resolver = Resolver::new(surroundings(part, mentions, index), index, &part.type_parameters, false);
         let mut code = Code {
             own,
@@ -309,13 +303,13 @@ fn in_code(
         }
         code.attributes(&whole.attributes, &header);
         for (member, facts) in &of_part[at] {
-            let Some(span) = spans.get(&(member.name.as_str(), member.signature.as_str())) else {
-                continue;
-            };
-            let range = file.tokens_of(*span);
-            code.attributes(&member.attributes, &range);
-            if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {
-                code.uses(&member.body, range, Piece::Member(facts));
+            let spans = found.spans.get(&(member.name.as_str(), member.signature.as_str()));
+            for span in spans.into_iter().flatten() {
+                let range = file.tokens_of(*span);
+                code.attributes(&member.attributes, &range);
+                if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {
+                    code.uses(&member.body, found.body(member, &range), Piece::Member(facts));
+                }
             }
         }
     }

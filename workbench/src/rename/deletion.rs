@@ -2,7 +2,7 @@
 
 use super::family::{Family, NAMED};
 use super::places::{Change, Texts};
-use super::{InTheWay, Planning, RenameRequest, Rewritten, directives};
+use super::{InTheWay, Planning, RenameRequest, Rewritten, directives, unread_uses};
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::removed;
 use crate::edit::symbol::Refused;
@@ -49,6 +49,9 @@ pub fn delete<O: Outputs>(
             "{}:{}:{}: {path} overrides or implements it, or it that one",
             at.file, at.line, at.column
         ));
+    }
+    for place in unread_uses(world, candidate, &family) {
+        way.add(place);
     }
     let mut texts = Texts::new(world);
     let gone = without(outputs, symbols, asked, &mut texts, &mut way)?;

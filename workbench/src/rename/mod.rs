@@ -14,6 +14,7 @@ use crate::edit::merge::unified;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
+use crate::unread_files;
 pub use deletion::delete;
 use engine::seams::world::World;
 use family::Family;
@@ -100,6 +101,13 @@ impl Plan {
     }
 }
 
+/// Lines of files that are not read and hold the name.
+fn unread_uses(world: &dyn World, candidate: &Candidate, family: &Family) -> Vec<String> {
+    let beside = (candidate.accessibility == "private").then_some(candidate.files.as_slice());
+    let paths = family.paths.iter().map(String::as_str);
+    unread_files::uses(world, paths, beside).places().collect()
+}
+
 /// Plans a rename.
 ///
 /// # Errors
@@ -131,8 +139,16 @@ pub fn plan<O: Outputs>(
     directives::find(&mut planning)?;
     crefs::find(&mut planning)?;
     let Planning {
-        texts, change, mut way, ..
+        texts,
+        mut change,
+        mut way,
+        ..
     } = planning;
+    let unread = unread_uses(world, asked.candidate, &family);
+    match asked.leave_possible {
+        true => change.left.extend(unread),
+        false => unread.into_iter().for_each(|place| way.add(place)),
+    }
     for file in change.files() {
         if asked.flawed.contains(file) {
             way.add(format!("{file}: it could not be read as a whole"));

@@ -5,6 +5,7 @@
 
 use crate::health::Health;
 use crate::last_good::files_with_errors;
+use crate::unread_files::UnreadUses;
 use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::diagnostic::Place;
@@ -127,6 +128,16 @@ impl State {
             end if end < total => format!("{} to {end} of {total} are shown: {more}", start + 1),
             end => format!("{} to {end} of {total} are shown", start + 1),
         });
+        self
+    }
+
+    /// Lines of files that are not read may use what was asked about.
+    #[must_use]
+    pub fn beside_unread(mut self, found: &UnreadUses) -> Self {
+        if let Some(note) = found.note() {
+            self.complete = false;
+            self.notes.push(note);
+        }
         self
     }
 

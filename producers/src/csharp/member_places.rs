@@ -1,0 +1,53 @@
+//! Where the members of one type stand in a file, and their bodies in these.
+
+use super::lexer::Token;
+use super::model::{Member, MemberKind, Span, TypeDecl};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// Equal members of a file that are told apart: parts of a partial member, branches of an `#if`.
+const MOST_EQUAL: usize = 8;
+
+/// Where the members of a file stand.
+#[derive(Default)]
+pub(super) struct MemberPlaces<'f> {
+    /// By name and signature.
+    pub(super) spans: FxHashMap<(&'f str, &'f str), Vec<Span>>,
+    /// The tokens `=`, by the name before each.
+    assigned: FxHashMap<&'f str, Vec<usize>>,
+}
+
+impl<'f> MemberPlaces<'f> {
+    /// Those of `parts`, declared in the tokens of a text.
+    pub(super) fn new(parts: &'f [TypeDecl], tokens: &[Token], text: &'f str) -> Self {
+        let mut found = Self::default();
+        for member in parts.iter().flat_map(|decl| &decl.members) {
+            let spans = found.spans.entry((member.name.as_str(), member.signature.as_str())).or_default();
+            if spans.len() < MOST_EQUAL {
+                spans.push(member.span);
+            }
+        }
+        for (at, pair) in tokens.windows(2).enumerate() {
+            if pair[1].text(text) == "=" {
+                let name = pair[0].text(text);
+                found
+                    .assigned
+                    .entry(name.strip_prefix('@').unwrap_or(name))
+                    .or_default()
+                    .push(at + 1);
+            }
+        }
+        found
+    }
+
+    /// The tokens that the body of a member is looked for in, of those of its declaration: one declaration may have several declarators.
+    pub(super) fn body(&self, member: &Member, range: &Range<usize>) -> Range<usize> {
+        let is_declarator = matches!(member.kind, MemberKind::Field | MemberKind::Constant | MemberKind::Event);
+        let assigned = self.assigned.get(member.name.as_str()).filter(|_| is_declarator);
+        let value = assigned.and_then(|all| all.get(all.partition_point(|at| *at < range.start)));
+        match value.filter(|at| **at < range.end) {
+            Some(at) => at + 1..range.end,
+            None => range.clone(),
+        }
+    }
+}
