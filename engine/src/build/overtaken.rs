@@ -2,11 +2,12 @@
 //! its keys, whatever the graph says by now; the graph of now takes it up by a second run, which asks nobody.
 
 use super::engine::{Definition, Engine, EngineError};
-use super::remarks::FailedTry;
+use super::remarks::{FailedTry, RunRemarks, Wait};
 use super::request::{Report, Request};
 use super::run::{Leftover, Options};
 use super::session::Session;
 use super::state::STATE_KEY;
+use crate::graph::Graph;
 use crate::seams::producer::Cancel;
 use crate::store::builds::BuildRecord;
 use crate::store::{Part, StoreError};
@@ -20,6 +21,44 @@ pub(super) enum Checkout {
     Changed,
     /// Others have it.
     Lost(StoreError),
+}
+
+/// Why targets have no output, by their labels: another graph gives them other numbers.
+#[derive(Default)]
+pub(super) struct HeardBefore {
+    failed: Vec<(String, FailedTry)>,
+    waits_for: Vec<(String, Wait)>,
+}
+
+impl HeardBefore {
+    fn of(heard: RunRemarks, graph: &Graph) -> Self {
+        let label = |id| Some(graph.get(id)?.label.to_string());
+        Self {
+            failed: heard
+                .failed
+                .into_iter()
+                .filter_map(|(id, failed)| Some((label(id)?, failed)))
+                .collect(),
+            waits_for: heard
+                .waits_for
+                .into_iter()
+                .filter_map(|(id, wait)| Some((label(id)?, wait)))
+                .collect(),
+        }
+    }
+
+    /// Adds it to what another run heard.
+    pub(super) fn tell(self, heard: &mut RunRemarks, graph: &Graph) {
+        let failed = self.failed.into_iter();
+        heard
+            .failed
+            .extend(failed.filter_map(|(label, failed)| Some((graph.find(&label)?, failed))));
+        for (label, wait) in self.waits_for {
+            if let Some(id) = graph.find(&label) {
+                heard.waits_for.entry(id).or_insert(wait);
+            }
+        }
+    }
 }
 
 impl Engine {
@@ -56,10 +95,7 @@ impl Session {
         checkout: Checkout,
         cancel: &Cancel,
     ) -> Result<Report, EngineError> {
-        let failed = std::mem::take(&mut leftover.heard.failed).into_iter();
-        let failed: Vec<(String, FailedTry)> = failed
-            .filter_map(|(id, failed)| Some((self.graph.get(id)?.label.to_string(), failed)))
-            .collect();
+        let heard = HeardBefore::of(std::mem::take(&mut leftover.heard), &self.graph);
         if let Checkout::Lost(error) = checkout {
             self.commit_results(leftover)?;
             self.unfiled = Some(error);
@@ -73,7 +109,7 @@ impl Session {
         if self.is_redefined() || report.cancelled || !report.refused.is_empty() {
             return Ok(report);
         }
-        self.failed_before = failed;
+        self.heard_before = heard;
         let request = Request {
             patterns: request.patterns.clone(),
             digest: request.digest,

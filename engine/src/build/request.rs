@@ -354,11 +354,7 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
-        let failed = std::mem::take(&mut self.failed_before);
-        let failed = failed
-            .into_iter()
-            .filter_map(|(label, failed)| Some((self.graph.find(&label)?, failed)));
-        leftover.heard.failed.extend(failed);
+        std::mem::take(&mut self.heard_before).tell(&mut leftover.heard, &self.graph);
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));

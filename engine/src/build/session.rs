@@ -4,7 +4,7 @@ use super::bringing::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
 use super::graph_memory;
 use super::left_out::{LeftOut, left_out};
-use super::remarks::FailedTry;
+use super::overtaken::HeardBefore;
 use super::run::{Leaves, file_label};
 use super::state::{Set, State};
 use super::watched::Seen;
@@ -58,8 +58,8 @@ pub struct Session {
     pub(super) listed: Option<BuildRecord>,
     /// Whether the graph in memory holds what a stopped build settled and did not commit.
     pub(super) is_unsaved: bool,
-    /// Tries that failed before others overtook the build.
-    pub(super) failed_before: Vec<(String, FailedTry)>,
+    /// What was heard before others overtook the build.
+    pub(super) heard_before: HeardBefore,
     /// Why the store refused what this session found out: it takes nothing of what would stand upon that.
     pub(super) unfiled: Option<StoreError>,
 }
@@ -99,7 +99,7 @@ impl Session {
             has_asked_others: false,
             listed: None,
             is_unsaved: false,
-            failed_before: Vec::new(),
+            heard_before: HeardBefore::default(),
             unfiled: None,
             engine,
         };
