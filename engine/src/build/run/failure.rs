@@ -59,7 +59,7 @@ impl Run<'_> {
     }
 
     /// The node is not made in this run, which is no fault of it.
-    fn put_off(&mut self, id: NodeId) {
+    pub(super) fn put_off(&mut self, id: NodeId) {
         self.graph.set_stale(id, true);
         self.heard.waits.set(id, true);
         *self.slot(id) = Slot::Failed;
