@@ -125,6 +125,9 @@ impl Method for SemanticOf {
                     "an agent answers for it: `cortex work next` gives the question, `cortex work submit` takes the answer".to_owned()
                 }
                 (None, Some(wait)) => format!("{wait}; --refresh asks for it"),
+                (None, None) if status.state == NodeState::Pending => {
+                    "the last build asked for it and did not make it; --refresh asks for it".to_owned()
+                }
                 (None, None) => "a model makes it, and was not asked: --refresh has it made anew".to_owned(),
             };
             let mut as_it_is = State::default().of_files(&*desk.flaws()?, files.iter());
