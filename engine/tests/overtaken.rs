@@ -3,10 +3,10 @@
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
 
+use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::query::NodeState;
 use engine::seams::paid::Spent;
 use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
-use engine::seams::turn::CheckoutTurn;
 use engine::store::builds::BuildRecord;
 use engine::store::{Part, Store, StoreError, ViewId};
 use engine::values::diagnostic::Diagnostic;

@@ -3,7 +3,7 @@
 
 use crate::checkout;
 use crate::workspace::Access;
-use engine::seams::turn::CheckoutTurn;
+use engine::build::checkout_turn::CheckoutTurn;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::{Store, StoreError, ViewId};
 use engine::values::codes::ErrorCode;

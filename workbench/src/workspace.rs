@@ -10,6 +10,7 @@ use crate::overlay::{self, OverlayError};
 use crate::packs;
 use crate::trust::{self, Trusted, Trusting};
 use crate::work::References;
+use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::graph_memory::GraphMemory;
 use engine::build::session::Session;
@@ -21,7 +22,6 @@ use engine::manifest::read::{Loaded, MAX_BYTES, ManifestSource, load, too_large}
 use engine::manifest::remote::RemoteDef;
 use engine::seams::producer::Registry;
 use engine::seams::remote::RemoteCache;
-use engine::seams::turn::CheckoutTurn;
 use engine::seams::world::World;
 use engine::store::disk::{Claim, DiskOptions, DiskStore};
 use engine::store::memory::MemoryStore;

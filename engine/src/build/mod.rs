@@ -9,6 +9,7 @@ pub mod blobs;
 pub mod bringing;
 mod cause_path;
 pub mod chain;
+pub mod checkout_turn;
 mod confirm;
 pub mod contending;
 pub mod correct;

@@ -10,6 +10,5 @@ pub mod paid;
 pub mod priority;
 pub mod producer;
 pub mod remote;
-pub mod turn;
 pub mod update;
 pub mod world;

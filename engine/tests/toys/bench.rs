@@ -3,6 +3,7 @@
 use super::producers::registry;
 use super::shelf::Shelf;
 use engine::build::Options;
+use engine::build::checkout_turn::CheckoutTurn;
 use engine::build::engine::{Definition, Engine, EngineError};
 use engine::build::graph_memory::GraphMemory;
 use engine::build::layout::{Finish, Plain};
@@ -15,7 +16,6 @@ use engine::files::overlaid::{Documents, Overlaid};
 use engine::manifest::model::Manifest;
 use engine::manifest::read::{ManifestSource, load};
 use engine::seams::producer::{Cancel, Registry};
-use engine::seams::turn::CheckoutTurn;
 use engine::seams::world::World;
 use engine::store::overlay_store::OverlayStore;
 use engine::store::{Store, ViewId};
