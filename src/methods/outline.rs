@@ -5,7 +5,7 @@ use super::symbols::{Names, found_by_name, notes, page, resolution};
 use super::{Effect, Method, arguments, other_languages};
 use crate::commands::build;
 use crate::commands::last_good;
-use crate::commands::names::no_file;
+use crate::commands::names::{no_file, unread_file};
 use crate::context::Failed;
 use crate::desk::Desk;
 use crate::exit::Code;
