@@ -37,7 +37,7 @@ pub fn word_of(path: &str) -> Option<String> {
     };
     let word = word.strip_prefix('@').unwrap_or(word);
     let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '_') && word.chars().all(|c| c.is_alphanumeric() || c == '_');
-    is_name.then(|| word.to_owned())
+    (is_name && word != "this" && word != "operator").then(|| word.to_owned())
 }
 
 /// The lines of unread files of the workspace that hold the name of a type or a member as a whole word. `beside` are the only files that can use it,
