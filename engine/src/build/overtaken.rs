@@ -48,7 +48,7 @@ impl HeardBefore {
     }
 
     /// Adds it to what another run heard.
-    pub(super) fn tell(self, heard: &mut RunRemarks, graph: &Graph) {
+    pub(super) fn add_to(self, heard: &mut RunRemarks, graph: &Graph) {
         let failed = self.failed.into_iter();
         heard
             .failed

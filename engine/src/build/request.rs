@@ -354,7 +354,7 @@ impl Session {
         if self.graph.is_damaged() {
             return Ok(None);
         }
-        std::mem::take(&mut self.heard_before).tell(&mut leftover.heard, &self.graph);
+        std::mem::take(&mut self.heard_before).add_to(&mut leftover.heard, &self.graph);
         let (remarks, warnings, standing) = self.hear(std::mem::take(&mut leftover.heard), &report.diagnostics)?;
         report.standing = standing;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
