@@ -455,7 +455,7 @@ fn two_processes_pay_once_for_one_answer() {
 #[test]
 fn a_checkout_is_free_while_a_model_is_waited_for() {
     let (bench, gate) = paid();
-    let first = Running::start(at(&bench, &bench.root(), &["build", SUMMARY]));
+    let first = Running::start(bench.command(&["build", SUMMARY]));
     gate.wait_for_begin();
     bench.write("B.cs", "namespace N;\npublic class B { public A Other() { return null; } }\n");
     let meanwhile: [&[&str]; 6] = [
