@@ -103,7 +103,18 @@ struct Turns {
     others: Mutex<Option<Others>>,
     at_work: Mutex<Option<JoinHandle<()>>>,
     given: Mutex<usize>,
-    is_lost: bool,
+    end: End,
+}
+
+/// How the checkout is taken again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum End {
+    #[default]
+    Taken,
+    /// Others had it, whatever they wrote.
+    TakenAfterOthers,
+    /// Others keep it.
+    Lost,
 }
 
 impl CheckoutTurn for Turns {
@@ -125,11 +136,12 @@ impl CheckoutTurn for Turns {
     fn take_again(&self, _: &dyn Fn() -> bool) -> Result<bool, StoreError> {
         let at_work = self.at_work.lock().expect("no panic while it is held").take();
         at_work.into_iter().for_each(|work| work.join().expect("others do not panic"));
-        match self.is_lost {
-            true => Err(StoreError::ViewBusy {
+        match self.end {
+            End::Taken => Ok(true),
+            End::TakenAfterOthers => Ok(false),
+            End::Lost => Err(StoreError::ViewBusy {
                 holder: "others".to_owned(),
             }),
-            false => Ok(true),
         }
     }
 }
@@ -154,13 +166,13 @@ fn other(bench: &Bench) -> Bench {
 fn build_beside(
     bench: &mut Bench,
     desk: &Arc<Desk>,
-    (patterns, is_lost): (&[&str], bool),
+    (patterns, end): (&[&str], End),
     others: Option<Others>,
 ) -> (toys::bench::Built, usize) {
     let turns = Arc::new(Turns {
         desk: desk.clone(),
         others: Mutex::new(others),
-        is_lost,
+        end,
         ..Turns::default()
     });
     desk.answer(false);
@@ -183,7 +195,7 @@ fn a_build_that_others_leave_alone_goes_on_as_if_it_had_kept_the_checkout() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
-    let (built, given) = build_beside(&mut bench, &desk, (&["//..."], false), None);
+    let (built, given) = build_beside(&mut bench, &desk, (&["//..."], End::Taken), None);
     assert_eq!((given, built.report.tally.ran), (1, 4));
     assert_eq!(bench.known(&["//..."]), Some(4));
 }
@@ -199,7 +211,7 @@ fn others_build_while_a_model_is_waited_for() {
         theirs.put("docs/b", "three\n");
         assert_eq!(theirs.build(&["//doc/...:clean"]).report.failures, Vec::new());
     });
-    let (built, given) = build_beside(&mut bench, &desk, (&["//doc/docs/a:reader"], false), Some(others));
+    let (built, given) = build_beside(&mut bench, &desk, (&["//doc/docs/a:reader"], End::Taken), Some(others));
     assert_eq!((given, &built.report.failures), (1, &Vec::new()));
     assert_eq!(built.report.tally.spent.calls, 2);
     // What they made stands, and so does what was asked for.
@@ -212,11 +224,20 @@ fn others_build_while_a_model_is_waited_for() {
 }
 
 #[test]
+fn what_was_asked_for_is_in_place_although_others_had_the_checkout() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench(&desk);
+    bench.put("docs/a", "one\n");
+    build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], End::TakenAfterOthers), None);
+    assert_eq!(bench.known(&["//doc/docs/a:summary"]), Some(1));
+}
+
+#[test]
 fn an_answer_outlives_a_checkout_that_others_keep() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
     bench.put("docs/a", "one\n");
-    let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], true), None);
+    let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], End::Lost), None);
     assert_eq!(built.report.failures, Vec::new());
     assert_eq!(bench.known(&["//doc/docs/a:summary"]), None);
     assert_eq!(bench.build(&["//doc/docs/a:summary"]).report.failures, Vec::new());
@@ -231,7 +252,7 @@ fn a_failure_is_remembered_although_others_built_meanwhile() {
     bench.put("docs/b", "two\n");
     let theirs = other(&bench);
     let others = Box::new(move || drop(theirs.build(&["//doc/docs/b:clean"])));
-    let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], false), Some(others));
+    let (built, _) = build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], End::Taken), Some(others));
     assert_eq!(built.report.failures.len(), 1, "{:?}", built.report.failures);
     let status = bench.session().standing("//doc/docs/a:summary").expect("a store");
     assert_eq!(status.state, NodeState::Pending);
@@ -249,13 +270,13 @@ proptest! {
     fn whatever_others_do_meanwhile_outputs_are_those_of_a_build_from_nothing(
         rounds in proptest::collection::vec(
             (proptest::collection::vec((0..FILES.len(), 0..LINES.len()), 0..3), 0..PATTERNS.len(),
-             proptest::collection::vec((0..FILES.len(), proptest::option::of(0..LINES.len())), 0..3), proptest::option::of(0..PATTERNS.len()), any::<bool>()),
+             proptest::collection::vec((0..FILES.len(), proptest::option::of(0..LINES.len())), 0..3), proptest::option::of(0..PATTERNS.len()), prop_oneof![Just(End::Taken), Just(End::TakenAfterOthers), Just(End::Lost)]),
             1..4),
     ) {
         let desk = Arc::new(Desk::default());
         let mut bench = bench(&desk);
         FILES.iter().for_each(|file| bench.put(file, LINES[0]));
-        for (own, patterns, edits, theirs, is_lost) in rounds {
+        for (own, patterns, edits, theirs, end) in rounds {
             own.iter().for_each(|(file, line)| bench.put(FILES[*file], LINES[*line]));
             let beside = other(&bench);
             let others = Box::new(move || {
@@ -269,7 +290,7 @@ proptest! {
                     beside.build(&[PATTERNS[theirs]]);
                 }
             });
-            build_beside(&mut bench, &desk, (&[PATTERNS[patterns]], is_lost), Some(others));
+            build_beside(&mut bench, &desk, (&[PATTERNS[patterns]], end), Some(others));
         }
         let built = bench.build(&["//..."]);
         let clean = other(&bench);

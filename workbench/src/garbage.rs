@@ -313,10 +313,17 @@ fn surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
     Ok(u64::try_from(share).unwrap_or(u64::MAX).saturating_add(1))
 }
 
-/// A copy that cannot be made, because the disk is full for one, leaves the store as it is.
+/// So often a copy is begun that others want the store in the middle of.
+const COPIES: usize = 5;
+
+/// A copy that cannot be made, because the disk is full for one, or because others use the store all the time, leaves it as it is.
 fn compact(disk: &DiskStore, report: &mut Report) {
-    match disk.compact() {
-        Ok(()) => report.compacted = true,
-        Err(error) => report.not_compacted = Some(error.to_string()),
+    for _ in 0..COPIES {
+        match disk.compact() {
+            Ok(true) => return report.compacted = true,
+            Ok(false) => disk.let_go(),
+            Err(error) => return report.not_compacted = Some(error.to_string()),
+        }
     }
+    report.not_compacted = Some("others use the store".to_owned());
 }

@@ -101,12 +101,14 @@ impl Session {
             self.unfiled = Some(error);
             return Ok(report);
         }
+        let manifest = self.state.manifest.clone();
         self.reload()?;
         leftover.listed = listed;
         self.commit_results(leftover)?;
         self.is_unsaved = false;
-        // Where the manifest is another one by now, that one's next build settles what there is.
-        if self.is_redefined() || report.cancelled || !report.refused.is_empty() {
+        // Where others built with another manifest, that one's next build settles what there is.
+        let is_theirs = self.is_redefined() && self.state.manifest != manifest;
+        if is_theirs || report.cancelled || !report.refused.is_empty() {
             return Ok(report);
         }
         self.heard_before = heard;

@@ -90,27 +90,27 @@ impl DiskStore {
         if !has_grown || self.is_wanted() || self.is_collecting() || !self.fill()?.is_wasteful() {
             return Ok(false);
         }
-        self.compact().map(|()| true)
+        self.compact()
     }
 
     /// Copies all rows into a new file, which takes the place of the old one. Where there is no room for a copy the file is made shorter
-    /// in its place, as far as that goes.
+    /// in its place, as far as that goes. Whether it did: it stops when somebody waits for the store.
     ///
     /// # Errors
     /// When the new file cannot be written, or damage hides rows; the old one stands then.
-    pub fn compact(&self) -> Result<(), StoreError> {
+    pub fn compact(&self) -> Result<bool, StoreError> {
         self.replace(Whole::Must)
     }
 
-    /// As [`Self::compact`], leaving behind rows that are damaged or hidden by damage: nothing can read them anyway.
+    /// As [`Self::compact`], leaving behind rows that are damaged or hidden by damage: nothing can read them anyway. It stops for nobody.
     ///
     /// # Errors
     /// When the new file cannot be written; the old one stands then.
     pub fn compact_reachable(&self) -> Result<(), StoreError> {
-        self.replace(Whole::AsFarAsReachable)
+        self.replace(Whole::AsFarAsReachable).map(drop)
     }
 
-    fn replace(&self, whole: Whole) -> Result<(), StoreError> {
+    fn replace(&self, whole: Whole) -> Result<bool, StoreError> {
         let mut notices = Vec::new();
         let mut done = self.handle.replace(whole, &mut notices);
         if matches!(done, Err(StoreError::NoSpace { .. })) && self.handle.medium().give_up_reserve() {
@@ -121,8 +121,18 @@ impl DiskStore {
     }
 }
 
-/// Fills an empty database with the rows of all tables. A table of another form than ours is of a later cortex: then nothing is copied.
-pub(super) fn copy(from: &dyn ReadableDatabase, target: &Database, whole: Whole) -> Result<(), redb::Error> {
+/// So many rows are copied before it is looked again whether somebody waits.
+const STEP: usize = 64;
+
+/// Fills an empty database with the rows of all tables; whether it came to the end before somebody waited for it. A table of another form
+/// than ours is of a later cortex: then nothing is copied.
+pub(super) fn copy(
+    from: &dyn ReadableDatabase,
+    target: &Database,
+    whole: Whole,
+    is_wanted: &dyn Fn() -> bool,
+) -> Result<bool, redb::Error> {
+    let stops = || whole == Whole::Must && is_wanted();
     let source = from.begin_read()?;
     let mut txn = target.begin_write()?;
     txn.set_quick_repair(true);
@@ -131,7 +141,10 @@ pub(super) fn copy(from: &dyn ReadableDatabase, target: &Database, whole: Whole)
         let rows = source.open_table(definition)?;
         let mut copies = txn.open_table(definition)?;
         let ours = schema::SCHEMA.iter().any(|ours| ours.name == table.name());
-        for row in rows.iter()? {
+        for (at, row) in rows.iter()?.enumerate() {
+            if at % STEP == 0 && stops() {
+                return Ok(false);
+            }
             let (key, value) = row?;
             // A row whose key is damaged may be where no search finds it, so that it cannot be removed by its key.
             if whole == Whole::Must || !ours || frame::open(table.name(), key.value(), value.value()).is_ok() {
@@ -143,7 +156,7 @@ pub(super) fn copy(from: &dyn ReadableDatabase, target: &Database, whole: Whole)
     if whole == Whole::Must {
         check(from, target)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Whether the copy has as many rows of each table: damage may hide rows from a walk, and the old file then still has them.

@@ -438,17 +438,19 @@ impl Medium for Folder {
         let synced = file.try_clone()?;
         let copied = guarded(|| {
             let mut target = Builder::new().set_cache_size(self.options.cache_bytes).create_file(file)?;
-            super::compact::copy(from, &target, whole)?;
-            // What the copy itself took and gave back lies between its pages.
-            target.compact()?;
-            Ok(())
+            let is_whole = super::compact::copy(from, &target, whole, &|| self.is_waited_for())?;
+            if is_whole {
+                // What the copy itself took and gave back lies between its pages.
+                target.compact()?;
+            }
+            Ok(is_whole)
         });
-        let copied = copied.and_then(|()| synced.sync_all().map_err(Fault::from));
-        if copied.is_err() {
+        let copied = copied.and_then(|is_whole| synced.sync_all().map(|()| is_whole).map_err(Fault::from));
+        if !matches!(copied, Ok(true)) {
             // What takes room on a full disk is given back at once; otherwise whoever opens the store for writing next removes it.
             let _ = remove_if_there(&new);
         }
-        copied.map(|()| true)
+        copied
     }
 
     fn move_copy(&self) -> Result<(), Fault> {

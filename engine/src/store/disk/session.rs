@@ -43,7 +43,8 @@ pub(super) trait Medium: Send + Sync {
     fn collected_at(&self) -> Option<u64> {
         None
     }
-    /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files.
+    /// Copies the rows of an open database into a new file, synced and ready to take its place; `false` where there are no files, or
+    /// somebody waits for the store.
     fn copy(&self, _from: &dyn ReadableDatabase, _whole: Whole) -> Result<bool, Fault> {
         Ok(false)
     }
@@ -403,8 +404,8 @@ impl Handle {
         Err(fault.at(self.medium.path(), what))
     }
 
-    /// Puts a compact copy in the place of the database. Nobody else reads or writes meanwhile; the lock is kept throughout.
-    pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<(), StoreError> {
+    /// Puts a compact copy in the place of the database; whether it did. Nobody else reads or writes meanwhile; the lock is kept throughout.
+    pub(super) fn replace(&self, whole: Whole, notices: &mut Vec<Diagnostic>) -> Result<bool, StoreError> {
         self.read(notices, |_| Ok(()))?;
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let copied = match &*state {
@@ -414,9 +415,9 @@ impl Handle {
         };
         match copied {
             Ok(true) => {}
-            Ok(false) => return Ok(()),
+            Ok(false) => return Ok(false),
             // No room for a copy beside it.
-            Err(Fault::NoSpace) => return self.squeeze(&mut state, notices),
+            Err(Fault::NoSpace) => return self.squeeze(&mut state, notices).map(|()| true),
             Err(fault) => {
                 drop(state);
                 if matches!(fault, Fault::Damaged(_)) {
@@ -426,12 +427,12 @@ impl Handle {
             }
         }
         let State::Open(session) = std::mem::replace(&mut *state, State::Closed) else {
-            return Ok(());
+            return Ok(false);
         };
         let lock = session.into_lock();
         self.medium.move_copy().map_err(|fault| fault.at(self.medium.path(), "compacted"))?;
         *state = State::Open(self.medium.open(Access::Read, lock, notices)?);
-        Ok(())
+        Ok(true)
     }
 
     /// Makes the file shorter in its place, which frees less than a copy does and needs next to no room.

@@ -218,7 +218,7 @@ impl Medium for FaultyMedium {
         copy.0.lock().unwrap().images[1] = Image::default();
         guarded(|| {
             let target = Builder::new().set_cache_size(CACHE).create_with_backend(copy.clone())?;
-            compact::copy(from, &target, whole)
+            compact::copy(from, &target, whole, &|| false)
         })?;
         copy.sync_data()?;
         Ok(true)

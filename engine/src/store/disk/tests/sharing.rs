@@ -52,6 +52,28 @@ fn writers_that_give_way_and_readers_that_come_and_go_all_get_on() {
 }
 
 #[test]
+fn a_copy_stops_when_somebody_waits_for_the_store() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = DiskOptions {
+        gives_way: true,
+        ..DiskOptions::default()
+    };
+    let (store, _) = DiskStore::open(dir.path(), options).unwrap();
+    let commit = Commit {
+        results: vec![result("a", b"a")],
+        ..Commit::default()
+    };
+    store.commit(ViewId(1), commit).unwrap();
+    let waiting = std::fs::File::create(dir.path().join("store.waiting")).unwrap();
+    waiting.try_lock_shared().unwrap();
+    assert!(!store.compact().unwrap());
+    assert!(!dir.path().join("store.redb.new").exists());
+    drop(waiting);
+    assert!(store.compact().unwrap());
+    assert!(store.action(&key("a")).unwrap().is_some());
+}
+
+#[test]
 fn the_second_collection_ends_at_once_whoever_has_the_store() {
     let dir = tempfile::tempdir().unwrap();
     let open = || DiskStore::open(dir.path(), DiskOptions::default()).unwrap().0;
