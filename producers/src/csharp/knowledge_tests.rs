@@ -446,9 +446,9 @@ fn golden_outputs_belong_to_versions() {
     csharp/mentions@8 e4dfdc986cd3
     csharp/mentions@8 b54c27ff710a
     csharp/api-deps@4 0ce448befa57
-    csharp/deps@8 a9655e293004
+    csharp/deps@9 a9655e293004
     csharp/facts@7 22f0b26c68b3
-    csharp/signatures@7 8531c2d4a344
+    csharp/signatures@8 8531c2d4a344
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

@@ -111,3 +111,34 @@ fn no_use_of_a_member_is_lost() {
     assert!(all > 90, "only {all} uses were compared");
     insta::assert_snapshot!(format!("{certain} of {all}\n{}", differences.join("\n")));
 }
+
+#[test]
+fn a_namespace_around_comes_before_types_that_using_directives_open() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "namespace Sp.Console; public class Spin { public static class Known { public static int D = 1; } public static Spin Make() => new(); }",
+        ),
+        (
+            "B.cs",
+            "using System; namespace Sp.Console; class U { int A() => Console.Spin.Known.D; Spin B() => Console.Spin.Make(); }",
+        ),
+        (
+            "C.cs",
+            "using System; namespace Sp.Other; class V { void A() => Console.WriteLine(Sp.Console.Spin.Make()); }",
+        ),
+    ]);
+    for (key, member) in [
+        ("Sp.Console.U", "Sp.Console.Spin+Known#D"),
+        ("Sp.Console.U", "Sp.Console.Spin#Make"),
+        ("Sp.Other.V", "Sp.Console.Spin#Make"),
+    ] {
+        let usages = world.output("usages", key).bytes;
+        let usages = Table::open(&usages).expect("a table");
+        assert!(
+            usages.get(member).is_some(),
+            "{key} {member}: {:?}",
+            usages.keys().collect::<Vec<_>>()
+        );
+    }
+}

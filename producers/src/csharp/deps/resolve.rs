@@ -247,6 +247,14 @@ impl<'a> Resolver<'a> {
             if let Some(key) = outside_key(&join_path(level, &path)) {
                 return Some(key);
             }
+            // In `Acme.Console` the name `Console` is that namespace: what using directives open comes after it (C# specification, 7.8).
+            let is_around = |name: &str| levels(self.around.namespace).any(|around| around == join_path(level, name));
+            if segments
+                .first()
+                .is_some_and(|head| head.args.is_empty() && is_around(&head.word.text))
+            {
+                return None;
+            }
             for using in self.around.usings.iter().filter(|using| using.level == level) {
                 if let Some(alias) = &using.alias {
                     if let Some(rest) = path
