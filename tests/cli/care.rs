@@ -284,15 +284,22 @@ fn damage_is_found_told_by_label_and_dropped() {
     assert!(shown.code == 0 && shown.out.contains("quick brown fox"), "{shown:?}");
 }
 
-/// Flips a bit of every record of a result: they are compressed with a dictionary, behind their codec and a length of two bytes or less.
-fn flip_records(bench: &Bench) {
+/// Flips a bit of every record of a result that is compressed with a dictionary, behind its codec and a length of two bytes or less; how many.
+fn flip_records(bench: &Bench) -> usize {
     let path = bench.store().join("store.redb");
     let mut file = fs::read(&path).expect("store");
     let is_record = |window: &[u8]| window[..3] == [2, 0, 0] && window[5..] == [0x28, 0xb5, 0x2f, 0xfd];
     let places: Vec<usize> = (0..file.len() - 20).filter(|at| is_record(&file[*at..at + 9])).collect();
-    assert!(!places.is_empty(), "it is not in the store");
-    places.into_iter().for_each(|at| file[at + 16] ^= 4);
+    places.iter().for_each(|at| file[at + 16] ^= 4);
     fs::write(&path, file).expect("store");
+    places.len()
+}
+
+/// A workspace whose results are damaged, all of two or more. How long a program took decides whether its record is compressed: it is made
+/// anew until they are.
+fn with_damaged_records(make: impl Fn() -> Bench) -> Bench {
+    let mut made = (0..50).map(|_| make());
+    made.find(|bench| flip_records(bench) >= 2).expect("records that are compressed")
 }
 
 /// What is damaged is a row of some table; what people know are labels.
@@ -310,8 +317,7 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     };
     // A result: by the node that has it, or by the version that it was.
     let words = "//docs/docs/a.md:words";
-    let bench = fresh("//index:total");
-    flip_records(&bench);
+    let bench = with_damaged_records(|| fresh("//docs/..."));
     let found = told(&bench);
     assert!(
         found.contains("\n  //docs/docs/a.md:words: the packed ActionRecord in actions.1 "),
@@ -362,10 +368,12 @@ fn damaged_rows_are_named_by_the_labels_that_they_are_about() {
     assert!(found.contains("\n  //index:total: the packed row in pins.1 "), "{found}");
     assert!(found.contains("\n  of no label: the packed row in builds.1 "), "{found}");
     // A result of something that nothing names any more.
-    let bench = fresh("//docs/...");
-    fs::remove_file(bench.root().join("docs/b.md")).expect("there");
-    assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
-    flip_records(&bench);
+    let bench = with_damaged_records(|| {
+        let bench = fresh("//docs/...");
+        fs::remove_file(bench.root().join("docs/b.md")).expect("there");
+        assert_eq!(bench.run(&["build", "//docs/..."]).code, 0);
+        bench
+    });
     let found = told(&bench);
     assert!(
         found.contains("\n  of no label any more: the packed ActionRecord in actions.1 "),
