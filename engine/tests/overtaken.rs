@@ -184,7 +184,7 @@ fn build_beside(
     (built, given)
 }
 
-fn asked(desk: &Desk) -> Vec<String> {
+fn texts_asked(desk: &Desk) -> Vec<String> {
     let mut asked = desk.asked.lock().expect("no panic while it is held").clone();
     asked.sort();
     asked
@@ -220,7 +220,7 @@ fn others_build_while_a_model_is_waited_for() {
     let log: Vec<u64> = rows.iter().filter_map(BuildRecord::from_row).map(|build| build.number).collect();
     assert_eq!(log, [1, 2]);
     assert_eq!(bench.build(&["//doc/...:clean"]).ran(), Vec::<&str>::new());
-    assert_eq!(asked(&desk), ["answer to one\n", "one\n"]);
+    assert_eq!(texts_asked(&desk), ["answer to one\n", "one\n"]);
 }
 
 #[test]
@@ -241,7 +241,7 @@ fn an_answer_outlives_a_checkout_that_others_keep() {
     assert_eq!(built.report.failures, Vec::new());
     assert_eq!(bench.known(&["//doc/docs/a:summary"]), None);
     assert_eq!(bench.build(&["//doc/docs/a:summary"]).report.failures, Vec::new());
-    assert_eq!(asked(&desk), ["one\n"]);
+    assert_eq!(texts_asked(&desk), ["one\n"]);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn a_failure_is_remembered_although_others_built_meanwhile() {
         status.last_error.map(|failed| (failed.why.message, failed.times)),
         Some(("no answer".to_owned(), 1))
     );
-    assert_eq!(asked(&desk), ["FAIL\n"]);
+    assert_eq!(texts_asked(&desk), ["FAIL\n"]);
 }
 
 proptest! {

@@ -100,7 +100,9 @@ impl Session {
         // A model takes its time: others may have the store and the checkout meanwhile.
         let turn = self.engine.turn.clone().filter(|_| asking.is_paid());
         let stored = self.engine.stored_state()?;
-        self.graph.read_all();
+        if turn.is_some() {
+            self.graph.read_all();
+        }
         self.engine.store.let_go();
         turn.iter().for_each(|turn| turn.give_back());
         let asked = self.ask_loose(&asking, cancel);

@@ -13,7 +13,7 @@ pub trait CheckoutTurn: Send + Sync {
     /// Gives it back: others may build the checkout from now on.
     fn give_back(&self);
 
-    /// Takes it again, waiting for whoever has it until `is_cancelled`. Whether nobody had it meanwhile.
+    /// Acquires the checkout again, and waits for another holder until `is_cancelled`. Returns whether no other process held it meanwhile.
     ///
     /// # Errors
     /// When others keep it for too long, or the wait was cancelled.

@@ -1,5 +1,5 @@
-//! Builds that others overtook: while one waited for a model it gave the checkout back, and another process built it. What was made is filed under
-//! its keys, whatever the graph says by now; the graph of now takes it up by a second run, which asks nobody.
+//! Builds that others overtook: while one build waited for a model it released the checkout, and another process built it. The first build files
+//! its results under their keys, reads the stored graph anew, and settles the request in a second run, which asks no model.
 
 use super::engine::{Definition, Engine, EngineError};
 use super::remarks::{FailedTry, RunRemarks, Wait};
@@ -15,11 +15,11 @@ use crate::values::event::Silent;
 
 /// What became of a checkout that was given back.
 pub(super) enum Checkout {
-    /// Nobody wrote it, and this process has it again.
+    /// This process holds it again, and no other process wrote it.
     AsLeft,
-    /// This process has it again, and others wrote it.
+    /// This process holds it again, and another process wrote it.
     Changed,
-    /// Others have it.
+    /// Another process holds it.
     Lost(StoreError),
 }
 

@@ -263,7 +263,7 @@ impl Run<'_> {
         self.has_given_back
     }
 
-    /// Lets others have the store. Nobody waits for a checkout with the store in hand.
+    /// Releases the store lock. A build releases it before it waits for the checkout, so that two processes never wait for each other.
     ///
     /// # Errors
     /// When a batch could not be made durable.

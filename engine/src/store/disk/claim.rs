@@ -61,7 +61,7 @@ impl Claim {
         self.lock.times[1]
     }
 
-    /// Whether nobody had the checkout between an earlier claim, made at that time, and this one.
+    /// Whether no process claimed the checkout between an earlier claim, made at that time, and this one.
     pub fn follows(&self, earlier: Option<SystemTime>) -> bool {
         earlier.is_some() && self.lock.times[0] == earlier
     }

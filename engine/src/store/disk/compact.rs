@@ -94,7 +94,7 @@ impl DiskStore {
     }
 
     /// Copies all rows into a new file, which takes the place of the old one. Where there is no room for a copy the file is made shorter
-    /// in its place, as far as that goes. Whether it did: it stops when somebody waits for the store.
+    /// in its place, as far as that goes. Returns false where it stopped because another process waits for the store.
     ///
     /// # Errors
     /// When the new file cannot be written, or damage hides rows; the old one stands then.
@@ -102,7 +102,7 @@ impl DiskStore {
         self.replace(Whole::Must)
     }
 
-    /// As [`Self::compact`], leaving behind rows that are damaged or hidden by damage: nothing can read them anyway. It stops for nobody.
+    /// As [`Self::compact`], leaving behind rows that are damaged or hidden by damage: nothing can read them anyway. It does not stop for other processes.
     ///
     /// # Errors
     /// When the new file cannot be written; the old one stands then.
@@ -121,7 +121,7 @@ impl DiskStore {
     }
 }
 
-/// So many rows are copied before it is looked again whether somebody waits.
+/// Rows copied between two looks at whether another process waits for the store.
 const STEP: usize = 64;
 
 /// Fills an empty database with the rows of all tables; whether it came to the end before somebody waited for it. A table of another form
