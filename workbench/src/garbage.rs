@@ -313,7 +313,7 @@ fn surplus(disk: &DiskStore, max: u64) -> Result<u64, StoreError> {
     Ok(u64::try_from(share).unwrap_or(u64::MAX).saturating_add(1))
 }
 
-/// So often a copy is begun that others want the store in the middle of.
+/// Tries at a copy, where other processes want the store in the middle of one.
 const COPIES: usize = 5;
 
 /// A copy that cannot be made, because the disk is full for one, or because others use the store all the time, leaves it as it is.
