@@ -76,7 +76,7 @@ impl From<EngineError> for Failed {
 impl From<StoreError> for Failed {
     fn from(error: StoreError) -> Self {
         let (code, name, hint) = match &error {
-            StoreError::Busy { .. } | StoreError::ViewBusy { .. } => (
+            StoreError::Busy { .. } | StoreError::ViewBusy { .. } | StoreError::ActionBusy { .. } => (
                 Code::Busy,
                 ErrorCode::E_BUSY,
                 "wait for it to end, or give more time with --lock-timeout",

@@ -1,4 +1,4 @@
-//! A build that waits for a model gives the checkout back: others build it meanwhile, nothing is asked twice, and nothing comes out otherwise.
+//! A build that waits for a model or a program gives the checkout back: others build it meanwhile, nothing is asked twice, and nothing comes out otherwise.
 
 #[allow(dead_code, reason = "each test target uses its own part of the bench")]
 mod toys;
@@ -64,8 +64,8 @@ impl Desk {
     }
 }
 
-/// Answers with what it was asked, once it may; FAIL fails.
-struct Model(Arc<Desk>);
+/// A model or a program that answers with what it was asked, once it may; FAIL fails.
+struct Model(Arc<Desk>, Pool);
 
 impl Producer for Model {
     fn id(&self) -> ProducerId {
@@ -73,7 +73,7 @@ impl Producer for Model {
     }
 
     fn pool(&self, _: &Params) -> Pool {
-        Pool::Paid
+        self.1
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -85,7 +85,7 @@ impl Producer for Model {
             return Err(Failure::Permanent(Box::new(Diagnostic::error("E_TEST", "no answer"))));
         }
         Ok(Output {
-            spent: Some(Spent {
+            spent: (self.1 == Pool::Paid).then(|| Spent {
                 calls: 1,
                 ..Spent::default()
             }),
@@ -147,8 +147,12 @@ impl CheckoutTurn for Turns {
 }
 
 fn bench(desk: &Arc<Desk>) -> Bench {
+    bench_in(desk, Pool::Paid)
+}
+
+fn bench_in(desk: &Arc<Desk>, pool: Pool) -> Bench {
     let mut registry = registry(&BTreeMap::new());
-    registry.add(Model(desk.clone()));
+    registry.add(Model(desk.clone(), pool));
     let manifest = Arc::new(read_manifest(MANIFEST, &registry));
     Bench::with(manifest, Digest::of(MANIFEST.as_bytes()), registry)
 }
@@ -224,6 +228,28 @@ fn others_build_while_a_model_is_waited_for() {
 }
 
 #[test]
+fn others_build_while_a_program_runs() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench_in(&desk, Pool::Slow);
+    bench.put("docs/a", "one\n");
+    bench.put("docs/b", "two\n");
+    let theirs = other(&bench);
+    let others = Box::new(move || {
+        theirs.put("docs/a", "three\n");
+        assert_eq!(theirs.build(&["//doc/...:clean"]).report.failures, Vec::new());
+    });
+    let (built, given) = build_beside(&mut bench, &desk, (&["//doc/docs/a:reader"], End::Taken), Some(others));
+    assert_eq!((given, &built.report.failures), (1, &Vec::new()));
+    // What was made of the text of before is filed under its key; of the text of now nothing ran with the checkout in hand.
+    assert_eq!(texts_asked(&desk), ["answer to one\n", "one\n"]);
+    let status = bench.session().standing("//doc/docs/a:reader").expect("a store");
+    assert_eq!(status.state, NodeState::None, "the graph of now has never had it");
+    bench.put("docs/a", "one\n");
+    assert_eq!(bench.build(&["//doc/docs/a:reader"]).report.failures, Vec::new());
+    assert_eq!(texts_asked(&desk), ["answer to one\n", "one\n"]);
+}
+
+#[test]
 fn what_was_asked_for_is_in_place_although_others_had_the_checkout() {
     let desk = Arc::new(Desk::default());
     let mut bench = bench(&desk);
@@ -272,9 +298,10 @@ proptest! {
             (proptest::collection::vec((0..FILES.len(), 0..LINES.len()), 0..3), 0..PATTERNS.len(),
              proptest::collection::vec((0..FILES.len(), proptest::option::of(0..LINES.len())), 0..3), proptest::option::of(0..PATTERNS.len()), prop_oneof![Just(End::Taken), Just(End::TakenAfterOthers), Just(End::Lost)]),
             1..4),
+        pool in prop_oneof![Just(Pool::Paid), Just(Pool::Slow)],
     ) {
         let desk = Arc::new(Desk::default());
-        let mut bench = bench(&desk);
+        let mut bench = bench_in(&desk, pool);
         FILES.iter().for_each(|file| bench.put(file, LINES[0]));
         for (own, patterns, edits, theirs, end) in rounds {
             own.iter().for_each(|(file, line)| bench.put(FILES[*file], LINES[*line]));

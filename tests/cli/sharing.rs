@@ -159,14 +159,14 @@ fn commands_that_read_do_not_wait_for_a_build() {
 }
 
 #[test]
-fn the_second_build_of_a_checkout_waits_says_so_and_has_nothing_to_do() {
+fn the_second_build_of_a_checkout_waits_for_what_the_first_makes_and_says_so() {
     let (bench, gate) = gated();
     let first = Running::start(bench.command(&["build", ALL]));
     let pid = first.child.id();
     gate.wait_for_begin();
     for refused in [
         bench.run(&["build", "--no-wait", ALL]),
-        bench.run(&["build", "//docs/docs/b.md:words", "--lock-timeout", "0"]),
+        bench.run(&["build", "//docs/docs/a.md:words", "--lock-timeout", "0"]),
     ] {
         assert_eq!(refused.code, 4, "{refused:?}");
         assert!(
@@ -175,14 +175,59 @@ fn the_second_build_of_a_checkout_waits_says_so_and_has_nothing_to_do() {
         );
     }
     let mut second = Running::start(bench.command(&["build", ALL]));
-    let line = second.hear("waiting");
-    let who = format!("waiting for another build of this checkout, pid {pid} (cortex build, ");
+    let line = second.hear("waiting for a result");
+    let who = format!("waiting for a result that is being made already, by pid {pid} (cortex build, ");
     assert!(line.starts_with(&who) && line.ends_with(" s)"), "{line}");
     gate.open();
     let (first, second) = (first.end(&bench), second.end(&bench));
     assert!(first.code == 0 && first.err.contains("2 ran"), "{first:?}");
-    assert!(second.code == 0 && second.err.contains("up to date"), "{second:?}");
-    assert_eq!(second.err.matches("waiting").count(), 1, "{second:?}");
+    assert!(second.code == 0 && second.err.contains("2 cached"), "{second:?}");
+    assert_eq!(second.err.matches("waiting for a result").count(), 1, "{second:?}");
+    let again = bench.run(&["build", ALL]);
+    assert!(again.code == 0 && again.err.contains("up to date"), "{again:?}");
+}
+
+#[test]
+fn a_checkout_is_free_while_a_program_runs() {
+    let (bench, gate) = gated();
+    let first = Running::start(bench.command(&["build", ALL]));
+    gate.wait_for_begin();
+    bench.write("docs/c.md", "one two three\n");
+    let beside = bench.run(&["build", "//docs/docs/c.md:words", "--lock-timeout", "60"]);
+    assert_eq!(beside.code, 0, "{beside:?}");
+    gate.open();
+    let first = first.end(&bench);
+    assert!(first.code == 0 && first.err.contains("2 ran"), "{first:?}");
+    for (name, words) in [("a", "2\n"), ("b", "1\n"), ("c", "3\n")] {
+        let laid_out = fs::read_to_string(bench.root().join(format!(".cortex/out/docs/{name}.md.txt")));
+        assert_eq!(laid_out.expect("laid out"), words, "{name}");
+    }
+    let again = bench.run(&["build", ALL]);
+    assert!(again.code == 0 && again.err.contains("up to date"), "{again:?}");
+}
+
+#[test]
+fn two_builds_that_want_the_same_run_each_program_once() {
+    const MANY: usize = 24;
+    let bench = Bench::empty();
+    let calls = bench.beside("calls");
+    let script = format!("echo x >> '{}'; wc -w < \"$1\"", calls.display());
+    bench.write("cortex.toml", &manifest(&script));
+    (0..MANY).for_each(|n| bench.write(&format!("docs/{n:02}.md"), &format!("word {n}\n")));
+    git(&bench.root(), &["init", "-q"]);
+    git(&bench.root(), &["add", "."]);
+    git(&bench.root(), &["commit", "-q", "-m", "x"]);
+    let folders = [bench.root(), worktree(&bench, "other")];
+    let builds: Vec<Running> = folders
+        .iter()
+        .map(|folder| Running::start(at(&bench, folder, &["build", ALL])))
+        .collect();
+    for build in builds {
+        let built = build.end(&bench);
+        assert_eq!(built.code, 0, "{built:?}");
+    }
+    folders.iter().for_each(|folder| assert_eq!(tally(&bench, folder), (0, 0)));
+    assert_eq!(fs::read_to_string(calls).expect("calls").lines().count(), MANY);
 }
 
 /// A disk that is away: its checkout is not forgotten while a process builds it, for that may be how it comes back.
@@ -420,9 +465,9 @@ fn two_processes_pay_once_for_one_answer() {
     let mut second = Running::start(at(&bench, &other, &["build", SUMMARY]));
     let pid = second.child.id();
     wait_until("the second at the lock of the answer", move || has_open(pid, "flights"));
-    let line = second.hear("waiting for an answer");
+    let line = second.hear("waiting for a result");
     let who = format!(
-        "waiting for an answer that is asked for already, by pid {} (cortex build, ",
+        "waiting for a result that is being made already, by pid {} (cortex build, ",
         first.child.id()
     );
     assert!(line.starts_with(&who) && line.ends_with(" s)"), "{line}");
@@ -432,7 +477,7 @@ fn two_processes_pay_once_for_one_answer() {
     let (first, second) = (first.end(&bench), second.end(&bench));
     assert_eq!((first.code, second.code), (0, 0), "{first:?} {second:?}");
     assert_eq!(fs::read(bench.beside("model/calls")).expect("calls"), b"x", "{second:?}");
-    assert_eq!(second.err.matches("waiting for an answer").count(), 1, "{second:?}");
+    assert_eq!(second.err.matches("waiting for a result").count(), 1, "{second:?}");
     let cost = |folder: &Path| {
         bench
             .ran(at(&bench, folder, &["cost", "--json"]).output().expect("it starts"))

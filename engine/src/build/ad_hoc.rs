@@ -47,7 +47,16 @@ struct Asking<'a> {
 
 impl Asking<'_> {
     fn is_paid(&self) -> bool {
-        self.producer.pool(&self.bound.params) == Pool::Paid
+        self.pool() == Pool::Paid
+    }
+
+    /// Whether a model or a program makes it.
+    fn is_waited_for(&self) -> bool {
+        self.pool() != Pool::Cpu
+    }
+
+    fn pool(&self) -> Pool {
+        self.producer.pool(&self.bound.params)
     }
 }
 
@@ -97,8 +106,8 @@ impl Session {
             self.commit_loose(wanted, &made, saved)?;
             return Ok(Ok(made));
         }
-        // A model takes its time: others may have the store and the checkout meanwhile.
-        let turn = self.engine.turn.clone().filter(|_| asking.is_paid());
+        // A model or a program takes its time: others may have the store and the checkout meanwhile.
+        let turn = self.engine.turn.clone().filter(|_| asking.is_waited_for());
         let stored = self.engine.stored_state()?;
         if turn.is_some() {
             self.graph.read_all();
@@ -133,7 +142,7 @@ impl Session {
             key,
         } = *asking;
         let blobs = Blobs::new(self.engine.store.clone());
-        let _flight = match asking.is_paid() {
+        let _flight = match asking.is_waited_for() {
             true => blobs.flight(&key, &|| cancel.is_cancelled())?,
             false => None,
         };

@@ -26,7 +26,7 @@ pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, job_group:
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
     match filed {
         // The blob is looked at too: it may be why the producer was to run.
-        Some(record) if shared.blobs.get(&record.output).map_err(Done::Broken)?.is_some() => Err(Done::Found(Box::new(record))),
+        Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),
         _ => Ok(flight),
     }
 }

@@ -34,8 +34,13 @@ struct Filing<'a> {
     view: ViewId,
     brought: Brought,
     predecessors: Predecessors,
+    /// What the view is to remember of the volumes.
+    rows: Vec<RowChange>,
     registry: &'a Registry,
 }
+
+/// What came, the predecessors of folds, and rows of the view: only who has the checkout may write them.
+pub type Filed = (Brought, Predecessors, Vec<RowChange>);
 
 /// By label of folds, the key of the output that a bundle has of them. What moved since is read, and nothing else.
 pub type Predecessors = FxHashMap<Box<str>, ActionKey>;
@@ -45,13 +50,14 @@ impl Sharing {
     ///
     /// # Errors
     /// When the store breaks; the cache cannot.
-    pub fn bring(&self, tree: &Digest, near: impl FnOnce() -> Vec<Digest>, engine: &Engine) -> Result<(Brought, Predecessors), StoreError> {
+    pub fn bring(&self, tree: &Digest, near: impl FnOnce() -> Vec<Digest>, engine: &Engine) -> Result<Filed, StoreError> {
         let mut filing = Filing {
             sharing: self,
             store: &*engine.store,
             view: engine.view,
             brought: Brought::default(),
             predecessors: Predecessors::default(),
+            rows: Vec::new(),
             registry: &engine.registry,
         };
         if !self.cache.reads() {
@@ -68,7 +74,7 @@ impl Sharing {
             return Ok(Default::default());
         };
         filing.bundle(&bundle)?;
-        Ok((filing.brought, filing.predecessors))
+        Ok((filing.brought, filing.predecessors, filing.rows))
     }
 }
 
@@ -77,7 +83,7 @@ impl Filing<'_> {
         let known: FxHashMap<Digest, KnownVolume> = volumes::all(self.store, self.view)?.into_iter().collect();
         let named: FxHashSet<Digest> = bundle.volumes.iter().map(|volume| volume.id).collect();
         let outdated = known.keys().filter(|id| !named.contains(id));
-        let mut rows: Vec<RowChange> = outdated.map(|id| (Part::Volumes, id.0.to_vec(), None)).collect();
+        self.rows = outdated.map(|id| (Part::Volumes, id.0.to_vec(), None)).collect();
         let mut unknown: Vec<&VolumeRef> = Vec::new();
         for volume in &bundle.volumes {
             match known.get(&volume.id) {
@@ -89,16 +95,16 @@ impl Filing<'_> {
         for volumes in unknown.chunks(AT_ONCE) {
             let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
             let mut commit = Commit::default();
+            self.give_way();
             for (at, volume) in volumes.iter().zip(self.sharing.cache.read_volumes(&addresses)) {
                 let Some(volume) = volume else { continue };
-                rows.push(self.results(at, volume, &mut commit)?);
+                let row = self.results(at, volume, &mut commit)?;
+                self.rows.push(row);
                 eager.extend(Some(*at).filter(|at| at.is_eager));
             }
-            commit.rows = std::mem::take(&mut rows);
             self.brought.results += commit.results.len();
             self.store.commit(self.view, commit)?;
         }
-        self.store.commit(self.view, Commit { rows, ..Commit::default() })?;
         for volumes in eager.chunks(AT_ONCE) {
             self.outputs(volumes)?;
         }
@@ -128,6 +134,13 @@ impl Filing<'_> {
         Ok(KnownVolume::new(at, &keys, &volume.outputs, took_us).to_row(&at.id))
     }
 
+    /// Lets another process have the store while the cache is waited for.
+    fn give_way(&self) {
+        if self.store.is_wanted() {
+            self.store.let_go();
+        }
+    }
+
     fn is_fold(&self, producer: &str) -> bool {
         let name = producer.split_once('@').map_or(producer, |(name, _)| name);
         self.registry.get(name).is_some_and(|known| known.fold().is_some())
@@ -137,6 +150,7 @@ impl Filing<'_> {
     fn outputs(&mut self, volumes: &[&VolumeRef]) -> Result<(), StoreError> {
         let addresses: Vec<&[u8]> = volumes.iter().map(|volume| &volume.address[..]).collect();
         let mut blobs: Vec<(Digest, Arc<[u8]>)> = Vec::new();
+        self.give_way();
         for (digest, blob) in self.sharing.cache.read_outputs(&addresses).into_iter().flatten() {
             if !self.store.has_blob(&digest)? {
                 blobs.push((digest, blob));

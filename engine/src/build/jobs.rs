@@ -159,8 +159,10 @@ pub enum Make {
     Output {
         /// See [`Inputs::fresh`].
         fresh: bool,
-        /// It costs money: nobody else is to ask for the same meanwhile.
+        /// It costs money.
         paid: bool,
+        /// No other process is to make the same meanwhile.
+        reserved: bool,
     },
     /// A plan, of inputs of which some are not known yet.
     Plan {
@@ -484,7 +486,7 @@ impl Job {
             inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
-            Make::Output { paid: true, .. } => match answers::take_off(shared, key, fresh, job_group) {
+            Make::Output { reserved: true, .. } => match answers::take_off(shared, key, fresh, job_group) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },
@@ -510,7 +512,9 @@ impl Job {
         job_group.iter().for_each(|member| member.leave());
         match made {
             Ok(Ok(done)) => match how {
-                Make::Output { paid: true, fresh } => answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done),
+                Make::Output { paid: true, fresh, .. } => {
+                    answers::settled(shared, &self.label, (key, &latest), (producer.id(), fresh), done)
+                }
                 _ => done,
             },
             Ok(Err(failure)) => Done::Failed {

@@ -265,9 +265,9 @@ impl Pools {
         self.cpu_out > 0 || !self.cpu_waiting.is_empty() || !self.afield.as_ref().is_none_or(Afield::is_idle)
     }
 
-    /// Whether only models are waited for.
-    pub fn only_asks(&self) -> bool {
-        !self.computes() && self.slow.is_idle()
+    /// Whether this process computes nothing: it waits for models, programs and other machines.
+    pub fn only_waits(&self) -> bool {
+        self.cpu_out == 0 && self.cpu_waiting.is_empty() && self.afield.as_ref().is_none_or(Afield::only_waits)
     }
 
     /// How long a build that was told to stop waits for the jobs that are out.

@@ -147,6 +147,11 @@ impl Afield {
         self.waiting.is_empty() && self.under_way.is_empty()
     }
 
+    /// Whether all there is is under way.
+    pub fn only_waits(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// Looks whether this machine has waited long enough: `idle` says that it has nothing to do.
     pub fn start_if_waited_enough(&mut self, idle: bool) {
         if !idle || self.under_way.is_empty() {

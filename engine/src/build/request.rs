@@ -109,7 +109,7 @@ impl Session {
         let (brought, adopted) = match Self::makes(request) && !std::mem::replace(&mut self.has_asked_others, true) {
             true => {
                 let bringing = Instant::now();
-                let brought = self.bring(request)?;
+                let brought = self.bring(request, cancel)?;
                 if brought != Brought::default() {
                     observer.phase(&Phase::ended_now("bring", bringing));
                 }
@@ -529,6 +529,7 @@ impl Session {
                 .inspect_err(|error| self.unfiled = Some(error.clone()))?;
             self.seen.due = None;
         }
+        drop(leftover.flights);
         Ok(true)
     }
 

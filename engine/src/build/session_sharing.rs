@@ -2,11 +2,13 @@
 
 use super::bringing::Brought;
 use super::engine::EngineError;
+use super::overtaken::Checkout;
 use super::request::Request;
 use super::session::Session;
 use super::sharing::{Sharing, tree_of};
 use super::state::{CurrentRequest, STATE_KEY, decode, encode};
 use crate::seams::nearby::Nearby;
+use crate::seams::producer::Cancel;
 use crate::store::{Commit, Part, shared};
 use crate::values::digest::Digest;
 
@@ -22,7 +24,7 @@ impl Session {
 
     /// Files what others made of the same sources, or of sources near to them, when so much changed that one question for all of it pays, or
     /// when this checkout was built without the cache so far.
-    pub(super) fn bring(&mut self, request: &Request) -> Result<Brought, EngineError> {
+    pub(super) fn bring(&mut self, request: &Request, cancel: &Cancel) -> Result<Brought, EngineError> {
         let Some(sharing) = self.engine.sharing.clone().filter(|sharing| sharing.cache.reads()) else {
             return Ok(Brought::default());
         };
@@ -31,8 +33,23 @@ impl Session {
         if !is_large && (!is_first || self.is_known_current(request)?) {
             return Ok(Brought::default());
         }
-        let (brought, predecessors) = sharing.bring(&self.tree(), || self.near(), &self.engine)?;
+        // The cache may be far: others may have the checkout meanwhile.
+        let stored = self.engine.stored_state()?;
+        self.engine.store.let_go();
+        self.engine.turn.iter().for_each(|turn| turn.give_back());
+        let filed = sharing.bring(&self.tree(), || self.near(), &self.engine);
+        self.engine.store.let_go();
+        let checkout = self.engine.take_again(&stored, cancel)?;
+        let (brought, predecessors, rows) = filed?;
         self.predecessors = predecessors;
+        match checkout {
+            Checkout::AsLeft => {}
+            Checkout::Changed => self.reload()?,
+            Checkout::Lost(error) => return Err(error.into()),
+        }
+        if !rows.is_empty() {
+            self.engine.store.commit(self.engine.view, Commit { rows, ..Commit::default() })?;
+        }
         if !sharing.cache.reads() {
             // It went down at the question.
             return Ok(brought);

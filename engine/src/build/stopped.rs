@@ -45,6 +45,7 @@ impl Session {
             }
             self.engine.store.commit(self.engine.view, commit)?;
         }
+        drop(leftover.flights);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::jobs::Shared;
 use crate::seams::producer::Cancel;
 use crate::store::records::NewResult;
-use crate::store::{Commit, RowChange, Store, StoreError, ViewId};
+use crate::store::{Commit, Flight, RowChange, Store, StoreError, ViewId};
 use crate::values::digest::ActionKey;
 use crossbeam_channel::Sender;
 use std::sync::Arc;
@@ -21,6 +21,8 @@ pub struct Batch {
     pub rows: Vec<RowChange>,
     /// Results of before that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
+    /// Keep other processes from making the same until it is durable.
+    pub flights: Vec<Flight>,
 }
 
 /// Commits batches in the order given.
@@ -54,7 +56,13 @@ impl Writer {
             let (sender, batches) = crossbeam_channel::bounded::<Batch>(WAITING);
             let (store, view, shared) = (self.store.clone(), self.view, self.shared.clone());
             let work = move || {
-                for Batch { results, rows, used } in batches {
+                for batch in batches {
+                    let Batch {
+                        results,
+                        rows,
+                        used,
+                        flights,
+                    } = batch;
                     let blobs = results.iter().flat_map(NewResult::blobs);
                     let _keeping = Cancel::announce_commit();
                     let digests: Vec<_> = blobs.map(|(digest, _)| digest).collect();
@@ -67,6 +75,7 @@ impl Writer {
                             ..Commit::default()
                         },
                     )?;
+                    drop(flights);
                     shared.blobs.release(digests.iter());
                 }
                 Ok(())

@@ -150,6 +150,12 @@ pub enum StoreError {
         /// Who, as it wrote itself down.
         holder: String,
     },
+    /// Another process makes the same result.
+    #[error("another process is making the same result, {holder}")]
+    ActionBusy {
+        /// Who, as it wrote itself down.
+        holder: String,
+    },
     /// Another process collects.
     #[error("another collection of this store is running, {holder}")]
     Collecting {

@@ -2,7 +2,7 @@
 
 use engine::store::memory::MemoryStore;
 use engine::store::records::{ActionRecord, HistoryRecord};
-use engine::store::{Commit, Part, Row, Store, StoreError, ViewId};
+use engine::store::{Commit, Flight, Part, Row, Store, StoreError, ViewId};
 use engine::values::digest::{ActionKey, Digest};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -123,6 +123,10 @@ impl Store for Shelf {
         }
         drop(lost);
         self.inner.commit(view, commit)
+    }
+
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
+        self.inner.flight(key, is_cancelled)
     }
 
     fn damage(&self) -> Vec<String> {

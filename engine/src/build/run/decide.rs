@@ -71,12 +71,15 @@ impl Run<'_> {
         if self.find_result(id, &work)? {
             return Ok(());
         }
-        if self.is_paid(&work) {
-            if self.options.settles {
-                self.tally.limited += 1;
-                self.put_off(id);
-                return Ok(());
+        if self.options.settles && self.pool(&work) != Pool::Cpu {
+            self.tally.limited += 1;
+            match self.is_paid(&work) {
+                true => self.put_off(id),
+                false => self.leave_stale(id),
             }
+            return Ok(());
+        }
+        if self.is_paid(&work) {
             if let Some(before) = self.given_up(id, &key)? {
                 self.fail_again(id, before);
                 return Ok(());
@@ -286,6 +289,7 @@ impl Run<'_> {
         let how = Make::Output {
             fresh: self.is_fresh(id),
             paid: pool == Pool::Paid,
+            reserved: pool != Pool::Cpu && !self.is_rebuilt(id),
         };
         let key = work.key;
         let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);

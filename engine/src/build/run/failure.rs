@@ -60,8 +60,13 @@ impl Run<'_> {
 
     /// The node is not made in this run, which is no fault of it.
     pub(super) fn put_off(&mut self, id: NodeId) {
-        self.graph.set_stale(id, true);
         self.heard.waits.set(id, true);
+        self.leave_stale(id);
+    }
+
+    /// The node is left to the next build.
+    pub(super) fn leave_stale(&mut self, id: NodeId) {
+        self.graph.set_stale(id, true);
         *self.slot(id) = Slot::Failed;
         self.moved_on(id);
         self.wake(id);
@@ -73,6 +78,10 @@ impl Run<'_> {
             return self.put_off(id);
         }
         self.tally.skipped += 1;
+        let has_reason = self.heard.waits.contains(cause) || self.heard.failed.iter().any(|(failed, _)| *failed == cause);
+        if self.options.settles && !has_reason {
+            return self.leave_stale(id);
+        }
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(cause).label.clone());
         self.emit(&Event::Skipped {
             label: &label,

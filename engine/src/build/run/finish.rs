@@ -37,9 +37,9 @@ impl Run<'_> {
                 is_adopted,
             } => {
                 self.tally.adopted += usize::from(is_adopted);
+                // Released with the batch: who waits to make the same finds it then.
+                self.reservations.extend(flight);
                 self.produced(id, *output, digest, took, &told)?;
-                // What was paid for is durable now: who waited to ask for the same finds it.
-                drop(flight);
             }
             Done::Found(record) => self.settle_found(id, &record)?,
             Done::Brought(found) => self.brought(id, *found)?,
@@ -51,7 +51,11 @@ impl Run<'_> {
             Done::Missing(nodes) => self.restore(id, &nodes)?,
             Done::Unmade(_) if self.stopping() => self.produce_failed(id, Failure::Cancelled, Duration::ZERO),
             Done::Unmade(job) => self.pools.cpu(Job { travels: None, ..*job }),
-            Done::Broken(error) => return Err(error.into()),
+            Done::Broken(error) => {
+                // What other jobs made is not lost with this one; a store that is broken refuses that too.
+                let _ = self.make_durable();
+                return Err(error.into());
+            }
         }
         Ok(())
     }

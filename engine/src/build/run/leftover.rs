@@ -3,9 +3,9 @@
 use super::{Priced, Tally};
 use crate::build::prune::SetChanges;
 use crate::build::remarks::RunRemarks;
-use crate::store::RowChange;
 use crate::store::ledger::LedgerEntry;
 use crate::store::records::{HistoryRecord, NewResult};
+use crate::store::{Flight, RowChange};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
 
@@ -18,6 +18,8 @@ pub struct Leftover {
     pub history: Vec<(String, HistoryRecord)>,
     /// Results of before that were found again, and when.
     pub used: Vec<(ActionKey, u64)>,
+    /// Keep other processes from making the same until it is durable.
+    pub flights: Vec<Flight>,
     /// Rows about answers that came.
     pub unconfirmed: Vec<RowChange>,
     /// What happened.

@@ -16,6 +16,7 @@ mod leftover;
 mod member_patterns;
 pub(super) mod money;
 mod options;
+mod reservations;
 mod roots;
 mod source_nodes;
 mod tables;
@@ -28,6 +29,8 @@ pub use options::Options;
 pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
+
+use reservations::Reservations;
 
 use super::bringing::Predecessors;
 use super::jobs::{Job, Settled, Shared};
@@ -213,6 +216,9 @@ pub struct Run<'a> {
     /// Dry run: what is settled now is asked for only if what is unknown comes to what it was, so nobody hears what fails of it.
     guessing: bool,
     now: u64,
+    reservations: Reservations,
+    /// How long this run waited for models, programs and other machines while it computed nothing.
+    waited: Duration,
     /// The right to the checkout, and whether it was given back.
     turn: Option<Arc<dyn CheckoutTurn>>,
     has_given_back: bool,
@@ -254,7 +260,7 @@ pub struct Setup<'a> {
     pub options: Options,
     /// By label of folds, what a bundle has of them for a tree near to this one.
     pub predecessors: &'a Predecessors,
-    /// The right to the checkout, if it is given back while models are waited for.
+    /// The right to the checkout, if it is given back while this process only waits.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
@@ -330,6 +336,8 @@ impl<'a> Run<'a> {
             stopped_at: None,
             guessing: false,
             now,
+            reservations: Reservations::default(),
+            waited: Duration::ZERO,
             turn: setup.turn,
             has_given_back: false,
         }
@@ -351,7 +359,6 @@ impl<'a> Run<'a> {
 
     /// Takes all steps that are due, and those that follow, until nothing is.
     fn work(&mut self) -> Result<(), RunError> {
-        let mut waits_since = None;
         loop {
             while let Some(step) = self.steps.pop() {
                 if self.stopping() {
@@ -382,18 +389,23 @@ impl<'a> Run<'a> {
                 self.pools.abandon();
                 return Ok(());
             }
-            // Wakes up now and then to see whether it was told to stop, or whether somebody waits for the store.
-            match self.done.recv_timeout(AWAKE) {
-                Ok(finished) => {
-                    waits_since = None;
-                    self.finish(finished)?;
-                }
+            let only_waits = self.pools.only_waits();
+            if only_waits && self.turn.as_ref().is_some_and(|turn| self.waited >= turn.patience()) {
+                self.give_checkout_back()?;
+            }
+            let began = Instant::now();
+            // Wakes up now and then to see whether it was told to stop, or whether another process waits for the store.
+            let finished = self.done.recv_timeout(AWAKE);
+            if only_waits {
+                self.waited += began.elapsed();
+            }
+            match finished {
+                Ok(finished) => self.finish(finished)?,
                 Err(_) => {
                     self.pools.look_afield();
                     self.give_way()?;
-                    let waited = waits_since.get_or_insert_with(Instant::now).elapsed();
-                    if self.turn.as_ref().is_some_and(|turn| waited >= turn.patience()) {
-                        self.give_checkout_back()?;
+                    if self.reservations.are_old() {
+                        self.send_batch()?;
                     }
                 }
             }
@@ -433,6 +445,7 @@ impl<'a> Run<'a> {
             results: self.batch,
             history: self.history,
             used: self.used,
+            flights: self.reservations.take(),
             unconfirmed: self.unconfirmed,
             tally: self.tally,
             failures: self.failures,

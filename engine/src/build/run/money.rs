@@ -227,7 +227,13 @@ impl Run<'_> {
         }
         let rows = std::mem::take(&mut self.ledger).iter().map(LedgerEntry::to_row).collect();
         let used = std::mem::take(&mut self.used);
-        Ok(self.writer.send(Batch { results, rows, used })?)
+        let flights = self.reservations.take();
+        Ok(self.writer.send(Batch {
+            results,
+            rows,
+            used,
+            flights,
+        })?)
     }
 
     /// Lets another process have the store if one waits for it. What this run has made or found is durable before: a collection sees it.
@@ -242,13 +248,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Gives the checkout back, once, when only models are waited for. What they answer is asked for by one process at a time; a program would
-    /// run twice.
+    /// Gives the checkout back, once. What models answer and programs print is made by one process at a time.
     ///
     /// # Errors
     /// When a batch could not be made durable.
     pub(super) fn give_checkout_back(&mut self) -> Result<(), RunError> {
-        let turn = self.turn.clone().filter(|_| !self.has_given_back && self.pools.only_asks());
+        let turn = self.turn.clone().filter(|_| !self.has_given_back);
         if let Some(turn) = turn {
             self.graph.read_all();
             self.let_store_go()?;
@@ -273,8 +278,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn make_durable(&mut self) -> Result<(), RunError> {
-        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty();
+    pub(super) fn make_durable(&mut self) -> Result<(), RunError> {
+        let nothing = self.batch.is_empty() && self.ledger.is_empty() && self.used.is_empty() && self.reservations.is_empty();
         if !nothing && !self.options.dry_run {
             self.send_batch()?;
         }

@@ -19,7 +19,8 @@ pub struct Options {
     pub fresh: std::collections::BTreeSet<String>,
     /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
     pub rebuilt: std::collections::BTreeSet<String>,
-    /// Make nothing that costs money, and count nothing: an earlier build of this request did, and others built the checkout meanwhile.
+    /// Only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and others built the checkout
+    /// meanwhile.
     pub settles: bool,
     /// Whether the program asks for itself: nobody waits for that again, so it is not made ahead.
     pub own: bool,

@@ -1,6 +1,6 @@
-//! Locks beside the store's own: one for each checkout that is being built, one for each action that is being paid for.
+//! Locks beside the store's own, one for each checkout that is being built.
 //!
-//! Order: a checkout's lock, then an action's, then the store's: nobody waits for one of them with a later one in his hands (`store-layout.md`,
+//! Order: a checkout's lock, then an [action's](super::flights), then the store's: nobody waits for one of them with a later one in his hands (`store-layout.md`,
 //! Invariants 9). Who holds a checkout's lock may write rows of that view; who only reads needs none. The kernel gives all of them back when a
 //! process dies.
 
@@ -8,16 +8,12 @@ use super::folder::Folder;
 use super::lock::{self, Lock, Refusal, Terms};
 use super::{DiskOptions, DiskStore};
 use crate::store::{StoreError, ViewId};
-use crate::values::digest::ActionKey;
-use os::errors::SystemError;
-use os::info::FileInfo;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const VIEWS: &str = "views";
-const FLIGHTS: &str = "flights";
 /// So many may build beside a checkout at once.
 const PLACES: u64 = 64;
 
@@ -133,8 +129,13 @@ impl DiskStore {
             lock_timeout: Duration::ZERO,
             ..DiskOptions::default()
         };
-        match Claim::take(self.handle.medium().path(), view, &options) {
-            Ok(claim) => Ok(Some(claim)),
+        let folder = self.handle.medium().path();
+        match Claim::take(folder, view, &options) {
+            // A build that gave it back while it waits is at work all the same.
+            Ok(claim) => {
+                let is_alone = Claim::held(folder).is_ok_and(|held| !held.iter().any(|held| held.view != view && held.is_of(view)));
+                Ok(is_alone.then_some(claim))
+            }
             Err(StoreError::ViewBusy { .. }) => Ok(None),
             Err(error) => Err(error),
         }
@@ -142,7 +143,7 @@ impl DiskStore {
 
     /// Whether some process has claimed a checkout of this store. Nothing is written; what cannot be told counts as claimed.
     pub fn is_claimed(&self, view: ViewId) -> bool {
-        Claim::held(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.view == view))
+        Claim::held(self.handle.medium().path()).map_or(true, |held| held.iter().any(|held| held.is_of(view)))
     }
 }
 
@@ -158,6 +159,11 @@ pub struct Held {
 }
 
 impl Held {
+    /// Whether it is the claim of a checkout, or a place beside it.
+    fn is_of(&self, view: ViewId) -> bool {
+        self.view.0.wrapping_sub(view.0) <= PLACES
+    }
+
     /// For how long it has been claimed; `None` if it cannot be told.
     pub fn age(&self) -> Option<Duration> {
         let since = UNIX_EPOCH + Duration::from_secs(Some(self.since).filter(|since| *since > 0)?);
@@ -166,73 +172,7 @@ impl Held {
     }
 }
 
-/// An action that this process asks for. The file goes with the value, while it is still locked.
-#[derive(Debug)]
-pub(super) struct Flight {
-    path: PathBuf,
-    _file: File,
-}
-
-impl Drop for Flight {
-    fn drop(&mut self) {
-        // A file that stays costs a few bytes; whoever locks it next removes it.
-        let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// Waits until nobody else asks for an action; `None` when told to stop. What the options want to hear of is the process that asks, once it
-/// is waited for longer than a moment.
-pub(super) fn take_flight(
-    dir: &Path,
-    key: &ActionKey,
-    options: &DiskOptions,
-    is_cancelled: &dyn Fn() -> bool,
-) -> io::Result<Option<Flight>> {
-    let path = dir.join(FLIGHTS).join(key.0.to_string());
-    let (start, mut told) = (Instant::now(), None);
-    let mut pause = Duration::from_millis(2);
-    loop {
-        let mut file = match lock::open(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                make(&dir.join(FLIGHTS))?;
-                lock::open(&path)?
-            }
-            file => file?,
-        };
-        while !lock::try_take(&file)? {
-            if is_cancelled() {
-                return Ok(None);
-            }
-            if let Some(on_wait) = options.on_wait_answer.as_ref().filter(|_| start.elapsed() >= lock::TELL_AFTER) {
-                let holder = lock::holder(&mut file)?;
-                if told.as_ref() != Some(&holder) {
-                    on_wait(&holder.to_string());
-                    told = Some(holder);
-                }
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(50));
-        }
-        // Who held it before has removed the file: then this lock is one that nobody else will look at.
-        if is_still_there(&file, &path)? {
-            // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
-            let _ = lock::note(&mut file, &options.purpose);
-            return Ok(Some(Flight { path, _file: file }));
-        }
-    }
-}
-
-/// Whether a path still leads to the file that was opened there.
-fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
-    let ours = FileInfo::of(file)?;
-    match FileInfo::of_target(path) {
-        Ok(found) => Ok(found.identity() == ours.identity()),
-        Err(SystemError::NOT_FOUND) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn make(path: &Path) -> io::Result<()> {
+pub(super) fn make(path: &Path) -> io::Result<()> {
     match os::modes::create_folder(path, 0o700) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
@@ -242,8 +182,6 @@ fn make(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::digest::Digest;
-    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
     fn options(purpose: &str) -> DiskOptions {
         DiskOptions {
@@ -290,35 +228,5 @@ mod tests {
         assert_eq!(Claim::held(&dir).unwrap(), []);
         drop(beside(0));
         assert_eq!(fs::read_dir(dir.join(VIEWS)).unwrap().count(), 4, "places are used again");
-    }
-
-    #[test]
-    fn an_action_is_asked_for_by_one_at_a_time_and_no_file_stays() {
-        let temp = tempfile::tempdir().unwrap();
-        let (key, other) = (ActionKey(Digest::of(b"a")), ActionKey(Digest::of(b"b")));
-        let (options, never) = (options("cortex build"), || false);
-        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..50 {
-                        let flight = take_flight(temp.path(), &key, &options, &never).unwrap().unwrap();
-                        most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
-                        std::thread::yield_now();
-                        inside.fetch_sub(1, SeqCst);
-                        drop(flight);
-                    }
-                });
-            }
-        });
-        assert_eq!(most.load(SeqCst), 1);
-        let held = take_flight(temp.path(), &key, &options, &never).unwrap().unwrap();
-        assert!(
-            take_flight(temp.path(), &key, &options, &|| true).unwrap().is_none(),
-            "it waits only until it is told to stop"
-        );
-        assert!(take_flight(temp.path(), &other, &options, &|| true).unwrap().is_some());
-        drop(held);
-        assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
     }
 }

@@ -4,8 +4,9 @@
 //! synced; a kill in between leaves a file that the next opening removes.
 
 use super::DiskOptions;
-use super::claim::{self, Claim, Flight};
+use super::claim::Claim;
 use super::compact::Whole;
+use super::flights::{Flight, Flights};
 use super::lock::{self, Lock, Refusal, Terms};
 use super::reserve;
 use super::salvage;
@@ -47,6 +48,7 @@ pub(super) struct Folder {
     path: PathBuf,
     options: DiskOptions,
     sharing: Mutex<Sharing>,
+    flights: Flights,
 }
 
 /// What is known of others that use the store.
@@ -89,6 +91,7 @@ impl Folder {
             path: path.to_owned(),
             options,
             sharing: Mutex::default(),
+            flights: Flights::default(),
         }
     }
 
@@ -465,8 +468,8 @@ impl Medium for Folder {
         &self.path
     }
 
-    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
-        claim::take_flight(&self.path, key, &self.options, is_cancelled)
+    fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
+        self.flights.begin(&self.path, key, &self.options, is_cancelled)
     }
 
     fn file_bytes(&self) -> u64 {

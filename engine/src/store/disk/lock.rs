@@ -62,10 +62,19 @@ impl From<io::Error> for Refusal {
 
 /// Opens a lock file, making it if need be.
 pub(super) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).with_mode(0o600);
+    open_as(path, OpenOptions::new().create(true).truncate(false))
+}
+
+/// Opens a lock file that is there.
+pub(super) fn open_there(path: &Path) -> io::Result<File> {
+    open_as(path, &mut OpenOptions::new())
+}
+
+/// Opens a lock file, making it as the options say.
+pub(super) fn open_as(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.read(true).write(true).with_mode(0o600);
     // Who holds the lock is written into it: never into a file that somebody's link leads to.
-    plain_files::open(path, &mut options, Links::Refused)
+    plain_files::open(path, options, Links::Refused)
 }
 
 /// Whether a file could not be opened for writing because of where it lies or what it allows.

@@ -7,6 +7,7 @@ mod block;
 mod census;
 mod claim;
 pub mod compact;
+mod flights;
 mod folder;
 mod frame;
 mod lock;
@@ -317,7 +318,10 @@ impl Store for DiskStore {
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, StoreError> {
         let medium = self.handle.medium();
         let taken = medium.flight(key, is_cancelled);
-        let taken = taken.map_err(|error| session::Fault::from(error).at(medium.path(), "locked"))?;
+        let taken = taken.map_err(|refusal| match refusal {
+            lock::Refusal::Busy(holder) => StoreError::ActionBusy { holder },
+            lock::Refusal::Io(error) => session::Fault::from(error).at(medium.path(), "locked"),
+        })?;
         Ok(taken.map(|flight| Box::new(flight) as Flight))
     }
 }

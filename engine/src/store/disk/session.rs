@@ -3,9 +3,9 @@
 //! Invariants: a panic of redb does not leave this module; after an I/O error the database is closed and opened anew by the next call,
 //! because redb's handle is dead then; after damage it stays closed, because a damaged tree must not be written to.
 
-use super::claim::Flight;
 use super::compact::Whole;
-use super::lock::Lock;
+use super::flights::Flight;
+use super::lock::{Lock, Refusal};
 use crate::store::StoreError;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::ActionKey;
@@ -57,7 +57,7 @@ pub(super) trait Medium: Send + Sync {
         false
     }
     /// Waits until nobody else asks for an action; nothing where only one process is, and when told to stop.
-    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> io::Result<Option<Flight>> {
+    fn flight(&self, _key: &ActionKey, _is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
         Ok(None)
     }
     /// The folder, for messages.

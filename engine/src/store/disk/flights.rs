@@ -1,0 +1,249 @@
+//! Flights: each action that a program or a model is at, is made by one process; others wait for it.
+//!
+//! A process has one locked file for all its flights, and a flight is another name of that file, which ends in the action's key: a file of its
+//! own for each would cost every program that starts the time to close them. The kernel gives the lock back when a process dies: what is
+//! found unlocked is nobody's.
+
+use super::DiskOptions;
+use super::claim::make;
+use super::lock::{self, Refusal};
+use crate::values::digest::ActionKey;
+use os::errors::SystemError;
+use os::info::FileInfo;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+const FLIGHTS: &str = "flights";
+/// The names of the files that processes lock begin with it; no key does.
+const PROCESS: &str = "pid-";
+
+/// The flights of this process in one store.
+#[derive(Debug, Default)]
+pub(super) struct Flights {
+    locked: Mutex<Weak<Locked>>,
+}
+
+/// The file that stands for this process. It goes with its last flight.
+#[derive(Debug)]
+struct Locked {
+    path: PathBuf,
+    _file: File,
+}
+
+/// An action that this process makes. Its name goes with the value.
+#[derive(Debug)]
+pub(super) struct Flight {
+    path: PathBuf,
+    _locked: Arc<Locked>,
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // A file that stays costs a few bytes; the next process that begins a flight removes it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        // A name that stays leads to a file that nobody locks; whoever finds it there removes it.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Flights {
+    /// Waits until no other process makes an action, for as long as the options say; `None` when told to stop. What the options want to hear of
+    /// is the process that makes it, once it is waited for longer than a moment.
+    pub(super) fn begin(
+        &self,
+        store: &Path,
+        key: &ActionKey,
+        options: &DiskOptions,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> Result<Option<Flight>, Refusal> {
+        let folder = store.join(FLIGHTS);
+        let path = folder.join(key.0.to_string());
+        let locked = self.locked(&folder, &options.purpose)?;
+        let (start, mut told) = (Instant::now(), None);
+        let mut pause = Duration::from_millis(2);
+        loop {
+            match fs::hard_link(&locked.path, &path) {
+                Ok(()) => return Ok(Some(Flight { path, _locked: locked })),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                // A file system that knows no second names: the flight is a file of its own.
+                Err(_) if !path.try_exists()? => match create_locked(&path, &options.purpose)? {
+                    Some(file) => {
+                        let locked = Arc::new(Locked {
+                            path: path.clone(),
+                            _file: file,
+                        });
+                        return Ok(Some(Flight { path, _locked: locked }));
+                    }
+                    None => continue,
+                },
+                Err(_) => {}
+            }
+            let mut file = match lock::open_there(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                file => file?,
+            };
+            if lock::try_take(&file)? {
+                remove_if_same(&file, &path)?;
+                continue;
+            }
+            if is_cancelled() {
+                return Ok(None);
+            }
+            if start.elapsed() >= options.lock_timeout && is_still_there(&file, &path)? {
+                return Err(Refusal::Busy(lock::holder(&mut file)?.to_string()));
+            }
+            if let Some(on_wait) = options.on_wait_answer.as_ref().filter(|_| start.elapsed() >= lock::TELL_AFTER) {
+                let holder = lock::holder(&mut file)?;
+                if told.as_ref() != Some(&holder) {
+                    on_wait(&holder.to_string());
+                    told = Some(holder);
+                }
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    /// The file that stands for this process.
+    fn locked(&self, folder: &Path, purpose: &str) -> io::Result<Arc<Locked>> {
+        let mut current = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(locked) = current.upgrade() {
+            return Ok(locked);
+        }
+        make(folder)?;
+        remove_unlocked(folder)?;
+        let mut number = 0_u64;
+        let locked = loop {
+            let path = folder.join(format!("{PROCESS}{}-{number}", std::process::id()));
+            if let Some(file) = create_locked(&path, purpose)? {
+                break Arc::new(Locked { path, _file: file });
+            }
+            number += 1;
+        };
+        *current = Arc::downgrade(&locked);
+        Ok(locked)
+    }
+}
+
+/// A new file, locked; `None` where there is one, or another process took it for one that nobody locks.
+fn create_locked(path: &Path, purpose: &str) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    let mut file = match lock::open_as(path, options.create_new(true)) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+        file => file?,
+    };
+    if !lock::try_take(&file)? || !is_still_there(&file, path)? {
+        return Ok(None);
+    }
+    // The text is for those who wait. On a full disk it cannot be written, and the lock holds all the same.
+    let _ = lock::note(&mut file, purpose);
+    Ok(Some(file))
+}
+
+/// Removes the files of processes that were killed.
+fn remove_unlocked(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_name().to_string_lossy().starts_with(PROCESS) {
+            continue;
+        }
+        match lock::open_there(&entry.path()) {
+            Ok(file) if lock::try_take(&file)? => remove_if_same(&file, &entry.path())?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes a name of a file that this process has locked, if it still leads there.
+fn remove_if_same(file: &File, path: &Path) -> io::Result<()> {
+    match is_still_there(file, path)? {
+        true => fs::remove_file(path),
+        false => Ok(()),
+    }
+}
+
+/// Whether a path still leads to the file that was opened there.
+fn is_still_there(file: &File, path: &Path) -> io::Result<bool> {
+    let ours = FileInfo::of(file)?;
+    match FileInfo::of_target(path) {
+        Ok(found) => Ok(found.identity() == ours.identity()),
+        Err(SystemError::NOT_FOUND) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::digest::Digest;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    fn key(text: &[u8]) -> ActionKey {
+        ActionKey(Digest::of(text))
+    }
+
+    #[test]
+    fn an_action_is_made_by_one_at_a_time_and_no_file_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let at_once = DiskOptions {
+            purpose: "cortex build".to_owned(),
+            lock_timeout: Duration::ZERO,
+            ..DiskOptions::default()
+        };
+        let (never, options) = (|| false, DiskOptions::default());
+        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    // Each thread as a process of its own.
+                    let flights = Flights::default();
+                    for _ in 0..50 {
+                        let flight = flights.begin(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
+                        most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+                        std::thread::yield_now();
+                        inside.fetch_sub(1, SeqCst);
+                        drop(flight);
+                    }
+                });
+            }
+        });
+        assert_eq!(most.load(SeqCst), 1);
+        let (flights, others) = (Flights::default(), Flights::default());
+        let held = flights.begin(temp.path(), &key(b"a"), &at_once, &never).unwrap().unwrap();
+        let second = flights.begin(temp.path(), &key(b"c"), &at_once, &never).unwrap().unwrap();
+        for flights in [&flights, &others] {
+            let refused = flights.begin(temp.path(), &key(b"a"), &at_once, &never).unwrap_err();
+            let own = format!("pid {} (cortex build, ", std::process::id());
+            assert!(matches!(&refused, Refusal::Busy(holder) if holder.starts_with(&own)), "{refused:?}");
+            let stopped = flights.begin(temp.path(), &key(b"a"), &options, &|| true).unwrap();
+            assert!(stopped.is_none(), "it waits only until it is told to stop");
+        }
+        assert!(others.begin(temp.path(), &key(b"b"), &options, &never).unwrap().is_some());
+        drop((held, second));
+        assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn flights_of_a_killed_process_are_nobodys() {
+        let temp = tempfile::tempdir().unwrap();
+        let options = DiskOptions::default();
+        let killed = Flights::default();
+        let flight = killed.begin(temp.path(), &key(b"a"), &options, &|| false).unwrap().unwrap();
+        let own = killed.locked(&temp.path().join(FLIGHTS), "cortex build").unwrap();
+        // Its names stay, its lock goes.
+        own._file.unlock().unwrap();
+        std::mem::forget((flight, own));
+        let next = Flights::default();
+        assert!(next.begin(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
+        assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
+    }
+}
