@@ -437,7 +437,7 @@ impl Context {
         let (folder, view) = (self.store_folder()?, view(&self.root()?));
         // Who cannot be seen is met when the checkout is wanted.
         let held = Claim::held(&folder).unwrap_or_default();
-        held.into_iter().find(|held| held.view == view && !held.is_own)?.age()
+        held.into_iter().find(|held| held.is_of(view) && !held.is_own)?.age()
     }
 
     /// How the store is opened.

@@ -2,7 +2,6 @@
 
 use crate::errors::SystemError;
 use crate::handles::AsFd;
-use rustix::fs::FallocateFlags;
 use std::fs::File;
 use std::path::Path;
 
@@ -15,8 +14,18 @@ pub fn free_bytes(folder: &Path) -> u64 {
 ///
 /// # Errors
 /// [`SystemError::NO_SPACE`] or [`SystemError::QUOTA`] when there is none, others where disks cannot do this.
+#[cfg(target_os = "linux")]
 pub fn keep_room(file: &File, bytes: u64) -> Result<(), SystemError> {
-    Ok(rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, bytes)?)
+    Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes)?)
+}
+
+/// Keeps no room: this system has no call for it that leaves the length as it is.
+///
+/// # Errors
+/// Always.
+#[cfg(not(target_os = "linux"))]
+pub fn keep_room(_: &File, _: u64) -> Result<(), SystemError> {
+    Err(SystemError::NO_SUCH_CALL)
 }
 
 /// Waits until what was written to a file, or what a folder names, lies on the disk.

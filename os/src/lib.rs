@@ -8,7 +8,10 @@ pub mod errors;
 pub mod folders;
 pub mod handles;
 pub mod info;
-#[cfg_attr(not(target_os = "linux"), path = "no_listening.rs")]
+#[cfg(all(test, target_os = "linux"))]
+mod late_listening;
+#[cfg_attr(target_os = "macos", path = "late_listening.rs")]
+#[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "no_listening.rs")]
 pub mod listening;
 pub mod modes;
 pub mod names;

@@ -12,6 +12,9 @@ use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
+/// Whether a notice is there before the call that caused it returns.
+pub const IS_PROMPT: bool = true;
+
 /// Notices are read in pieces of this size.
 const PIECE: usize = 64 << 10;
 

@@ -5,6 +5,9 @@ use crate::handles::{AsFd, BorrowedFd, OwnedFd};
 use std::borrow::Cow;
 use std::path::Path;
 
+/// Whether a notice is there before the call that caused it returns.
+pub const IS_PROMPT: bool = false;
+
 /// What cannot be heard.
 #[derive(Debug)]
 #[allow(dead_code, missing_docs)]

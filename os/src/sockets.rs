@@ -2,10 +2,10 @@
 
 use crate::modes::set_mode;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,8 @@ pub fn connect(socket: &Path, patience: Duration) -> io::Result<Stream> {
     let until = Instant::now() + patience;
     with_short_name(socket, |path| {
         let address = SocketAddrUnix::new(path)?;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let stream = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        let stream = Stream::from(new_socket()?);
+        stream.set_nonblocking(true)?;
         // Who blocks here blocks until the other end takes him, which may be never.
         while let Err(errno) = rustix::net::connect(&stream, &address) {
             match errno {
@@ -32,10 +32,23 @@ pub fn connect(socket: &Path, patience: Duration) -> io::Result<Stream> {
                 errno => return Err(errno.into()),
             }
         }
-        let stream = Stream::from(stream);
         stream.set_nonblocking(false)?;
         Ok(stream)
     })
+}
+
+#[cfg(target_os = "linux")]
+fn new_socket() -> Result<OwnedFd, Errno> {
+    use rustix::net::{SocketFlags, socket_with};
+    socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+}
+
+/// Programs that are started between the two calls inherit it.
+#[cfg(not(target_os = "linux"))]
+fn new_socket() -> Result<OwnedFd, Errno> {
+    let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    Ok(socket)
 }
 
 /// Listens at a path, for this user alone; who accepts there does not wait.

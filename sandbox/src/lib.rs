@@ -11,6 +11,7 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod fence;
 mod levels;
+#[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
 mod root;

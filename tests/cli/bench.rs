@@ -101,6 +101,23 @@ impl Bench {
         (bench, pipe)
     }
 
+    /// Holds a lock file as a build does that does not end.
+    pub fn lock(&self, path: &Path) -> File {
+        let mut lock = File::options().write(true).open(path).expect("a lock");
+        lock.lock().expect("locked");
+        let text = format!("pid {} (cortex build) since 1", std::process::id());
+        std::io::Write::write_all(&mut lock, format!("{text:<120}").as_bytes()).expect("a text");
+        lock
+    }
+
+    /// Holds the checkout, which was built before.
+    pub fn lock_checkout(&self) -> File {
+        let locks = std::fs::read_dir(self.store().join("views")).expect("checkouts");
+        let mut locks = locks.map(|entry| entry.expect("a file").path());
+        let own = |path: &PathBuf| path.extension().is_some_and(|end| end == "lock") && !path.to_string_lossy().ends_with(".watch.lock");
+        self.lock(&locks.find(own).expect("a checkout"))
+    }
+
     /// The end of a pipe to write to, once somebody reads the other one; `reader` must not end before.
     pub fn write_end(pipe: &Path, reader: &mut Child) -> File {
         let no_wait = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();

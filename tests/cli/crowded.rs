@@ -4,7 +4,7 @@ use crate::bench::Bench;
 use crate::serve::{Client, Service, request};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// A request that needs the checkout for itself.
 fn order(id: &str, token: Option<&str>) -> String {
@@ -16,7 +16,7 @@ fn order(id: &str, token: Option<&str>) -> String {
 }
 
 #[test]
-fn who_asks_while_it_loads_is_told_how_far_it_is() {
+fn who_asks_while_a_program_runs_is_answered() {
     let (bench, pipe) = Bench::waits();
     let service = Service::start(&bench);
     let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
@@ -26,58 +26,62 @@ fn who_asks_while_it_loads_is_told_how_far_it_is() {
         (&progress["method"], &progress["params"]["token"]),
         (&json!("$/progress"), &json!("p"))
     );
+    for (client, id, token) in [(&mut told, "b", Some("q")), (&mut short, "c", None)] {
+        client.send(&order(id, token));
+        assert_eq!(client.answer()["id"], id);
+    }
+    std::fs::write(&pipe, "").expect("a pipe");
+    assert_eq!(first.answer()["id"], "a");
+}
+
+#[test]
+fn who_asks_while_a_build_of_the_service_commits_is_told_how_far_it_is() {
+    let (bench, pipe) = Bench::waits();
+    let service = Service::start(&bench);
+    let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
+    first.send(&request("a", "//index:waits", Some("p")));
+    let gate = std::fs::File::options().write(true).open(&pipe).expect("the program reads");
+    // The store is free while the program runs, and the checkout is taken again before its output is committed.
+    let lock = bench.lock(&bench.store().join("store.lock"));
+    drop(gate);
     told.send(&order("b", Some("q")));
     let progress = told.next();
     assert_eq!(
         (&progress["method"], &progress["params"]["token"]),
         (&json!("$/progress"), &json!("q"))
     );
-    assert!(
-        progress["params"]["value"]["percentage"]
-            .as_u64()
-            .is_some_and(|percent| percent < 100)
-    );
-    // Who is told nothing meanwhile is to ask again, if it is more than a question.
+    // A request without a token is told to ask again.
     short.send(&order("c", None));
     let busy = short.next();
     assert_eq!(busy["error"]["code"], -32001, "{busy}");
     let data = &busy["error"]["data"];
     assert_eq!((&data["code"], &data["exitCode"]), (&json!("Busy"), &json!(4)), "{busy}");
-    assert!(data["progress"].as_u64().is_some_and(|percent| percent < 100), "{busy}");
-    std::fs::write(&pipe, "").expect("a pipe");
+    assert!(data["progress"].as_u64().is_some_and(|percent| percent <= 100), "{busy}");
+    drop(lock);
     for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
-        let mut message = client.next();
-        while message["method"] == "$/progress" {
-            message = client.next();
-        }
-        assert_eq!((&message["id"], &message["error"]), (&json!(id), &Value::Null), "{message}");
+        let answer = client.answer();
+        assert_eq!((&answer["id"], &answer["error"]), (&json!(id), &Value::Null), "{answer}");
     }
 }
 
 #[test]
 fn who_asks_while_another_process_builds_is_told_so() {
-    let (bench, pipe) = Bench::waits();
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//index:types"]).code, 0);
     let service = Service::start(&bench);
     let mut short = service.client();
-    let mut build = bench.command(&["build", "//index:waits"]);
-    let mut build = build.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-    // Who opens the pipe to write has met who reads it: the checkout is being built.
-    let held = Bench::write_end(&pipe, &mut build);
+    let held = bench.lock_checkout();
     short.send(&order("a", None));
     let busy = short.next();
     assert_eq!(busy["error"]["code"], -32001, "{busy}");
     let data = &busy["error"]["data"];
     assert_eq!((&data["code"], &data["progress"]), (&json!("Busy"), &json!(0)), "{busy}");
-    let pid = format!("pid {} (cortex build", build.id());
+    let pid = format!("pid {} (cortex build", std::process::id());
     assert!(data["message"].as_str().is_some_and(|told| told.contains(&pid)), "{busy}");
-    // Who gives a token waits for his turn.
+    // A request with a token waits for its turn.
     short.send(&order("b", Some("p")));
     drop(held);
-    assert!(build.wait().expect("it ends").success());
-    let mut answer = short.next();
-    while answer["method"] == "$/progress" {
-        answer = short.next();
-    }
+    let answer = short.answer();
     assert_eq!((&answer["id"], &answer["error"]), (&json!("b"), &Value::Null), "{answer}");
 }
 

@@ -85,6 +85,23 @@ fn questions_do_not_wait_for_another_process_that_builds() {
     }
 }
 
+#[test]
+fn questions_do_not_wait_for_a_checkout_that_another_process_holds() {
+    let bench = Bench::memotree();
+    assert_eq!(bench.run(&["build", "//index:json"]).code, 0);
+    bench.change(
+        "src/MemoTree.Core/NodeStore.cs",
+        "namespace MemoTree.Core;",
+        "namespace MemoTree.Core;\n\nclass Between { }",
+    );
+    let held = bench.lock_checkout();
+    let before = laid_out(&bench);
+    let beside = answers(&bench);
+    assert_eq!(laid_out(&bench), before, "the checkout is the other's");
+    drop(held);
+    assert_eq!(beside, answers(&bench));
+}
+
 fn answered(client: &mut Client, id: &str) -> Value {
     let message = client.next();
     assert_eq!((&message["id"], &message["error"]), (&json!(id), &Value::Null), "{message}");

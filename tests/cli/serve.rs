@@ -79,6 +79,16 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
+    /// The next message that is no progress.
+    pub fn answer(&mut self) -> Value {
+        loop {
+            let message = self.next();
+            if message["method"] != "$/progress" {
+                return message;
+            }
+        }
+    }
+
     pub fn ask(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}).to_string());

@@ -18,6 +18,7 @@ use crate::seams::world::{SetDef, Watched, WorldError};
 use os::errors::SystemError;
 use os::handles::BorrowedFd;
 use os::info::{FileInfo, Kind};
+use os::listening::IS_PROMPT;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -182,7 +183,8 @@ impl Watcher {
         let settled = self.settle(Some(PATIENCE));
         self.see_place();
         self.see_rows();
-        if !settled || self.trouble.is_some() || sets != self.print {
+        // Where notices come late, silence does not say that nothing moved.
+        if !IS_PROMPT || !settled || self.trouble.is_some() || sets != self.print {
             return None;
         }
         if self.outputs.take_changed(&self.path) {

@@ -159,8 +159,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Whether it is the claim of a checkout, or a place beside it.
-    fn is_of(&self, view: ViewId) -> bool {
+    /// Whether it is the claim of a checkout, or a place beside it: a build that waits, or one in an overlay.
+    pub fn is_of(&self, view: ViewId) -> bool {
         self.view.0.wrapping_sub(view.0) <= PLACES
     }
 

@@ -1,0 +1,306 @@
+//! Listening to folders where the system tells late what happened (macOS, through `notify`): a notice says that something moved, but that there is
+//! none does not say that nothing did. Whoever needs to know looks at everything.
+//!
+//! Of all folders below one that is listened to the system tells by itself, so only the outermost are given to it.
+
+use crate::errors::SystemError;
+use crate::handles::{AsFd, BorrowedFd};
+use crate::sockets::Stream;
+use notify::event::{CreateKind, DataChange, ModifyKind, RemoveKind};
+use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Whether a notice is there before the call that caused it returns.
+pub const IS_PROMPT: bool = false;
+
+/// Something that was heard of a folder, which has the number that [`Queue::add`] gave.
+#[derive(Debug)]
+pub enum Notice<'n> {
+    /// Notices were lost: anything may have happened.
+    Lost,
+    /// Something happened to a name in a folder.
+    Name {
+        /// The folder.
+        folder: i32,
+        /// The name; a lossy one if it is no text.
+        name: Cow<'n, str>,
+        /// Whether it is a folder's, as far as the system says.
+        is_dir: bool,
+        /// Whether only bytes were written.
+        written: bool,
+    },
+    /// A folder went away.
+    Gone {
+        /// The folder.
+        folder: i32,
+        /// Whether its number means nothing any more.
+        is_over: bool,
+    },
+}
+
+/// What was heard of folders that are listened to.
+#[derive(Debug)]
+pub struct Queue {
+    watcher: Mutex<RecommendedWatcher>,
+    state: Arc<Mutex<State>>,
+    heard: Stream,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    numbers: BTreeMap<PathBuf, i32>,
+    /// The folders that the system was given.
+    outermost: BTreeSet<PathBuf>,
+    last: i32,
+    events: Vec<Event>,
+    is_lost: bool,
+}
+
+impl State {
+    /// Hears of everything that an event is about.
+    fn report(&self, event: &Event, hear: &mut impl FnMut(Notice<'_>)) {
+        let written = matches!(event.kind, EventKind::Modify(ModifyKind::Data(DataChange::Content)));
+        let is_dir = matches!(
+            event.kind,
+            EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder)
+        );
+        for path in &event.paths {
+            let number = |path: &Path| self.numbers.get(path).copied();
+            if let Some(folder) =
+                number(path).filter(|_| matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))))
+            {
+                hear(Notice::Gone { folder, is_over: false });
+            }
+            if let (Some(folder), Some(name)) = (path.parent().and_then(number), path.file_name()) {
+                let name = name.to_string_lossy();
+                hear(Notice::Name {
+                    folder,
+                    name,
+                    is_dir,
+                    written,
+                });
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    /// Listens to nothing yet.
+    ///
+    /// # Errors
+    /// When the system has none to give.
+    pub fn new() -> Result<Self, SystemError> {
+        let (heard, tell) = Stream::pair().map_err(of_io)?;
+        heard.set_nonblocking(true).map_err(of_io)?;
+        tell.set_nonblocking(true).map_err(of_io)?;
+        let state = Arc::new(Mutex::new(State::default()));
+        let told = state.clone();
+        let hear = move |event: notify::Result<Event>| {
+            let mut state = lock(&told);
+            match event {
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => return,
+                Ok(event) => {
+                    state.is_lost |= event.need_rescan();
+                    state.events.push(event);
+                }
+                Err(_) => state.is_lost = true,
+            }
+            // A pipe that is full is readable all the same.
+            let _ = (&tell).write(&[0]);
+        };
+        let watcher = RecommendedWatcher::new(hear, Config::default().with_follow_symlinks(false)).map_err(of_notify)?;
+        Ok(Self {
+            watcher: Mutex::new(watcher),
+            state,
+            heard,
+        })
+    }
+
+    /// Listens to a folder; its number, which is the one it has if it is listened to already.
+    ///
+    /// # Errors
+    /// [`SystemError::NO_SPACE`] when the system listens to no more for this user; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
+    pub fn add(&self, folder: &Path) -> Result<i32, SystemError> {
+        let found = std::fs::symlink_metadata(folder).map_err(of_io)?;
+        if found.is_symlink() {
+            return Err(SystemError::LINK);
+        }
+        if !found.is_dir() {
+            return Err(SystemError::NO_FOLDER);
+        }
+        // The system tells of paths without links.
+        let folder = folder.canonicalize().map_err(of_io)?;
+        let is_covered = {
+            let state = lock(&self.state);
+            folder.ancestors().any(|above| state.outermost.contains(above))
+        };
+        if !is_covered {
+            // Not under the lock of the state: the system may tell meanwhile.
+            lock(&self.watcher).watch(&folder, RecursiveMode::Recursive).map_err(of_notify)?;
+        }
+        let mut state = lock(&self.state);
+        if !is_covered {
+            state.outermost.insert(folder.clone());
+        }
+        let next = state.last + 1;
+        let number = *state.numbers.entry(folder).or_insert(next);
+        state.last = state.last.max(number);
+        Ok(number)
+    }
+
+    /// Listens no more to a folder.
+    pub fn remove(&self, folder: i32) {
+        let outermost = {
+            let mut state = lock(&self.state);
+            let path = state
+                .numbers
+                .iter()
+                .find(|(_, number)| **number == folder)
+                .map(|(path, _)| path.clone());
+            let Some(path) = path else { return };
+            state.numbers.remove(&path);
+            let has_none = !state.numbers.keys().any(|other| other.starts_with(&path));
+            Some(path).filter(|path| has_none && state.outermost.remove(path))
+        };
+        if let Some(path) = outermost {
+            // It may be gone already.
+            let _ = lock(&self.watcher).unwatch(&path);
+        }
+    }
+
+    /// Takes everything that was heard up to now; whether that was all.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn drain(&self, mut hear: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
+        let mut bytes = [0; 1024];
+        loop {
+            match (&self.heard).read(&mut bytes) {
+                Ok(1..) => {}
+                Ok(0) => return Err(SystemError::DEVICE),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(of_io(error)),
+            }
+        }
+        let mut state = lock(&self.state);
+        let events = std::mem::take(&mut state.events);
+        if std::mem::take(&mut state.is_lost) {
+            hear(Notice::Lost);
+        }
+        events.iter().for_each(|event| state.report(event, &mut hear));
+        Ok(true)
+    }
+}
+
+impl AsFd for Queue {
+    /// What becomes readable when there is something to hear.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.heard.as_fd()
+    }
+}
+
+fn of_io(error: io::Error) -> SystemError {
+    SystemError::of(&error).unwrap_or(SystemError::DEVICE)
+}
+
+fn of_notify(error: notify::Error) -> SystemError {
+    match error.kind {
+        notify::ErrorKind::Io(error) => of_io(error),
+        notify::ErrorKind::PathNotFound => SystemError::NOT_FOUND,
+        notify::ErrorKind::MaxFilesWatch => SystemError::NO_SPACE,
+        _ => SystemError::DEVICE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wait::wait_to_read;
+    use std::time::Duration;
+
+    /// Longer than anything takes.
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Waits until all of these names were heard, each with the number of its folder.
+    fn wait_for(queue: &Queue, names: &[(i32, &str)]) {
+        let mut missing: BTreeSet<(i32, String)> = names.iter().map(|(folder, name)| (*folder, (*name).to_owned())).collect();
+        while !missing.is_empty() {
+            let [is_heard] = wait_to_read([queue.as_fd()], Some(LONG)).expect("a wait");
+            assert!(is_heard, "never heard: {missing:?}");
+            let all = queue.drain(|notice| {
+                if let Notice::Name { folder, name, .. } = notice {
+                    missing.remove(&(folder, name.into_owned()));
+                }
+            });
+            assert!(all.expect("a queue"));
+        }
+    }
+
+    #[test]
+    fn what_happens_in_folders_is_told_with_their_numbers() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let root = temp.path();
+        std::fs::create_dir(root.join("below")).expect("a folder");
+        std::os::unix::fs::symlink(root.join("below"), root.join("link")).expect("a link");
+        std::fs::write(root.join("file"), "").expect("a file");
+        let queue = Queue::new().expect("a queue");
+        let outer = queue.add(root).expect("listened to");
+        let inner = queue.add(&root.join("below")).expect("listened to");
+        assert_ne!(outer, inner);
+        assert_eq!(queue.add(root), Ok(outer));
+        assert_eq!(queue.add(&root.join("link")), Err(SystemError::LINK));
+        assert_eq!(queue.add(&root.join("file")), Err(SystemError::NO_FOLDER));
+        assert_eq!(queue.add(&root.join("none")), Err(SystemError::NOT_FOUND));
+        std::fs::write(root.join("one"), "1").expect("a file");
+        std::fs::write(root.join("below/two"), "2").expect("a file");
+        wait_for(&queue, &[(outer, "one"), (inner, "two")]);
+        // A folder that is listened to no more is not told of; what is above it is.
+        queue.remove(inner);
+        std::fs::write(root.join("below/three"), "3").expect("a file");
+        std::fs::remove_file(root.join("one")).expect("removed");
+        let [is_heard] = wait_to_read([queue.as_fd()], Some(LONG)).expect("a wait");
+        assert!(is_heard);
+        let mut folders = BTreeSet::new();
+        let mut is_removed = false;
+        while !is_removed {
+            let _ = wait_to_read([queue.as_fd()], Some(LONG)).expect("a wait");
+            queue
+                .drain(|notice| {
+                    if let Notice::Name { folder, name, .. } = notice {
+                        folders.insert(folder);
+                        is_removed |= name == "one";
+                    }
+                })
+                .expect("a queue");
+        }
+        assert_eq!(folders, BTreeSet::from([outer]));
+    }
+
+    #[test]
+    fn a_folder_that_goes_is_told() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let folder = temp.path().join("below");
+        std::fs::create_dir(&folder).expect("a folder");
+        let queue = Queue::new().expect("a queue");
+        queue.add(temp.path()).expect("listened to");
+        let number = queue.add(&folder).expect("listened to");
+        std::fs::remove_dir(&folder).expect("removed");
+        let mut is_gone = false;
+        while !is_gone {
+            let [is_heard] = wait_to_read([queue.as_fd()], Some(LONG)).expect("a wait");
+            assert!(is_heard, "never heard");
+            queue
+                .drain(|notice| is_gone |= matches!(notice, Notice::Gone { folder, .. } if folder == number))
+                .expect("a queue");
+        }
+    }
+}
