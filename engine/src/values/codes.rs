@@ -210,6 +210,7 @@ codes! {
     N_EVIDENCE "N_EVIDENCE", "A summary names evidence that does not exist. The evidence was left out", "nothing";
     N_GONE "N_GONE", "The target does not exist any more. A stored version is shown", "see `cortex history LABEL`";
     N_GROUP "N_GROUP", "A prompt depends on other answers that do not exist yet", "build those first";
+    N_INCOMPLETE "N_INCOMPLETE", "The answer may lack something", "see the message: it says what is missing and how to ask for it";
     N_IN_THE_WAY "N_IN_THE_WAY", "What a rename or an edit by symbol meets", "see the error beside it";
     N_LAST_GOOD "N_LAST_GOOD", "The file has a syntax error. A version from before it is shown", "correct the file";
     N_NOT_FILED "N_NOT_FILED", "The store cannot be written, so results are not kept", "use a store that can be written";

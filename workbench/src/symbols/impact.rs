@@ -1,7 +1,8 @@
 //! What a change of members reaches: the members that use them, over several steps, those that carry them on, and the tests among all of these.
 //!
-//! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. A test is a method with an
-//! attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of them.
+//! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. What is reached only by way of a
+//! possible use is possible itself. A test is a method with an attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of
+//! them. The step behind the last one is looked at, so that the answer can say how much lies beyond its depth.
 
 use super::call_graph::{path_of, subjects_of};
 use super::hierarchy::{Relation, implementations};
@@ -106,6 +107,8 @@ pub struct Impact {
     pub unread: BTreeSet<String>,
     /// What was not looked at, each one sentence.
     pub unseen: BTreeSet<String>,
+    /// How many members and types one step more would reach; none of them has a row.
+    pub beyond: usize,
 }
 
 impl Impact {
@@ -115,6 +118,11 @@ impl Impact {
         let names: BTreeSet<String> = tests.map(|one| format!("FullyQualifiedName~{}", full_name(&one.path))).collect();
         names.into_iter().collect::<Vec<_>>().join("|")
     }
+}
+
+/// Why something is possible that is reached by way of a member which is.
+fn only_through(path: &str) -> String {
+    format!("reached only through {path}, which is itself possible")
 }
 
 /// The name of a method as test runners have it.
@@ -169,7 +177,7 @@ fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
     if members.is_empty() { vec![of(None)] } else { members }
 }
 
-/// What a change of these members and types reaches in at most `depth` steps; `gaps` as for [`super::usages::usages`].
+/// What a change of these members and types reaches in at most `depth` steps, and how much one step more would reach; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -185,6 +193,7 @@ pub fn impact<O: Outputs>(
         gaps,
         impact: Impact::default(),
         seen: changed.clone(),
+        doubtful: BTreeSet::new(),
         trees: BTreeMap::new(),
     };
     for path in changed {
@@ -196,16 +205,20 @@ pub fn impact<O: Outputs>(
     }
     let mut here: Vec<String> = changed.iter().cloned().collect();
     let mut followed = 0;
-    for distance in 1..=depth {
+    for distance in 1..=depth.saturating_add(1) {
         let room = MOST_FOLLOWED - followed;
         if here.len() > room {
             let left = here.len() - room;
             walk.impact
                 .unseen
-                .insert(format!("{left} members are not followed further: {MOST_FOLLOWED} are at most"));
+                .insert(format!("impact follows at most {MOST_FOLLOWED} members; what uses {left} more of them is missing"));
             here.truncate(room);
         }
         followed += here.len();
+        if distance > depth {
+            walk.look_beyond(outputs, &here, distance)?;
+            break;
+        }
         here = walk.users(outputs, &here, distance)?.into_iter().collect();
         if here.is_empty() {
             break;
@@ -237,6 +250,8 @@ struct Walk<'w> {
     gaps: &'w BTreeSet<String>,
     impact: Impact,
     seen: BTreeSet<String>,
+    /// Those of the seen that are reached only by way of a use that is possible.
+    doubtful: BTreeSet<String>,
     trees: BTreeMap<String, Syntax>,
 }
 
@@ -264,9 +279,16 @@ impl Walk<'_> {
             let user = path_of(self.symbols, &place.file, around);
             let why = why.filter(|why| !self.reaches_all(used, why));
             let goes_on = matches!(why, None | Some(Why::Through(_)));
-            if goes_on && self.seen.insert(user.clone()) {
-                // What was only possible before is reached for certain.
+            let why = why.map(|why| why.to_string());
+            let why = why.or_else(|| self.doubtful.contains(used).then(|| only_through(used)));
+            let is_news = goes_on && self.seen.insert(user.clone());
+            // What was only possible before is reached for certain: also what uses it is.
+            let is_surer = why.is_none() && self.doubtful.remove(&user);
+            if is_news || is_surer {
                 self.impact.affected.retain(|one| one.path != user || one.how != Reached::Uses);
+                if why.is_some() {
+                    self.doubtful.insert(user.clone());
+                }
                 if halves(&user).is_some() {
                     next.insert(user.clone());
                 }
@@ -276,11 +298,22 @@ impl Walk<'_> {
             self.add(Affected {
                 file: Some(place.file),
                 line: Some(place.line),
-                why: why.map(|why| why.to_string()),
+                why,
                 ..Affected::new(distance, &user, Reached::Uses, Some(used))
             });
         }
         Ok(next)
+    }
+
+    /// Counts what one step more would reach, without rows for it.
+    fn look_beyond<O: Outputs>(&mut self, outputs: &mut O, here: &[String], distance: u32) -> Result<(), O::Error> {
+        let before = self.impact.clone();
+        self.users(outputs, here, distance)?;
+        let known: BTreeSet<&str> = before.affected.iter().map(|one| one.path.as_str()).collect();
+        let further = self.impact.affected.iter().map(|one| one.path.as_str());
+        let beyond = further.filter(|path| !known.contains(path)).collect::<BTreeSet<_>>().len();
+        self.impact = Impact { beyond, ..before };
+        Ok(())
     }
 
     /// Whether a use is certain because all overloads that it may mean are reached.
@@ -328,17 +361,18 @@ impl Walk<'_> {
                 continue;
             };
             one.test = own.1 == Role::Test;
-            if own.1 == Role::Around && one.why.is_none() {
+            if own.1 == Role::Around && (one.why.is_none() || self.doubtful.contains(&one.path)) {
                 let tests = members.iter().filter(|(_, role)| *role == Role::Test);
                 more.extend(tests.map(|(test, _)| Affected {
                     test: true,
+                    why: one.why.as_ref().map(|_| only_through(&one.path)),
                     ..Affected::new(one.distance + 1, &format!("{key}#{test}"), Reached::Runs, Some(&one.path))
                 }));
             }
         }
         for test in more {
             match affected.iter_mut().find(|known| known.path == test.path) {
-                Some(known) if known.why.is_some() || known.distance > test.distance => *known = test,
+                Some(known) if (known.why.is_some(), known.distance) > (test.why.is_some(), test.distance) => *known = test,
                 Some(_) => {}
                 None => affected.push(test),
             }
@@ -479,8 +513,48 @@ class MarketTests {
         );
         let names = ["MarketTests.First", "MarketTests.Second", "ShopTests.Prices", "ShopTests.Through"];
         assert_eq!(filter, names.map(|name| format!("FullyQualifiedName~T.{name}")).join("|"));
-        let (near, _) = reached(&["N.Shop#Tax(int)"], 1);
-        assert!(near.iter().all(|row| row.starts_with(['0', '1'])), "{near:?}");
+    }
+
+    #[test]
+    fn what_lies_beyond_the_depth_is_counted_and_has_no_row() {
+        let mut sample = sample();
+        let symbols = sample.names();
+        let mut at = |depth: u32| {
+            let changed = BTreeSet::from(["N.Shop#Tax(int)".to_owned()]);
+            let found = impact(&mut sample, &symbols, &changed, depth, &BTreeSet::new()).expect("an impact");
+            assert!(found.affected.iter().all(|one| one.distance <= depth.max(4)), "{:?}", found.affected);
+            (found.affected.len(), found.beyond)
+        };
+        // Four members use those of the first step, and a constructor is the last.
+        assert_eq!(at(1), (3, 4));
+        assert_eq!(at(2).1, 1);
+        assert_eq!((at(3), at(9)), ((10, 0), (10, 0)));
+    }
+
+    #[test]
+    fn what_is_reached_by_way_of_a_possible_use_is_possible() {
+        let text = "namespace N;
+public interface IShop { int Price(); }
+public class Shop : IShop { public int Price() => 1; }
+class Far { public int Maybe(IShop shop) => shop.Price(); public int Next(IShop shop) => Maybe(shop); public int Last(IShop shop) => Next(shop); }
+class Near { public int Sure() => new Shop().Price() + new Far().Last(null); public int Both(Far far) => Sure() + far.Maybe(null); }
+class FarTests { public FarTests() { new Far().Maybe(null); } [Fact] public void Runs() { } }
+";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let symbols = sample.names();
+        let changed = BTreeSet::from(["N.Shop#Price()".to_owned()]);
+        let found = impact(&mut sample, &symbols, &changed, 9, &BTreeSet::new()).expect("an impact");
+        let why = |path: &str| {
+            let one = found.affected.iter().find(|one| one.path == path);
+            one.unwrap_or_else(|| panic!("{path}: {:?}", found.affected)).why.clone()
+        };
+        let through = |path: &str| Some(format!("reached only through {path}, which is itself possible"));
+        assert_eq!(why("N.Far#Maybe(IShop)").as_deref(), Some("through N.IShop#Price()"));
+        assert_eq!(why("N.Far#Next(IShop)"), through("N.Far#Maybe(IShop)"));
+        assert_eq!(why("N.Far#Last(IShop)"), through("N.Far#Next(IShop)"));
+        assert_eq!(why("N.FarTests#Runs()"), through("N.FarTests#.ctor()"));
+        // Reached both ways, it is certain, and so is what uses it.
+        assert_eq!((why("N.Near#Sure()"), why("N.Near#Both(Far)")), (None, None));
     }
 
     #[test]
