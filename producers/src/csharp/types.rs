@@ -153,7 +153,7 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
             part.parts += 1;
             part.partial &= named.is_partial;
             // The parse does not know what its file is called.
-            part.generated &= names.is_generated || is_generated(file, "");
+            part.generated &= names.is_generated || is_generated(file, "") || layout.is_generated(file);
             // One part may leave out what another writes; what is written is never less than the default.
             part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
