@@ -92,7 +92,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@3 in TIME, ran without a sandbox
+      made       WHEN WHEN UTC by command@4 in TIME, ran without a sandbox
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -110,7 +110,7 @@ fn explanations_go_down_to_the_file() {
       next       cortex build '//index:total'
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@3 in TIME, ran without a sandbox
+      made       WHEN WHEN UTC by command@4 in TIME, ran without a sandbox
       inputs     words to be built //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
       last ran   for the first time in this checkout
@@ -121,7 +121,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@3 in TIME, ran without a sandbox
+      made       WHEN WHEN UTC by command@4 in TIME, ran without a sandbox
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words

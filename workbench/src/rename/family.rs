@@ -168,8 +168,7 @@ impl Family {
     }
 
     fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut InTheWay) {
-        let renamed = renamed_key(key, new);
-        let plain = symbol_of(&renamed).to_owned();
+        let plain = renamed_key(key, new);
         if symbols.keys().any(|other| symbol_of(other) == plain) {
             way.add(format!("there is a {plain} already"));
         }
@@ -284,9 +283,9 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
     Ok(false)
 }
 
-/// A type's key with another name.
+/// A type's key with another name. The mark behind `@` goes: it tells types of one name apart, and no other type has the new name.
 fn renamed_key(key: &str, new: &str) -> String {
-    let old = simple_name(key);
-    let at = key.rfind(old).unwrap_or(0);
-    format!("{}{new}{}", &key[..at], &key[at + old.len()..])
+    let (old, symbol) = (simple_name(key), symbol_of(key));
+    let at = symbol.rfind(old).unwrap_or(0);
+    format!("{}{new}{}", &symbol[..at], &symbol[at + old.len()..])
 }

@@ -19,6 +19,7 @@ pub mod meaning;
 pub mod measure;
 mod mentioning;
 mod numbers;
+pub(crate) mod operators;
 pub mod outputs;
 pub mod overloads;
 pub mod override_places;
