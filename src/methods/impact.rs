@@ -131,7 +131,9 @@ impl Method for ImpactOf {
         if changed.is_empty() {
             state.notes.push("no member differs from the commit that is checked out".to_owned());
         } else if total == 0 && self.tests {
-            state.notes.push(format!("no test is reached within {}", plural(self.depth as usize, "step")));
+            state
+                .notes
+                .push(format!("no test is reached within {}", plural(self.depth as usize, "step")));
         } else if total == 0 {
             state = state.empty(Empty::None);
         }
@@ -142,7 +144,10 @@ impl Method for ImpactOf {
         let state = page(state, (self.offset, affected.len()), total);
         if filter.is_some() {
             // Standard output is the filter and nothing else.
-            let said = state.notes.iter().map(|note| Diagnostic::new(Severity::Note, ErrorCode::N_INCOMPLETE, note.as_str()));
+            let said = state
+                .notes
+                .iter()
+                .map(|note| Diagnostic::new(Severity::Note, ErrorCode::N_INCOMPLETE, note.as_str()));
             desk.context.say(&said.collect::<Vec<_>>());
         }
         Ok(Reach {
@@ -185,7 +190,13 @@ impl Method for ImpactOf {
             text.push('\n');
         }
         if answer.total > 0 {
-            let of = |possible: usize| if possible > 0 { format!(" ({possible} possible)") } else { String::new() };
+            let of = |possible: usize| {
+                if possible > 0 {
+                    format!(" ({possible} possible)")
+                } else {
+                    String::new()
+                }
+            };
             let (rows, tests) = (plural(answer.total, "row"), plural(answer.tests, "test"));
             text.push_str(&format!("{rows}{}, {tests}{}\n", of(answer.possible), of(answer.possible_tests)));
         }
@@ -211,7 +222,10 @@ impl ImpactOf {
             beyond => format!("{beyond} more members use what these steps reach"),
         };
         let steps = plural(self.depth as usize, "step");
-        Some(format!("impact stopped after {steps}; {further}: follow them with --depth {}", self.depth.saturating_mul(2)))
+        Some(format!(
+            "impact stopped after {steps}; {further}: follow them with --depth {}",
+            self.depth.saturating_mul(2)
+        ))
     }
 
     /// What changed, and what a symbol was called before.

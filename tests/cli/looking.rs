@@ -106,7 +106,7 @@ fn explanations_go_down_to_the_file() {
       because    //index:total: words DIGEST → has to be built first
                  //docs/docs/a.md:words: text DIGEST → DIGEST
                  //files/docs/a.md:bytes: docs/a.md changed (DIGEST → DIGEST)
-      only if    //docs/docs/a.md:words gives something else
+      only if    the output of //docs/docs/a.md:words changes
       next       cortex build '//index:total'
       output     DIGEST, 14 bytes
       key        DIGEST
@@ -289,14 +289,14 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     1,477 targets: 2 will run, 1,160 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
-      may run  1,155 of the others only if //files/src/MemoTree.Core/NodeStore.cs:syntax gives something else
+      may run  1,155 of the others, only if the output of //files/src/MemoTree.Core/NodeStore.cs:syntax changes
     ");
     let status = bench.run(&["status"]);
     assert!(status.out.contains("2 to run, 1,160 more may run"), "{}", status.out);
     let text = bench.run(&["explain", "//types/NodeId:outline"]);
     assert!(
         text.out
-            .contains("//files/src/MemoTree.Core/NodeStore.cs:syntax gives something else"),
+            .contains("the output of //files/src/MemoTree.Core/NodeStore.cs:syntax changes"),
         "{}",
         text.out
     );

@@ -128,6 +128,11 @@ impl Layout {
         self.generated.contains(file)
     }
 
+    /// All files of which that is so.
+    pub fn generated(&self) -> impl Iterator<Item = &str> {
+        self.generated.iter().map(String::as_str)
+    }
+
     /// Whether a file is read under other symbols than those of its project's main framework.
     pub fn has_own_symbols(&self, file: &str) -> bool {
         self.other_framework.contains(file)

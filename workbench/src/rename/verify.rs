@@ -40,7 +40,9 @@ pub fn verify<O: Outputs>(
         way.add(format!("{file}:{line}: this use would refer to something else after the rename"));
     }
     for (file, line, _) in uses.difference(&plan.expected) {
-        way.add(format!("{file}:{line}: this code refers to something else now, and would refer to the renamed symbol"));
+        way.add(format!(
+            "{file}:{line}: this code refers to something else now, and would refer to the renamed symbol"
+        ));
     }
     for ((file, line, column), why) in possible {
         let is_known = plan.expected.contains(&(file.clone(), line, column));
@@ -51,7 +53,9 @@ pub fn verify<O: Outputs>(
             Why::ByName | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
         };
         if !is_known && !is_other {
-            way.add(format!("{file}:{line}: this code may refer to the renamed symbol after the rename ({why})"));
+            way.add(format!(
+                "{file}:{line}: this code may refer to the renamed symbol after the rename ({why})"
+            ));
         }
     }
     Ok(way.result(()))

@@ -204,14 +204,11 @@ pub fn impact<O: Outputs>(
         walk.heirs(outputs, path)?;
     }
     let mut here: Vec<String> = changed.iter().cloned().collect();
-    let mut followed = 0;
+    let (mut followed, mut left) = (0, 0);
     for distance in 1..=depth.saturating_add(1) {
         let room = MOST_FOLLOWED - followed;
         if here.len() > room {
-            let left = here.len() - room;
-            walk.impact
-                .unseen
-                .insert(format!("impact follows at most {MOST_FOLLOWED} members; what uses {left} more of them is missing"));
+            left += here.len() - room;
             here.truncate(room);
         }
         followed += here.len();
@@ -223,6 +220,10 @@ pub fn impact<O: Outputs>(
         if here.is_empty() {
             break;
         }
+    }
+    if left > 0 {
+        let why = format!("impact follows at most {MOST_FOLLOWED} members; what uses {left} more of them is missing");
+        walk.impact.unseen.insert(why);
     }
     walk.find_tests(outputs)?;
     let mut impact = walk.impact;
@@ -522,7 +523,11 @@ class MarketTests {
         let mut at = |depth: u32| {
             let changed = BTreeSet::from(["N.Shop#Tax(int)".to_owned()]);
             let found = impact(&mut sample, &symbols, &changed, depth, &BTreeSet::new()).expect("an impact");
-            assert!(found.affected.iter().all(|one| one.distance <= depth.max(4)), "{:?}", found.affected);
+            assert!(
+                found.affected.iter().all(|one| one.distance <= depth.max(4)),
+                "{:?}",
+                found.affected
+            );
             (found.affected.len(), found.beyond)
         };
         // Four members use those of the first step, and a constructor is the last.

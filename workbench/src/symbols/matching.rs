@@ -197,7 +197,10 @@ mod tests {
             (found.how, paths.join(" "))
         };
         let wild = |paths: &str| (Some(How::Wildcard), paths.to_owned());
-        assert_eq!(meant("Backport*"), wild("Backport.Deep.Lock Backport.Deep.Box`1 Backport.Deep.Box`1+Lid"));
+        assert_eq!(
+            meant("Backport*"),
+            wild("Backport.Deep.Lock Backport.Deep.Box`1 Backport.Deep.Box`1+Lid")
+        );
         assert_eq!(meant("Deep*Lid"), wild("Backport.Deep.Box`1+Lid"));
         assert_eq!(meant("global::Deep*Lid"), (None, String::new()));
         // Name by name comes first.

@@ -44,7 +44,9 @@ pub(super) fn symbol(text: &str) -> Option<String> {
     let (before, behind) = (text[..at].trim_end(), text[at + WORD.len()..].trim());
     let (name, parameters) = split_parameters(behind);
     let types = parameters.map(|list| list.iter().map(|one| type_of_parameter(one)).collect::<Vec<_>>());
-    let conversion = ["implicit", "explicit"].into_iter().find_map(|kind| Some((kind, before.strip_suffix(kind)?)));
+    let conversion = ["implicit", "explicit"]
+        .into_iter()
+        .find_map(|kind| Some((kind, before.strip_suffix(kind)?)));
     let (owner, member) = match conversion {
         Some(("implicit", owner)) => (owner, "Implicit".to_owned()),
         Some((_, owner)) => (owner, format!("{}Explicit", checked(name).1)),

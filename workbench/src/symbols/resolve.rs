@@ -23,8 +23,8 @@
 use super::distance::Word;
 use super::index::{Symbols, simple_name};
 use super::matching::{across_names, ends, outer_part, rank, target_name, types};
-use super::outputs::{Outputs, SymbolError};
 use super::operators;
+use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
 use crate::aliases::Aliases;

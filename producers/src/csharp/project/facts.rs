@@ -134,7 +134,11 @@ pub fn evaluated(
             emitted.clone_from(&folder);
         }
         // Of what generators write for each framework apart only the main framework's counts: the others declare the same types again.
-        operations.extend(folder.filter(|folder| emitted.as_ref() == Some(folder)).map(|folder| emitted_files(&folder)));
+        operations.extend(
+            folder
+                .filter(|folder| emitted.as_ref() == Some(folder))
+                .map(|folder| emitted_files(&folder)),
+        );
         let compile = compile_operations(operations, own);
         let number = found.compile.iter().position(|known| *known == compile).unwrap_or_else(|| {
             found.compile.push(compile);

@@ -195,15 +195,26 @@ mod tests {
             tfm: None,
         };
         let (color, lock) = ("Gen/Color.Generated.g.cs", "Gen/Lock.cs");
-        let new = [compiled(&[("new/Color.cs", None)]), vec![emitted("new", color), emitted("new", lock)]].concat();
-        let old = [compiled(&[("old/Widget.cs", None)]), vec![emitted("old", color), emitted("old", lock)]].concat();
+        let new = [
+            compiled(&[("new/Color.cs", None)]),
+            vec![emitted("new", color), emitted("new", lock)],
+        ]
+        .concat();
+        let old = [
+            compiled(&[("old/Widget.cs", None)]),
+            vec![emitted("old", color), emitted("old", lock)],
+        ]
+        .concat();
         let projects = [("new/New.csproj", new), ("old/Old.csproj", old)];
         let paths = projects.iter().flat_map(|(_, files)| files).map(|file| file.path.as_str());
         let rows = rows(paths, &projects);
         let of = |path: &str| (rows[path].project.join(" "), rows[path].left_out.clone(), rows[path].generated);
         let own = |project: &str, generated: bool| (project.to_owned(), None, generated);
         assert_eq!(of("new/G/Gen/Color.Generated.g.cs"), own("new/New.csproj", true));
-        assert_eq!(of("old/G/Gen/Color.Generated.g.cs"), (String::new(), Some("leftover".to_owned()), false));
+        assert_eq!(
+            of("old/G/Gen/Color.Generated.g.cs"),
+            (String::new(), Some("leftover".to_owned()), false)
+        );
         // Nothing by hand says where these belong: each project has its own.
         assert_eq!(of("new/G/Gen/Lock.cs"), own("new/New.csproj", true));
         assert_eq!(of("old/G/Gen/Lock.cs"), own("old/Old.csproj", true));

@@ -71,7 +71,15 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
         let near = nearest(path, rows.keys().map(String::as_str), 1);
         let near = near.first().map_or_else(String::new, |near| format!("; did you mean {near}?"));
         let message = format!("params.projects of producer.project names no project of the workspace, and nothing of it applies{near}");
-        report.warn(ErrorCode::CS_PROJECT_PARAMS, Spot { file: "cortex.toml", line: 0 }, message, path);
+        report.warn(
+            ErrorCode::CS_PROJECT_PARAMS,
+            Spot {
+                file: "cortex.toml",
+                line: 0,
+            },
+            message,
+            path,
+        );
     }
     rows
 }

@@ -119,7 +119,9 @@ mod tests {
         let read = |text: &str| {
             let params: Params = serde_json::from_str(text).expect("JSON");
             let errors = ProjectParams::read(&params).err().unwrap_or_default();
-            let told = errors.into_iter().map(|error| format!("{}: {}", error.param, error.hint.unwrap_or_default()));
+            let told = errors
+                .into_iter()
+                .map(|error| format!("{}: {}", error.param, error.hint.unwrap_or_default()));
             told.collect::<Vec<_>>()
         };
         assert!(read(r#"{"projects": {"A/A.csproj": {"include": ["x/**"]}}}"#).is_empty());
