@@ -229,7 +229,9 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     );
     let missing = bench.run(&["outline", "Shelf"]);
     assert!(
-        missing.code == 0 && missing.out.starts_with("# N.Rack ") && missing.err.contains("note[N_RENAMED]: the type Shelf was renamed to N.Rack\n"),
+        missing.code == 0
+            && missing.out.starts_with("# N.Rack ")
+            && missing.err.contains("note[N_RENAMED]: the type Shelf was renamed to N.Rack\n"),
         "{missing:?}"
     );
     let other = bench.run(&["outline", "shelf"]);
@@ -240,7 +242,10 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
         (&"N.Rack".into(), &"former".into(), &"N.Shelf".into()),
         "{found}"
     );
-    assert_eq!(found["state"]["notes"], serde_json::json!(["the type N.Shelf was renamed to N.Rack"]));
+    assert_eq!(
+        found["state"]["notes"],
+        serde_json::json!(["the type N.Shelf was renamed to N.Rack"])
+    );
     assert_eq!(
         bench.run(&["search", "N.Shelf", "--kind", "interface", "--json"]).json()["filtered"],
         1

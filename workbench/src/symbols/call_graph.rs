@@ -229,10 +229,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         };
         let (to, why) = match left.as_slice() {
             [one] => (format!("{owner}#{}", one.key), None),
-            [] => (
-                format!("{owner}#{name}"),
-                Some("the arguments fit no known overload".to_owned()),
-            ),
+            [] => (format!("{owner}#{name}"), Some("the arguments fit no known overload".to_owned())),
             several => {
                 let keys: Vec<&str> = several.iter().map(|one| one.key.as_str()).collect();
                 (format!("{owner}#{name}"), Some(format!("one of {}", keys.join(" and "))))
