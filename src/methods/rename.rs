@@ -35,7 +35,7 @@ pub struct Rename {
     #[serde(default)]
     #[schemars(extend("x-tool" = "Show the diff, change nothing"))]
     dry_run: bool,
-    /// Leave possible uses as they are, and say where they stand, instead of refusing.
+    /// Leave possible uses as they are, also in code that #if excludes, and list them, instead of refusing.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]

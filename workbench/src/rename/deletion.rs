@@ -159,7 +159,7 @@ fn without<O: Outputs>(
             Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
         }
         if asked.flawed.contains(&file) {
-            way.add(format!("{file}: it could not be read as a whole"));
+            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
         }
         if generated::is_generated(&file, texts.of(&file).unwrap_or_default()) {
             way.add(format!("{file}: it is generated"));

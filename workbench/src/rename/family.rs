@@ -47,7 +47,7 @@ pub(super) fn check_name(symbols: &Symbols, asked: RenameRequest<'_>, way: &mut 
         read.types.len() == 1 && members == [new]
     };
     if !is_name {
-        way.add(format!("'{new}' is no name that C# has for a type or a member"));
+        way.add(format!("C# does not allow the name '{new}' for a type or a member"));
     }
     if candidate.inherited_by.is_some() {
         way.add(format!(
@@ -138,7 +138,7 @@ impl Family {
         way: &mut InTheWay,
     ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
-            way.add(format!("{path}: {base} declares it too, which is not of this workspace"));
+            way.add(format!("{path} overrides or implements a member of {base}, which is outside this workspace"));
         }
         if own.is_static || own.accessibility == "private" {
             return Ok(());

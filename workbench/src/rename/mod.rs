@@ -151,7 +151,7 @@ pub fn plan<O: Outputs>(
     }
     for file in change.files() {
         if asked.flawed.contains(file) {
-            way.add(format!("{file}: it could not be read as a whole"));
+            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
         }
         if producers::csharp::generated::is_generated(file, texts.of(file).unwrap_or_default()) {
             way.add(format!("{file}: it is generated"));

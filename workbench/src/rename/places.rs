@@ -216,7 +216,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("{path}: its uses cannot be told from those of others"));
+            way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, asked.gaps)?.in_code();

@@ -148,11 +148,11 @@ fn a_member_is_renamed_with_what_carries_it_on() {
 fn what_is_in_the_way_is_named() {
     let refused = |symbol: &str, new: &str| renamed(&files(), symbol, new).expect_err(new).join("\n");
     for (symbol, new, why) in [
-        ("N.Shop", "class", "no name"),
-        ("N.Shop", "1a", "no name"),
-        ("N.Shop", "a b", "no name"),
-        ("N.Shop", "A; int B", "no name"),
-        ("N.Shop", "", "no name"),
+        ("N.Shop", "class", "does not allow the name"),
+        ("N.Shop", "1a", "does not allow the name"),
+        ("N.Shop", "a b", "does not allow the name"),
+        ("N.Shop", "A; int B", "does not allow the name"),
+        ("N.Shop", "", "does not allow the name"),
         ("N.Shop", "Shop", "already"),
         ("N.Shop", "IShop", "there is a N.IShop already"),
         ("N.Shop", "Twice", "has a member Twice"),

@@ -12,6 +12,8 @@ pub mod grep;
 pub mod hierarchy;
 pub mod humps;
 pub mod impact;
+#[cfg(test)]
+mod impact_tests;
 pub mod index;
 pub mod locations;
 pub mod matching;
