@@ -138,7 +138,9 @@ impl Family {
         way: &mut InTheWay,
     ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
-            way.add(format!("{path} overrides or implements a member of {base}, which is outside this workspace"));
+            way.add(format!(
+                "{path} overrides or implements a member of {base}, which is outside this workspace"
+            ));
         }
         if own.is_static || own.accessibility == "private" {
             return Ok(());
