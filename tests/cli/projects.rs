@@ -108,7 +108,7 @@ fn what_a_source_generator_writes_is_the_projects_own() {
     let usages = bench.run(&["usages", "Color.Red"]);
     assert_eq!(
         usages.out,
-        "# N.Color#Red\nP/Color.cs:2:70: public partial struct Color { public static Color Pick() => Color.Red; }\n"
+        "# N.Color#Red\nP/Color.cs:2:67: public partial struct Color { public static Color Pick() => Color.Red; }\n"
     );
     let types = bench.run(&["show", "//index:types", "--json"]).json()["output"].clone();
     let keys: Vec<&String> = types.as_object().expect("a table").keys().collect();

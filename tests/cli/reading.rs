@@ -176,7 +176,7 @@ fn impact_says_what_lies_behind_its_last_step() {
         "{filter:?}"
     );
     let far = bench.run(&["impact", "A.M0", "--tests", "--depth", "10"]);
-    assert_eq!(far.out, "7 a.cs:11 test T#Far(), uses A#M6()\n1 row, 1 test\n");
+    assert_eq!(far.out, "7 a.cs:11 test T#Far()\n1 row, 1 test\n");
     let whole = bench.run(&["impact", "A.M0", "--depth", "7", "--json"]).json();
     assert_eq!(
         (&whole["state"]["complete"], &whole["beyond"]),

@@ -232,7 +232,7 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
     }
     let folders = layout.projects.iter().filter_map(|project| Some(project.path.rsplit_once('/')?.0));
     // What generators write for a project is no copy, either.
-    let kept = folders.chain(layout.generated().map(|file| directory(file)));
+    let kept = folders.chain(layout.generated().map(directory));
     diagnostics.extend(duplicates::summaries(&duplicates, &kept.collect()));
     let ids = TYPE_FORM.assign(&hashes);
     let widened = ids.iter().filter(|id| id.widened).count();

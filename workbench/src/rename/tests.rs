@@ -30,18 +30,16 @@ fn files() -> Vec<(&'static str, &'static str)> {
     vec![("src/shop.cs", SHOP), ("src/users.cs", USERS)]
 }
 
+/// Paths with their texts afterwards.
+type TextsAfter = Vec<(String, String)>;
+
 /// A rename, looked at with its texts: the texts afterwards, or what is in the way.
-fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<Vec<(String, String)>, Vec<String>> {
+fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<TextsAfter, Vec<String>> {
     renamed_beside(files, symbol, new, false).map(|(after, _)| after)
 }
 
 /// As [`renamed`], where possible uses may stay as they are: with those that do.
-fn renamed_beside(
-    files: &[(&str, &str)],
-    symbol: &str,
-    new: &str,
-    leave_possible: bool,
-) -> Result<(Vec<(String, String)>, Vec<String>), Vec<String>> {
+fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possible: bool) -> Result<(TextsAfter, Vec<String>), Vec<String>> {
     let mut sample = Sample::of(files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
@@ -63,7 +61,7 @@ fn renamed_beside(
         let file = plan.files.iter().find(|file| file.path == *path);
         ((*path).to_owned(), file.map_or(*text, |file| &file.after).to_owned())
     };
-    let after: Vec<(String, String)> = files.iter().map(text).collect();
+    let after: TextsAfter = files.iter().map(text).collect();
     let given: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut sample = Sample::of(&given);
     let symbols = sample.names();
@@ -89,6 +87,19 @@ fn a_type_that_is_marked_with_its_project_is_renamed() {
     assert_eq!(after[3].1, text);
     let after = renamed(&files, "N.Shop@B#Size", "Length").expect("renamed");
     assert_eq!((after[1].1.as_str(), after[3].1.clone()), (text, text.replace("Size", "Length")));
+}
+
+#[test]
+fn what_generators_write_is_not_changed() {
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><EmitCompilerGeneratedFiles>true</EmitCompilerGeneratedFiles>\
+        <CompilerGeneratedFilesOutputPath>Out</CompilerGeneratedFilesOutputPath><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
+    let files = [
+        ("P/P.csproj", project),
+        ("P/a.cs", "partial class A { }"),
+        ("P/Out/b.cs", "partial class A { }"),
+    ];
+    let told = renamed(&files, "A", "B").expect_err("refused");
+    assert_eq!(told, ["P/Out/b.cs is generated, and its next generation would undo the change"]);
 }
 
 #[test]
