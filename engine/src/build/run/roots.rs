@@ -520,8 +520,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_no_part_of_a_name_and_what_no_project_compiles_comes_last() {
-        let items = ["A.Color@loose", "N.Color@Some.Project", "N.Other", "N.Colors"].map(str::to_owned);
-        assert_eq!(near_items("Colr", &items), ["N.Color@Some.Project", "N.Colors", "A.Color@loose"]);
+        let items = ["A.Color@loose", "N.Color@Some.Project", "N.Other"].map(str::to_owned);
+        assert_eq!(near_items("Colr", &items), ["N.Color@Some.Project", "A.Color@loose"]);
         assert_eq!(near_items("A.Color@lose", &items)[0], "A.Color@loose");
     }
 }
