@@ -188,13 +188,16 @@ impl Used {
     pub fn line(&self, style: Style) -> Option<String> {
         let summary = &self.summary;
         let mut parts = Vec::new();
-        if summary.hits > 0 || summary.blobs_down > 0 {
-            parts.push(format!("{} found, {}", count(summary.hits), size(summary.bytes_down)));
+        if summary.hits > 0 {
+            parts.push(format!("{} found in the cache", plural(summary.hits, "result")));
+        }
+        if summary.bytes_down > 0 {
+            parts.push(format!("{} received", size(summary.bytes_down)));
         }
         if summary.volumes_left > 0 {
             let volumes = summary.volumes + summary.volumes_left;
             parts.push(format!(
-                "{} of {} volumes sooner made than fetched",
+                "{} of {} volumes not fetched, because making their outputs takes less time",
                 count(summary.volumes_left),
                 count(volumes)
             ));
@@ -207,11 +210,15 @@ impl Used {
             ));
         }
         if summary.stored > 0 {
-            parts.push(format!("{} stored, {}", count(summary.stored), size(summary.bytes_up)));
+            parts.push(format!("{} sent ({})", plural(summary.stored, "result"), size(summary.bytes_up)));
         }
         if summary.not_stored > 0 {
-            parts.push(format!("{} not stored", count(summary.not_stored)));
+            parts.push(format!("{} refused by the cache", plural(summary.not_stored, "result")));
         }
         (!parts.is_empty()).then(|| format!("  {} {}", style.dim("remote  "), printable(&parts.join("; "))))
     }
+}
+
+fn plural(number: u64, word: &str) -> String {
+    format!("{} {word}{}", count(number), if number == 1 { "" } else { "s" })
 }

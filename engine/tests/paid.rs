@@ -6,7 +6,7 @@ mod toys;
 use engine::build::remarks::Wait;
 use engine::build::session::Session;
 use engine::seams::paid::{Notes, Plan, Rejected, Spent};
-use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, Params, Pool, Producer, ProducerId, Registry};
+use engine::seams::producer::{Bound, Cancel, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry};
 use engine::store::ledger::{LedgerEntry, Outcome};
 use engine::store::{Part, Store, ViewId};
 use engine::values::diagnostic::Diagnostic;
@@ -50,6 +50,10 @@ fn spent() -> Spent {
 impl Producer for Oracle {
     fn id(&self) -> ProducerId {
         ProducerId::new("oracle", 1)
+    }
+
+    fn check(&self, _: &Params) -> Result<(), Vec<ParamError>> {
+        Ok(())
     }
 
     fn pool(&self, _: &Params) -> Pool {

@@ -385,6 +385,10 @@ impl Producer for Quitter {
         ProducerId::new("quitter", 1)
     }
 
+    fn check(&self, _: &engine::seams::producer::Params) -> Result<(), Vec<engine::seams::producer::ParamError>> {
+        Ok(())
+    }
+
     fn pool(&self, _: &engine::seams::producer::Params) -> Pool {
         Pool::Slow
     }

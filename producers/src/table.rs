@@ -1,7 +1,7 @@
 //! Producer `table`: its parameters as a table, one row each, whose value is the parameter's JSON. The rows of a manifest's data tables come
 //! into the graph by it, so that whoever reads one row is not made again when another changes.
 
-use engine::seams::producer::{Failure, Inputs, Output, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::write_table;
 use std::collections::BTreeMap;
 
@@ -12,6 +12,10 @@ pub struct Rows;
 impl Producer for Rows {
     fn id(&self) -> ProducerId {
         ProducerId::new("table", 1)
+    }
+
+    fn check(&self, _: &Params) -> Result<(), Vec<ParamError>> {
+        Ok(())
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -27,7 +31,7 @@ impl Producer for Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::seams::producer::{Cancel, Params};
+    use engine::seams::producer::Cancel;
     use engine::values::table::Table;
 
     #[test]

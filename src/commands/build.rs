@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 use workbench::finish::States;
 use workbench::generating::Generating;
 use workbench::health::Health;
+use workbench::suggestions;
 use workbench::workspace::Workspace;
 
 /// Whether nothing but the outcome is asked for.
@@ -384,7 +385,8 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
         let noted = generating.as_ref().map(|noted| Both(noted, observer));
         let report = session.build(request, noted.as_ref().map_or(observer, |both| both), cancel);
         context.built();
-        let report = report?;
+        let mut report = report?;
+        suggestions::order(session, &mut report.refused)?;
         settle(context, session);
         say(context, &report);
         return Ok(report);
@@ -414,7 +416,8 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     progress.remove_bar();
     quiet.restore();
     context.built();
-    let report = report?;
+    let mut report = report?;
+    suggestions::order(session, &mut report.refused)?;
     if !report.cancelled {
         settle(context, session);
     }

@@ -41,7 +41,13 @@ pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Sessio
     let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? else {
         return Ok(false);
     };
-    let why = Diagnostic::new(Severity::Note, ErrorCode::N_RENAMED, format!("{name} is {key} now"));
+    let plain = producers::csharp::types::symbol_of;
+    let what = match plain(&key) == plain(&name) {
+        // The mark behind `@` came or went with another type of the name.
+        true => format!("this type is now written {key}"),
+        false => format!("the type {name} was renamed to {key}"),
+    };
+    let why = Diagnostic::new(Severity::Note, ErrorCode::N_RENAMED, what);
     context.say(&[why.hint(format!("did you mean {}?", self::label(&key, rest)))]);
     Ok(true)
 }

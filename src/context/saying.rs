@@ -58,22 +58,12 @@ impl Context {
         self.say(&warnings.cloned().collect::<Vec<_>>());
     }
 
-    /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on.
+    /// Prints why a command failed; as text the first errors only, and how many there are more: nobody reads on. Errors stand before notes.
     pub fn say_why(&self, failed: &Failed) {
-        let (told, rest) = failed.diagnostics.split_at(failed.diagnostics.len().min(MOST_TOLD));
-        if rest.is_empty() || self.json() {
+        if failed.diagnostics.len() <= MOST_TOLD || self.json() {
             return self.say(&failed.diagnostics);
         }
-        self.say(told);
-        // What was not even kept is counted by the last.
-        let least = if rest.last().is_some_and(|last| last.code == ErrorCode::E_MORE) {
-            "at least "
-        } else {
-            ""
-        };
-        let plural = if rest.len() == 1 { " is" } else { "s are" };
-        let more = Diagnostic::error(ErrorCode::E_MORE, format!("{least}{} more error{plural} not shown", rest.len()));
-        self.say(&[more.hint("mend these first and look again, or list more with --output json")]);
+        self.say(&shortened(&failed.diagnostics));
     }
 
     /// Diagnostics at their places in the files that people edit.
@@ -86,5 +76,61 @@ impl Context {
             }
         }
         placed
+    }
+}
+
+/// The first of many: errors before others, and behind each kind how many more there are.
+fn shortened(all: &[Diagnostic]) -> Vec<Diagnostic> {
+    let (errors, beside): (Vec<&Diagnostic>, Vec<&Diagnostic>) = all.iter().partition(|one| one.severity == Severity::Error);
+    let told = errors.len().min(MOST_TOLD);
+    let mut short: Vec<Diagnostic> = errors[..told].iter().copied().cloned().collect();
+    if let Some(last) = errors[told..].last() {
+        // What was not even kept is counted by the last.
+        let least = if last.code == ErrorCode::E_MORE { "at least " } else { "" };
+        let are = are(errors.len() - told, "error");
+        let more = Diagnostic::error(ErrorCode::E_MORE, format!("{least}{are} not shown"));
+        short.push(more.hint("correct these first and run the command again, or list all with --output json"));
+    }
+    let room = beside.len().min(MOST_TOLD - told);
+    short.extend(beside[..room].iter().copied().cloned());
+    if beside.len() > room {
+        let are = are(beside.len() - room, "note");
+        let more = Diagnostic::new(Severity::Note, ErrorCode::N_INCOMPLETE, format!("{are} not shown"));
+        short.push(more.hint("list all with --output json"));
+    }
+    short
+}
+
+fn are(count: usize, word: &str) -> String {
+    match count {
+        1 => format!("1 more {word} is"),
+        count => format!("{count} more {word}s are"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_stand_before_notes_and_each_kind_is_counted() {
+        let error = Diagnostic::error(ErrorCode::E_RENAME, "not renamed");
+        let note = |at: usize| Diagnostic::new(Severity::Note, ErrorCode::N_IN_THE_WAY, format!("{at}"));
+        let told = |all: &[Diagnostic]| {
+            let short = shortened(all);
+            let last = short.last().expect("one").message.clone();
+            let first_note = short.iter().position(|one| one.severity == Severity::Note);
+            let last_error = short.iter().rposition(|one| one.severity == Severity::Error);
+            (short.len(), first_note > last_error, last)
+        };
+        let notes: Vec<Diagnostic> = (0..30).map(note).collect();
+        let behind = [notes.as_slice(), std::slice::from_ref(&error)].concat();
+        assert_eq!(told(&behind), (21, true, "11 more notes are not shown".to_owned()));
+        let errors = vec![error; 21];
+        assert_eq!(told(&errors).2, "1 more error is not shown");
+        assert_eq!(
+            told(&[notes, errors].concat()),
+            (22, true, "30 more notes are not shown".to_owned())
+        );
     }
 }

@@ -74,6 +74,8 @@ fn default_budget() -> usize {
     USUAL
 }
 
+/// What is left out and told in a text; of more the number is told.
+const LEFT_OUT: usize = 10;
 /// Tokens that stand around a text, about, as far as they do not explain it.
 const AROUND: usize = 60;
 /// By so many tokens at least the text of an answer is cut that is too long with what stands around it.
@@ -245,12 +247,12 @@ impl Built {
             };
             text.push_str(&format!("{:.2} {}: {}{gave}\n", item.score, item.path, item.why));
         }
-        for left in &self.left_out {
+        for left in self.left_out.iter().take(LEFT_OUT) {
             text.push_str(&format!("left out {:.2} {}: {}\n", left.score, left.path, left.why));
         }
-        let more = self.left_out_total - self.left_out.len();
+        let more = self.left_out_total - self.left_out.len().min(LEFT_OUT);
         if more > 0 {
-            text.push_str(&format!("left out: {more} more\n"));
+            text.push_str(&format!("left out: {more} more; --json lists them\n"));
         }
         text
     }
@@ -263,8 +265,8 @@ impl Built {
                 .map(|data| o200k(&data))
                 .map_err(|error| Failed::bug(&error)),
             false => {
-                let is_sent = room.is_some() || context.caller().is_none() && !context.json();
-                Ok(o200k(&self.written(self.explains && is_sent)))
+                // A person who asks for reasons gets them beside the budget: the context is the same with and without.
+                Ok(o200k(&self.written(self.explains && room.is_some())))
             }
         }
     }

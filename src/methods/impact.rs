@@ -8,7 +8,7 @@ use crate::desk::Desk;
 use crate::exit::Code;
 use crate::render::printable;
 use engine::values::codes::ErrorCode;
-use engine::values::diagnostic::Diagnostic;
+use engine::values::diagnostic::{Diagnostic, Severity};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -19,7 +19,8 @@ use workbench::symbols::state::{Empty, State};
 /// List what a change of a member reaches: what uses it, over several steps, what carries it on, and the tests among these.
 ///
 /// With --diff the members that differ from the commit that is checked out are meant. Certain uses are followed, and those through a base or an
-/// interface; a row that is not certain says why and ends there. Tests are methods with the attributes of xUnit, NUnit or MSTest.
+/// interface. A row that is not certain, or is reached only by way of one, says "possible" and why; other possible uses end there. Where more lies behind
+/// the last step, a note says how much, and the answer is not complete. Tests are methods with the attributes of xUnit, NUnit or MSTest.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ImpactOf {
@@ -37,12 +38,12 @@ pub struct ImpactOf {
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
     tests: bool,
-    /// Print a filter for `dotnet test --filter` that selects the tests.
+    /// Print a filter for `dotnet test --filter` that selects the tests; what it may lack is told on standard error.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = "impact: a filter for dotnet test"))]
     filter: bool,
-    /// Steps to go.
+    /// Steps to follow from what changed: users are one step away, their users two.
     #[arg(long, value_name = "N", default_value_t = USUAL_DEPTH, value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1))]
@@ -82,8 +83,17 @@ pub struct Reach {
     affected: Vec<Affected>,
     /// How many rows there are.
     total: usize,
-    /// How many tests are reached for certain, and how many of all may be.
+    /// How many rows are not certain.
+    #[serde(default)]
+    possible: usize,
+    /// How many tests are reached, possible ones among them.
     tests: usize,
+    /// How many of the tests are not certain.
+    #[serde(default)]
+    possible_tests: usize,
+    /// How many members and types one step more would reach.
+    #[serde(default)]
+    beyond: usize,
     /// What selects the tests, for `dotnet test --filter`; where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     filter: Option<String>,
@@ -114,24 +124,41 @@ impl Method for ImpactOf {
             state = state.renamed(Some(former), first);
         }
         let filter = self.filter.then(|| found.filter());
-        let tests = found.affected.iter().filter(|one| one.test).count();
+        let (tests, possible_tests) = count(found.affected.iter().filter(|one| one.test));
         let is_wanted = |one: &Affected| one.how != Reached::Changed && (one.test || !self.tests);
         let rows: Vec<Affected> = found.affected.into_iter().filter(is_wanted).collect();
-        let total = rows.len();
+        let (total, possible) = count(rows.iter());
         if changed.is_empty() {
             state.notes.push("no member differs from the commit that is checked out".to_owned());
+        } else if total == 0 && self.tests {
+            state
+                .notes
+                .push(format!("no test is reached within {}", plural(self.depth as usize, "step")));
         } else if total == 0 {
             state = state.empty(Empty::None);
         }
+        state = state.lacking(self.further(found.beyond).as_slice());
         let paths: Vec<&str> = changed.iter().map(String::as_str).collect();
         state = state.beside_unread(&unread_uses(desk, &paths)?);
         let affected: Vec<Affected> = rows.into_iter().skip(self.offset).take(self.limit).collect();
+        let state = page(state, (self.offset, affected.len()), total);
+        if filter.is_some() {
+            // Standard output is the filter and nothing else.
+            let said = state
+                .notes
+                .iter()
+                .map(|note| Diagnostic::new(Severity::Note, ErrorCode::N_INCOMPLETE, note.as_str()));
+            desk.context.say(&said.collect::<Vec<_>>());
+        }
         Ok(Reach {
             changed: changed.into_iter().collect(),
-            state: page(state, (self.offset, affected.len()), total),
+            state,
             affected,
             total,
+            possible,
             tests,
+            possible_tests,
+            beyond: found.beyond,
             filter,
         })
     }
@@ -163,13 +190,44 @@ impl Method for ImpactOf {
             text.push('\n');
         }
         if answer.total > 0 {
-            text.push_str(&format!("{} rows, {} tests\n", answer.total, answer.tests));
+            let of = |possible: usize| {
+                if possible > 0 {
+                    format!(" ({possible} possible)")
+                } else {
+                    String::new()
+                }
+            };
+            let (rows, tests) = (plural(answer.total, "row"), plural(answer.tests, "test"));
+            text.push_str(&format!("{rows}{}, {tests}{}\n", of(answer.possible), of(answer.possible_tests)));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
     }
 }
 
+/// How many rows there are, and how many of them are not certain.
+fn count<'a>(rows: impl Iterator<Item = &'a Affected>) -> (usize, usize) {
+    rows.fold((0, 0), |(all, possible), one| (all + 1, possible + usize::from(one.why.is_some())))
+}
+
+fn plural(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
 impl ImpactOf {
+    /// What the answer lacks because it ends after so many steps.
+    fn further(&self, beyond: usize) -> Option<String> {
+        let further = match beyond {
+            0 => return None,
+            1 => "1 more member uses what these steps reach".to_owned(),
+            beyond => format!("{beyond} more members use what these steps reach"),
+        };
+        let steps = plural(self.depth as usize, "step");
+        Some(format!(
+            "impact stopped after {steps}; {further}: follow them with --depth {}",
+            self.depth.saturating_mul(2)
+        ))
+    }
+
     /// What changed, and what a symbol was called before.
     fn changed(&self, desk: &mut Desk<'_>, names: &super::symbols::Names) -> Result<(BTreeSet<String>, Option<String>), Failed> {
         let wrong = |message: &str, hint: &str| Failed::new(Code::Usage, Diagnostic::error(ErrorCode::E_PARAM, message).hint(hint));

@@ -343,11 +343,11 @@ fn targets_text(told: &Targets) -> String {
         let first = labels.first().map_or("", String::as_str);
         let others = match labels.len() {
             0 | 1 => String::new(),
-            number => format!(" or another of {}", many(number)),
+            number => format!(", or of another of {},", many(number)),
         };
         line(
             "",
-            &format!("{} of them only if {first}{others} gives something else", many(*behind)),
+            &format!("{} of them, only if the output of {first}{others} changes", many(*behind)),
         );
     }
     if told.made > 0 {

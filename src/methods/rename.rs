@@ -35,7 +35,7 @@ pub struct Rename {
     #[serde(default)]
     #[schemars(extend("x-tool" = "Show the diff, change nothing"))]
     dry_run: bool,
-    /// Leave possible uses as they are, and say where they stand, instead of refusing.
+    /// Leave possible uses as they are, also in code that #if excludes, and list them, instead of refusing.
     #[arg(long)]
     #[serde(default)]
     #[schemars(extend("x-tool" = false))]
@@ -64,7 +64,7 @@ pub struct Renamed {
 }
 
 /// What leads on where a rename is refused.
-const CHANGE: &str = "nothing was changed; mend what is named, or choose another name";
+const CHANGE: &str = "nothing was changed; change the code that is named, or choose another name";
 
 impl Method for Rename {
     const NAME: &'static str = "rename";
@@ -162,8 +162,8 @@ impl Rename {
         let asked = subject.request(&self.new, self.leave_possible);
         let planned = rename::plan(desk, &subject.names.symbols, &*subject.world, asked)?;
         planned.map_err(|way| {
-            let hint = match way.0.iter().any(|what| what.contains(": possible use")) {
-                true => "nothing was changed; mend what is named, or leave possible uses as they are with leavePossible",
+            let hint = match way.0.iter().any(|what| what.contains("possible use")) {
+                true => "nothing was changed; change the code that is named, or leave possible uses as they are: --leave-possible (leavePossible)",
                 false => CHANGE,
             };
             self.rewriting(&self.refusal(), hint).refused(&way)

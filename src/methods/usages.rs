@@ -20,7 +20,7 @@ use workbench::unread_files;
 /// Places are FILE:LINE:COLUMN and the line; [cref], [implement] or [override] stands before references in documentation and before members that
 /// implement or override it. Those under "possible" say why: they reach the member through a base, an interface or an
 /// override, use a member of that name on a value whose type is not known, or their arguments leave several overloads; the likeliest reason
-/// stands first. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its
+/// stands first. Above them stands the symbol that the name means. Uses of the name in code that cannot see the member are counted, not listed. A name without parameter types means all its
 /// overloads; of a name that up to five types or members share the places of each are listed.
 #[derive(Debug, clap::Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -149,9 +149,6 @@ impl Method for UsagesOf {
     }
 
     fn text(answer: &Spots) -> String {
-        if answer.more.is_empty() {
-            return printable(&answer.first.text());
-        }
         let all = std::iter::once(&answer.first).chain(&answer.more);
         let headed = all.map(|one| format!("# {}\n{}", one.resolved.path, one.text()));
         printable(&headed.collect::<Vec<_>>().join("\n"))
@@ -256,7 +253,7 @@ impl SpotsOfOne {
                 "type"
             };
             text.push_str(&format!(
-                "{} other {places} use{s} the name `{word}` where this {subject} cannot be seen; not listed\n",
+                "{} other {places} use{s} the name `{word}` in code that cannot see this {subject}; not listed\n",
                 self.impossible
             ));
         }

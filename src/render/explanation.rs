@@ -86,7 +86,7 @@ impl Page {
         if let Some(failure) = target.failure.as_ref().filter(|_| !told).map(diagnostic::from_json) {
             let past = match target.state {
                 TargetState::Source | TargetState::Made(NodeState::Pending) => "",
-                _ => ", at other inputs than now",
+                _ => " (with earlier inputs)",
             };
             let place = failure.place.as_ref().filter(|place| place.line > 0);
             let place = place.map_or_else(String::new, |place| format!(" at {place}"));
@@ -150,7 +150,7 @@ impl Page {
         match (&step.input, &step.reason) {
             (_, Some(reason)) => format!("{label}: {}", printable(&reason.to_string())),
             (Some(input), None) => format!("{label}: {} {}", printable(&input.role), how(&input.how)),
-            (None, None) => format!("{label} is what it is in the sources now"),
+            (None, None) => format!("{label} comes straight from the sources"),
         }
     }
 

@@ -155,9 +155,7 @@ fn table(status: &Standing, style: Style) -> String {
         table.push('\n');
     }
     if status.targets.values().any(|counts| counts.maybe_stale > 0) {
-        table.push_str(
-            &style.dim("    maybe: stale only if something that they read, and that has to be built first, comes out different\n"),
-        );
+        table.push_str(&style.dim("    maybe: cortex builds an input first; the target is stale only if that input changes\n"));
     }
     table
 }

@@ -161,24 +161,24 @@ pub fn outlook(outlook: &Outlook, names_all: &str, style: Style) -> String {
         } else {
             format!("{} of the others", count(gate.behind as u64))
         };
-        line("may run", &format!("{all} only if {}", self::gate(gate, style)));
+        line("may run", &format!("{all}, only if {}", self::gate(gate, style)));
     }
     text
 }
 
-/// `//files/A.cs:names gives something else (it gave the same 3 of 4 times)`.
+/// `the output of //files/A.cs:names changes (3 of 4 earlier runs gave the same output)`.
 pub fn gate(gate: &Gate, style: Style) -> String {
     let first = style.cyan(&printable(gate.labels.first().map_or("", |label| label)));
-    let (who, it) = match gate.labels.len() {
-        0 | 1 => (first, "it"),
-        number => (format!("{first} or another of {}", count(number as u64)), "they"),
+    let who = match gate.labels.len() {
+        0 | 1 => format!("the output of {first} changes"),
+        number => format!("the output of {first}, or of another of {}, changes", count(number as u64)),
     };
     let before = match gate.remade {
         0 => String::new(),
-        1 if gate.same == 1 => style.dim(&format!(" ({it} gave the same when last made again)")),
-        remade => style.dim(&format!(" ({it} gave the same {} of {remade} times)", gate.same)),
+        1 if gate.same == 1 => style.dim(" (its last run gave the same output)"),
+        remade => style.dim(&format!(" ({} of {remade} earlier runs gave the same output)", gate.same)),
     };
-    format!("{who} gives something else{before}")
+    format!("{who}{before}")
 }
 
 /// Whether a call is made for it: not for what is made of another's answer, nor for what still holds or is never sent.

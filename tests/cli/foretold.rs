@@ -71,7 +71,7 @@ fn a_dry_run_does_not_refuse_what_comes_with_a_new_file() {
     0 targets known so far: 2 will run, 152 more may run (TIME)
       will run //projects/src/MemoTree.Cli/MemoTree.Cli.csproj:files
                //projects/src/MemoTree.Core/MemoTree.Core.csproj:files
-      may run  147 of the others only if //index:files gives something else
+      may run  147 of the others, only if the output of //index:files changes
     ");
     let json = bench.run(&["build", "--dry-run", wanted, "--output", "json"]);
     assert!(json.code == 0 && json.json()["unknown"][0]["label"] == wanted, "{json:?}");

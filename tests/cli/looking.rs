@@ -92,7 +92,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@3 in TIME, ran without a sandbox
+      made       WHEN WHEN UTC by command@4 in TIME, ran without a sandbox
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -106,11 +106,11 @@ fn explanations_go_down_to_the_file() {
       because    //index:total: words DIGEST → has to be built first
                  //docs/docs/a.md:words: text DIGEST → DIGEST
                  //files/docs/a.md:bytes: docs/a.md changed (DIGEST → DIGEST)
-      only if    //docs/docs/a.md:words gives something else
+      only if    the output of //docs/docs/a.md:words changes
       next       cortex build '//index:total'
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@3 in TIME, ran without a sandbox
+      made       WHEN WHEN UTC by command@4 in TIME, ran without a sandbox
       inputs     words to be built //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
       last ran   for the first time in this checkout
@@ -121,7 +121,7 @@ fn explanations_go_down_to_the_file() {
     //index:total current
       output     DIGEST, 14 bytes
       key        DIGEST
-      made       WHEN WHEN UTC by command@3 in TIME, ran without a sandbox
+      made       WHEN WHEN UTC by command@4 in TIME, ran without a sandbox
       param      argv = ["cat","{in.words}"]
       inputs     words DIGEST //docs/docs/a.md:words
                  words DIGEST //docs/docs/b.md:words
@@ -289,14 +289,14 @@ fn a_dry_run_after_an_edit_says_what_runs_and_what_that_depends_on() {
     1,477 targets: 2 will run, 1,160 more may run (TIME)
       will run //files/src/MemoTree.Core/NodeStore.cs:defines
                //files/src/MemoTree.Core/NodeStore.cs:source
-      may run  1,155 of the others only if //files/src/MemoTree.Core/NodeStore.cs:syntax gives something else
+      may run  1,155 of the others, only if the output of //files/src/MemoTree.Core/NodeStore.cs:syntax changes
     ");
     let status = bench.run(&["status"]);
     assert!(status.out.contains("2 to run, 1,160 more may run"), "{}", status.out);
     let text = bench.run(&["explain", "//types/NodeId:outline"]);
     assert!(
         text.out
-            .contains("//files/src/MemoTree.Core/NodeStore.cs:syntax gives something else"),
+            .contains("the output of //files/src/MemoTree.Core/NodeStore.cs:syntax changes"),
         "{}",
         text.out
     );

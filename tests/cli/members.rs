@@ -229,7 +229,9 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     );
     let missing = bench.run(&["outline", "Shelf"]);
     assert!(
-        missing.code == 0 && missing.out.starts_with("# N.Rack ") && missing.err.contains("note[N_RENAMED]: Shelf is N.Rack now\n"),
+        missing.code == 0
+            && missing.out.starts_with("# N.Rack ")
+            && missing.err.contains("note[N_RENAMED]: the type Shelf was renamed to N.Rack\n"),
         "{missing:?}"
     );
     let other = bench.run(&["outline", "shelf"]);
@@ -240,7 +242,10 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
         (&"N.Rack".into(), &"former".into(), &"N.Shelf".into()),
         "{found}"
     );
-    assert_eq!(found["state"]["notes"], serde_json::json!(["N.Shelf is called N.Rack now"]));
+    assert_eq!(
+        found["state"]["notes"],
+        serde_json::json!(["the type N.Shelf was renamed to N.Rack"])
+    );
     assert_eq!(
         bench.run(&["search", "N.Shelf", "--kind", "interface", "--json"]).json()["filtered"],
         1
@@ -256,7 +261,7 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     let pack = bench.run(&["pack", "build", "old", "--filter", "type:Shelf", "--json"]).json();
     assert_eq!(
         (&pack["types"], &pack["state"]["notes"][0]),
-        (&serde_json::json!([]), &"Shelf is called N.Rack now".into()),
+        (&serde_json::json!([]), &"the type Shelf was renamed to N.Rack".into()),
         "{pack}"
     );
     // Its versions under the former name stand after the present ones, and can be compared with them.
@@ -294,13 +299,13 @@ fn a_renamed_type_keeps_its_history_under_the_new_name() {
     // Asked for by the former name.
     let asked = bench.run(&["history", "//types/N.Shelf:outline"]);
     assert!(
-        asked.code == 0 && asked.err.contains("note[N_RENAMED]: N.Shelf is N.Rack now\n"),
+        asked.code == 0 && asked.err.contains("note[N_RENAMED]: the type N.Shelf was renamed to N.Rack\n"),
         "{asked:?}"
     );
     for asked in [["history", "//types/Shelf:outline"], ["explain", "//types/Shelf:outline"]] {
         let missing = bench.run(&asked);
         assert!(
-            missing.code == 2 && missing.err.contains("note[N_RENAMED]: Shelf is N.Rack now\n"),
+            missing.code == 2 && missing.err.contains("note[N_RENAMED]: the type Shelf was renamed to N.Rack\n"),
             "{missing:?}"
         );
     }
@@ -328,13 +333,13 @@ fn a_renamed_type_is_found_by_who_never_builds() {
     for (old, new) in [("Shelf", "Rack"), ("Rack", "Case")] {
         bench.write("Shelf.cs", &SHELF.replace("Shelf", new));
         let found = bench.run(&["resolve", old]);
-        let told = format!("note: {old} is called N.{new} now\n");
+        let told = format!("note: the type {old} was renamed to N.{new}\n");
         assert!(found.code == 0 && found.out.ends_with(&told), "{found:?}");
     }
     bench.write("Shelf.cs", &SHELF.replace("Shelf", "Chest"));
     let found = bench.run(&["search", "Rack"]);
     assert!(
-        found.out.starts_with("N.Chest ") && found.out.ends_with("note: N.Rack is called N.Chest now\n"),
+        found.out.starts_with("N.Chest ") && found.out.ends_with("note: the type N.Rack was renamed to N.Chest\n"),
         "{found:?}"
     );
     // Nothing is learnt twice: a name that was nowhere is nowhere.
@@ -351,7 +356,7 @@ fn a_renamed_type_is_found_by_who_never_builds() {
     assert!(pack.err.contains("'Rack' of tag:hot means no type"), "{pack:?}");
     let pack = pack.json();
     assert_eq!(pack["types"][0], "N.Chest", "{pack}");
-    assert_eq!(pack["state"]["notes"][0], "Rack is called N.Chest now", "{pack}");
+    assert_eq!(pack["state"]["notes"][0], "the type Rack was renamed to N.Chest", "{pack}");
 }
 
 #[test]
@@ -466,8 +471,9 @@ fn overloads_are_told_apart_and_sources_are_exact() {
     assert_eq!(bench.run(&["init"]).code, 0);
     insta::assert_snapshot!(bench.run(&["usages", "A#Get(int)"]).all(), @"
     exit 0
+    # A#Get(int)
     a.cs:5:23: void Use(A a) { a.Get(1); }
-    note: a.cs names Get where #if leaves code out; what is not compiled was not looked at
+    note: a.cs names Get in code that #if excludes; cortex does not search excluded code
     ");
     let answer = bench.run(&["usages", "A#Get(string)", "--json"]).json();
     let id = bench.run(&["resolve", "A#Get(string)", "--json"]).json()["resolved"]["memberId"].clone();
@@ -548,7 +554,7 @@ fn what_is_no_name_is_refused() {
     );
     let unknown = bench.run(&["resolve", "Nowhere9"]);
     assert_eq!(unknown.code, 2);
-    assert!(unknown.out.starts_with("note: nothing of this name is known"), "{}", unknown.out);
+    assert!(unknown.out.starts_with("note: no type or member has this name"), "{}", unknown.out);
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn a_question_over_unchanged_code_is_free() {
     bench.write("Shelf.cs", &renamed);
     let renamed = ask("N.Shelf");
     assert!(
-        renamed.code == 0 && renamed.err.contains("note[N_RENAMED]: N.Shelf is N.Rack now\n"),
+        renamed.code == 0 && renamed.err.contains("note[N_RENAMED]: the type N.Shelf was renamed to N.Rack\n"),
         "{renamed:?}"
     );
 }

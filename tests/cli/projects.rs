@@ -87,3 +87,80 @@ fn files_in_no_project_are_named() {
     assert_eq!(files["output"]["B/b.cs"]["project"][0], "B/B.csproj");
     assert_eq!(files["output"]["B/out.cs"]["left_out"], "removed");
 }
+
+#[test]
+fn what_a_source_generator_writes_is_the_projects_own() {
+    let bench = Bench::empty();
+    bench.write("cortex.toml", "[workspace]\nname = \"g\"\nrulesets = [\"csharp\"]\n");
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><TargetFramework>net8.0</TargetFramework>\
+        <EmitCompilerGeneratedFiles>true</EmitCompilerGeneratedFiles><CompilerGeneratedFilesOutputPath>Generated</CompilerGeneratedFilesOutputPath>\
+        </PropertyGroup><ItemGroup><Compile Remove=\"$(CompilerGeneratedFilesOutputPath)/**/*.cs\" /></ItemGroup></Project>";
+    bench.write("P/P.csproj", project);
+    bench.write(
+        "P/Color.cs",
+        "namespace N;\npublic partial struct Color { public static Color Pick() => Color.Red; }\n",
+    );
+    bench.write(
+        "P/Generated/Gen/Color.cs",
+        "namespace N;\npublic partial struct Color { public static Color Red => default; }\n",
+    );
+    bench.write("P/Generated/Gen/Made.cs", "namespace N;\npublic class Made { }\n");
+    let usages = bench.run(&["usages", "Color.Red"]);
+    assert_eq!(
+        usages.out,
+        "# N.Color#Red\nP/Color.cs:2:67: public partial struct Color { public static Color Pick() => Color.Red; }\n"
+    );
+    let types = bench.run(&["show", "//index:types", "--json"]).json()["output"].clone();
+    let keys: Vec<&String> = types.as_object().expect("a table").keys().collect();
+    assert_eq!(keys, ["N.Color", "N.Made"]);
+    // All of it is generated, whatever its file is called; a part by hand makes the type one by hand.
+    assert_eq!(
+        (&types["N.Made"]["generated"], types["N.Color"].get("generated")),
+        (&true.into(), None)
+    );
+    let files = bench.run(&["show", "//index:files", "--json"]).json()["output"].clone();
+    assert_eq!(files["P/Generated/Gen/Color.cs"]["project"][0], "P/P.csproj");
+}
+
+#[test]
+fn params_that_nothing_reads_are_told() {
+    let bench = two_projects();
+    let manifest = "[workspace]\nname = \"two\"\nrulesets = [\"csharp\"]\n";
+    let check = |more: &str| {
+        bench.write("cortex.toml", &format!("{manifest}{more}"));
+        bench.run(&["check"])
+    };
+    for (more, says) in [
+        (
+            "[producer.project.params.projects.\"A/A.csproj\"]\ninclde = [\"x/**\"]\n",
+            "did you mean 'include'?",
+        ),
+        (
+            "[producer.project]\nparams.proprties = { A = \"1\" }\n",
+            "did you mean 'properties'?",
+        ),
+        ("[producer.types]\nparams.docs = true\n", "it has no parameters"),
+        ("[producer.text]\nparams.docs = true\n", "it has no parameters"),
+    ] {
+        let ran = check(more);
+        assert!(
+            ran.code == 2 && ran.err.contains("error[E_PARAM]") && ran.err.contains(says),
+            "{more}: {ran:?}"
+        );
+    }
+    assert_eq!(
+        check("[producer.project.params.projects.\"A/a.csproj\"]\ninclude = [\"B/out.cs\"]\n").code,
+        0
+    );
+    let told = bench.run(&["build", "//index:projects"]).err;
+    assert!(
+        told.contains("CS-PROJECT-PARAMS") && told.contains("did you mean A/A.csproj?"),
+        "{told}"
+    );
+    assert_eq!(
+        check("[producer.project.params.projects.\"A/A.csproj\"]\ninclude = [\"B/out.cs\"]\n").code,
+        0
+    );
+    let files = bench.run(&["show", "//index:files", "--json"]).json();
+    assert_eq!(files["output"]["B/out.cs"]["project"][0], "A/A.csproj");
+}

@@ -152,3 +152,35 @@ fn what_a_question_makes_is_one_build_of_the_log() {
     assert_eq!(bench.run(&["build", "//types/MemoTree.Core.NodeStore:outline"]).code, 0);
     assert_eq!(bench.run(&["log", "--json"]).json()["builds"].as_array().map_or(0, Vec::len), 2);
 }
+
+#[test]
+fn impact_says_what_lies_behind_its_last_step() {
+    let bench = Bench::empty();
+    let steps: String = (1..=6).map(|at| format!("    public int M{at}() => M{}();\n", at - 1)).collect();
+    let text = format!(
+        "public class A {{\n    public int M0() => 0;\n{steps}}}\npublic class T {{\n    [Fact] public void Far() => new A().M6();\n}}\n"
+    );
+    bench.write("a.cs", &text);
+    assert_eq!(bench.run(&["init"]).code, 0);
+    let stopped = "note: impact stopped after 5 steps; 1 more member uses what these steps reach: follow them with --depth 10\n";
+    let tests = bench.run(&["impact", "A.M0", "--tests"]);
+    assert_eq!(tests.out, format!("note: no test is reached within 5 steps\n{stopped}"));
+    let answer = bench.run(&["impact", "A.M0", "--json"]).json();
+    assert_eq!(
+        (&answer["state"]["complete"], &answer["beyond"], &answer["total"]),
+        (&false.into(), &1.into(), &5.into())
+    );
+    let filter = bench.run(&["impact", "A.M0", "--filter"]);
+    assert!(
+        filter.out == "\n" && filter.err.contains("note[N_INCOMPLETE]: impact stopped after 5 steps"),
+        "{filter:?}"
+    );
+    let far = bench.run(&["impact", "A.M0", "--tests", "--depth", "10"]);
+    assert_eq!(far.out, "7 a.cs:11 test T#Far()\n1 row, 1 test\n");
+    let whole = bench.run(&["impact", "A.M0", "--depth", "7", "--json"]).json();
+    assert_eq!(
+        (&whole["state"]["complete"], &whole["beyond"]),
+        (&true.into(), &0.into()),
+        "{whole}"
+    );
+}

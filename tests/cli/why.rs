@@ -62,7 +62,7 @@ fn builds_are_listed_with_their_commit() {
     assert_eq!(first["slowest"].as_array().map(Vec::len), Some(3), "{first}");
 
     let history = plain(&bench.run(&["history", "//index:total"]).all());
-    assert!(history.contains("build 2 at COMMIT with changes, command@3"), "{history}");
+    assert!(history.contains("build 2 at COMMIT with changes, command@4"), "{history}");
     let versions = bench.run(&["history", "--json", "//index:total"]).json();
     let of = |at: usize| (versions["versions"][at]["build"].clone(), versions["versions"][at]["dirty"].clone());
     assert_eq!((of(0), of(1)), ((1.into(), false.into()), (2.into(), true.into())), "{versions}");
@@ -351,7 +351,7 @@ fn questions_about_attributes_and_staleness() {
         ["//docs/docs/b.md:words", "//index:total"]
     );
     assert_eq!(lines("attr(paid, true, //...)"), Vec::<String>::new());
-    assert_eq!(lines("attr(version, '^command@3$', //...)").len(), 4);
+    assert_eq!(lines("attr(version, '^command@4$', //...)").len(), 4);
     assert_eq!(lines("kind('^sou', deps(//index:total))").len(), 3);
     assert_eq!(
         lines("let a = //files/docs/a.md:bytes in allpaths(//index:total, $a)"),

@@ -133,7 +133,7 @@ fn a_pin_follows_its_type_to_another_name() {
         (
             &serde_json::json!(["N.Rack"]),
             &serde_json::json!([]),
-            &serde_json::json!(["N.Shelf is called N.Rack now"])
+            &serde_json::json!(["the type N.Shelf was renamed to N.Rack"])
         )
     );
     let before = std::fs::read(bench.root().join(".cortex/window.json")).expect("kept");
@@ -147,7 +147,7 @@ fn a_pin_follows_its_type_to_another_name() {
     }
     // The note of a member's type is about the type.
     let member = bench.run(&["resolve", "Shelf.Size"]);
-    assert!(member.out.ends_with("note: Shelf is called N.Rack now\n"), "{member:?}");
+    assert!(member.out.ends_with("note: the type Shelf was renamed to N.Rack\n"), "{member:?}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ pub fn projects(health: &Health, count: usize, resolved: usize) -> Vec<Finding> 
                 format!("{what} of project files could not be evaluated"),
             )
             .cases(rest.into_iter().map(case))
-            .mend("say what they come to: [producer.project] params.properties = { NAME = \"VALUE\" }, or under params.projects.\"PATH\"")
+            .mend("set the properties that they use: [producer.project] params.properties = { NAME = \"VALUE\" }; or list the files of the project: [producer.project.params.projects.\"PATH.csproj\"] include = [\"GLOB\"]")
         }
     };
     vec![projects, references, evaluation]
@@ -149,10 +149,10 @@ pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchE
     if !sdks.is_empty() {
         let names = sdks.into_iter().collect::<Vec<_>>().join(", ");
         let count = plural(of(ErrorCode::CS_PROJECT_SDK).len(), "project");
-        let what = format!("what these SDKs set is not seen, in {count}: {names}");
+        let what = format!("cortex does not read these SDKs, so properties and files that they add are missing in {count}: {names}");
         found.push(
             Finding::new("sdks", Level::Note, what)
-                .mend("say what they set, if it matters: [producer.project] params.properties = { NAME = \"VALUE\" }"),
+                .mend("if it matters, set their properties: [producer.project] params.properties = { NAME = \"VALUE\" }"),
         );
     }
     let about = |topic: &str, codes: &[ErrorCode], good: &str, mend: &str| {
@@ -168,7 +168,7 @@ pub fn said(session: &Session, broken: usize) -> Result<Vec<Finding>, WorkbenchE
         "files",
         &[ErrorCode::CS_LEFT_OUT],
         "projects compile all files",
-        "leave them out ([sources.csharp] exclude), or give them to a project: params.projects.\"PATH\" include",
+        "if a project compiles them, list them for it: [producer.project.params.projects.\"PATH.csproj\"] include = [\"GLOB\"]; if nothing does, exclude them: [sources.csharp] exclude",
     ));
     found.push(about(
         "duplicates",
@@ -268,7 +268,7 @@ pub fn names(bound: &Bound) -> Finding {
         format!("{found}; {hidden} of these have the name of a type that the project does not see"),
     )
     .cases(pairs.into_iter().map(case))
-    .mend("if they are meant: a ProjectReference, or [producer.project] params.properties where a condition hides it")
+    .mend("if the code means these types, add a ProjectReference; if a condition hides one, set its property in [producer.project] params.properties")
 }
 
 /// The watcher, the store, trust and the remote cache. `watches`: how many folders the system lets a user watch, where it tells.

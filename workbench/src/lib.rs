@@ -49,6 +49,7 @@ pub mod short_names;
 pub mod spending;
 pub mod spending_groups;
 pub mod status;
+pub mod suggestions;
 pub mod symbols;
 pub mod trust;
 pub mod unread_files;

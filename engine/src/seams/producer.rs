@@ -407,13 +407,14 @@ pub trait Producer: Send + Sync {
         Sees::default()
     }
 
-    /// Checks parameters when the manifest is read: `(parameter, message, hint)` for each that is wrong.
+    /// Checks parameters when the manifest is read: `(parameter, message, hint)` for each that is wrong. Unless it says otherwise a producer has none,
+    /// so that a name which nothing reads is never passed over.
     ///
     /// # Errors
     /// Everything that is wrong with them.
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
-        let _ = params;
-        Ok(())
+        let unknown: Vec<ParamError> = params.keys().map(|name| ParamError::unknown_parameter(name, &[])).collect();
+        if unknown.is_empty() { Ok(()) } else { Err(unknown) }
     }
 
     /// Names of the outputs that nodes of their own stand for, where it makes a tree of several: see [`crate::manifest::read`].

@@ -45,7 +45,7 @@ codes! {
     CS_FILE_ENCODING "CS-FILE-ENCODING", "A source file is not valid UTF-8 or UTF-16. It was read as Windows-1252, or broken characters were replaced", "save the file as UTF-8";
     CS_FILE_LARGE "CS-FILE-LARGE", "A source file is larger than the parser reads", "leave the file out of the source set, or split it";
     CS_ID_WIDENED "CS-ID-WIDENED", "Two short identifiers of types were equal, so both were made longer", "nothing; `//index:conflicts` lists them";
-    CS_LEFT_OUT "CS-LEFT-OUT", "Files of the source set are compiled by no project, beside projects that compile others", "exclude them, or give them to a project with `params.projects`";
+    CS_LEFT_OUT "CS-LEFT-OUT", "Files of the source set are compiled by no project, beside projects that compile others", "give what a project compiles to it: `include` below `[producer.project.params.projects.\"PATH\"]`; exclude what nobody compiles: `[sources.csharp] exclude`";
     CS_PACK_BUDGET "CS-PACK-BUDGET", "The budget of a pack is smaller than its first type", "give the pack more tokens";
     CS_PACK_EMPTY "CS-PACK-EMPTY", "The filter of a pack selects no type", "correct the filter; `cortex show //index:types` lists the types";
     CS_PACK_NOTHING "CS-PACK-NOTHING", "A name in a pack selects no type", "correct the name; the message suggests one";
@@ -60,6 +60,7 @@ codes! {
     CS_PROJECT_LIMIT "CS-PROJECT-LIMIT", "A project file exceeds a limit of imports, nesting, length or items. Something of it is missing", "simplify the file, or give the project its files with `params.projects`";
     CS_PROJECT_MORE "CS-PROJECT-MORE", "A project has more constructs of this kind that cannot be evaluated than are listed", "see the other messages about the project";
     CS_PROJECT_OUTSIDE "CS-PROJECT-OUTSIDE", "A project names a file outside of the workspace. It was left out", "move the file into the workspace";
+    CS_PROJECT_PARAMS "CS-PROJECT-PARAMS", "`params.projects` of the producer `project` names a file that is no project of the workspace", "write the path of the project file, relative to the workspace";
     CS_PROJECT_PROPERTY "CS-PROJECT-PROPERTY", "Project files use a property that nothing defines", "set it with `params.properties`";
     CS_PROJECT_REFERENCE "CS-PROJECT-REFERENCE", "A project reference leads to no project of the workspace, or there are no projects at all", "add the project to the source set of projects";
     CS_PROJECT_SDK "CS-PROJECT-SDK", "A project uses an SDK that is not known. What the SDK sets is not seen", "set what matters with `params.properties`";
@@ -210,6 +211,7 @@ codes! {
     N_EVIDENCE "N_EVIDENCE", "A summary names evidence that does not exist. The evidence was left out", "nothing";
     N_GONE "N_GONE", "The target does not exist any more. A stored version is shown", "see `cortex history LABEL`";
     N_GROUP "N_GROUP", "A prompt depends on other answers that do not exist yet", "build those first";
+    N_INCOMPLETE "N_INCOMPLETE", "The answer may lack something", "see the message: it says what is missing and how to ask for it";
     N_IN_THE_WAY "N_IN_THE_WAY", "What a rename or an edit by symbol meets", "see the error beside it";
     N_LAST_GOOD "N_LAST_GOOD", "The file has a syntax error. A version from before it is shown", "correct the file";
     N_NOT_FILED "N_NOT_FILED", "The store cannot be written, so results are not kept", "use a store that can be written";

@@ -1,7 +1,7 @@
 //! A remote cache in memory, which keeps its word or does not, and a producer that is paid.
 
 use engine::seams::paid::Spent;
-use engine::seams::producer::{Failure, Inputs, Output, Params, Pool, Producer, ProducerId};
+use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId};
 use engine::seams::remote::{
     BlobRef, Bundle, BundleOffer, Bundled, Offered, RemoteCache, RemoteSummary, SharedResult, Volume, VolumeRef, Wanted,
 };
@@ -286,6 +286,10 @@ pub struct Pen(pub Arc<AtomicUsize>);
 impl Producer for Pen {
     fn id(&self) -> ProducerId {
         ProducerId::new("pen", 1)
+    }
+
+    fn check(&self, _: &Params) -> Result<(), Vec<ParamError>> {
+        Ok(())
     }
 
     fn pool(&self, _: &Params) -> Pool {

@@ -1,7 +1,7 @@
 //! Toy producers: small pure functions whose outputs show what they read and which version made them.
 
 use engine::seams::fold::Fold;
-use engine::seams::producer::{Failure, Input, Inputs, Output, Params, Pool, Producer, ProducerId, Registry, RowSource, Sees};
+use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, RowSource, Sees};
 use engine::seams::update::{MovedInput, Moves, TableUpdate, UpdatedRows};
 use engine::values::digest::Digest;
 use engine::values::table::{Table, write_table};
@@ -276,6 +276,10 @@ pub struct Toy {
 impl Producer for Toy {
     fn id(&self) -> ProducerId {
         ProducerId::new(self.name, self.version)
+    }
+
+    fn check(&self, _: &Params) -> Result<(), Vec<ParamError>> {
+        Ok(())
     }
 
     fn pool(&self, _: &Params) -> Pool {

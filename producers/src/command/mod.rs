@@ -2,8 +2,8 @@
 //! folder or several of them are a tree ([`engine::values::tree`]).
 //!
 //! `argv` names it (no shell), or `shell` holds a line for `sh`. In an argument, `{in.ROLE}` stands for the name of a file holding that
-//! input, `{label}` for the node's label; an argument that is just `{in.ROLE}` becomes as many arguments as a list role has inputs. The
-//! program runs in an empty folder of its own with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole environment, confined as
+//! input, `{label}` for the node's label; where that or `CORTEX_LABEL` is named, the variable `CORTEX_LABEL` holds the label, too. An argument
+//! that is just `{in.ROLE}` becomes as many arguments as a list role has inputs. The program runs in an empty folder of its own with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole environment, confined as
 //! `sandbox` says (see the crate of that name). How it was confined is noted with the result (`sandbox`) and not in its key.
 
 mod collect;
@@ -45,9 +45,17 @@ pub struct CommandProducer {
     pub trust: Arc<dyn Trust>,
 }
 
+/// Whether the arguments or the line of a shell name the label, as `{label}` or as the variable that holds it.
+fn names_label(params: &Params) -> bool {
+    let argv = params::texts(params, "argv").unwrap_or_default();
+    let shell = params.get("shell").and_then(serde_json::Value::as_str);
+    let mut texts = argv.iter().map(String::as_str).chain(shell);
+    texts.any(|text| text.contains("{label}") || text.contains(stage::LABEL))
+}
+
 impl Producer for CommandProducer {
     fn id(&self) -> ProducerId {
-        ProducerId::new("command", 3)
+        ProducerId::new("command", 4)
     }
 
     fn pool(&self, _: &Params) -> Pool {
@@ -59,10 +67,10 @@ impl Producer for CommandProducer {
     }
 
     fn sees(&self, params: &Params) -> Sees {
-        let argv = params::texts(params, "argv").unwrap_or_default();
-        let shell = params.get("shell").and_then(serde_json::Value::as_str);
-        let label = argv.iter().map(String::as_str).chain(shell).any(|text| text.contains("{label}"));
-        Sees { vars: false, label }
+        Sees {
+            vars: false,
+            label: names_label(params),
+        }
     }
 
     fn outputs(&self, params: &Params) -> Vec<String> {
@@ -194,9 +202,8 @@ fn spec(level: Level, bounds: &Bounds, argv: &[String], file: &Path, scratch: &S
         // Where it may write is nowhere else.
         env.push(("TMPDIR".to_owned(), home));
     }
-    let shell = inputs.params.get("shell").and_then(serde_json::Value::as_str);
     // Only who names the label sees it: then it is in the key.
-    if shell.is_some_and(|text| text.contains("{label}")) {
+    if names_label(inputs.params) {
         env.push((stage::LABEL.to_owned(), inputs.label.to_owned()));
     }
     env.extend(params::environment(inputs.params));

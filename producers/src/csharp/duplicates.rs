@@ -33,7 +33,8 @@ pub struct Duplicate<'a> {
     pub is_loose: bool,
 }
 
-/// One message for each kind of duplicates. `projects`: the folders of project files.
+/// One message for each kind of duplicates. `projects`: folders that no advice may take out, those of project files and of what generators write for a
+/// project.
 pub fn summaries(duplicates: &[Duplicate<'_>], projects: &BTreeSet<&str>) -> Vec<Diagnostic> {
     let mut by_kind: BTreeMap<Kind, Vec<&Duplicate<'_>>> = BTreeMap::new();
     for duplicate in duplicates {
@@ -65,10 +66,15 @@ fn summary(kind: Kind, all: &[&Duplicate<'_>], projects: &BTreeSet<&str>) -> Dia
     match folder(all, projects) {
         Some((folder, held)) => {
             message.push_str(&format!("; {held} of them are in {folder}"));
-            let hint = format!(
-                "if these are copies, add \"{}/**\" to exclude under [sources.csharp]",
-                escaped(folder)
-            );
+            let glob = format!("\"{}/**\"", escaped(folder));
+            let exclude = format!("if these are copies, add {glob} to exclude under [sources.csharp]");
+            // What no project compiles may be what a generator writes for one.
+            let hint = match all.iter().any(|one| one.is_loose) {
+                true => format!(
+                    "if a project compiles them, as it does generated code, add {glob} to include under [producer.project.params.projects.\"PATH.csproj\"]; {exclude}"
+                ),
+                false => exclude,
+            };
             Diagnostic::new(severity, code, message).hint(hint)
         }
         None => Diagnostic::new(severity, code, message),
@@ -151,7 +157,9 @@ mod tests {
         assert!(said[0].message.ends_with("; 2 of them are in old/deep"), "{}", said[0].message);
         assert_eq!(
             said[0].hint.as_deref(),
-            Some("if these are copies, add \"old/deep/**\" to exclude under [sources.csharp]")
+            Some(
+                "if a project compiles them, as it does generated code, add \"old/deep/**\" to include under [producer.project.params.projects.\"PATH.csproj\"]; if these are copies, add \"old/deep/**\" to exclude under [sources.csharp]"
+            )
         );
         assert_eq!(
             (said[1].severity, said[1].message.as_str()),

@@ -46,6 +46,8 @@ pub struct Layout {
     owners: Option<FxHashMap<String, Option<usize>>>,
     /// Other projects that compile a file, where there are any.
     also: FxHashMap<String, Vec<String>>,
+    /// Files that source generators wrote.
+    generated: FxHashSet<String>,
     /// Files that only another framework than the main one compiles.
     other_framework: FxHashSet<String>,
 }
@@ -106,6 +108,9 @@ impl Layout {
             if !row.also.is_empty() {
                 self.also.insert(file.to_owned(), row.also);
             }
+            if row.generated {
+                self.generated.insert(file.to_owned());
+            }
             if row.tfm.is_some() {
                 self.other_framework.insert(file.to_owned());
             }
@@ -116,6 +121,16 @@ impl Layout {
     /// Paths of the projects that compile a file and do not own it, sorted.
     pub fn also(&self, file: &str) -> &[String] {
         self.also.get(file).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether a project says that source generators wrote a file.
+    pub fn is_generated(&self, file: &str) -> bool {
+        self.generated.contains(file)
+    }
+
+    /// All files of which that is so.
+    pub fn generated(&self) -> impl Iterator<Item = &str> {
+        self.generated.iter().map(String::as_str)
     }
 
     /// Whether a file is read under other symbols than those of its project's main framework.

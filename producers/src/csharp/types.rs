@@ -8,7 +8,7 @@ use super::duplicates::{self, Duplicate, Kind};
 use super::generated::is_generated;
 use super::hashes::Access;
 use super::ids::{TYPE_FORM, kind_word, type_hash};
-use super::layout::Layout;
+use super::layout::{Layout, directory};
 use super::mentions::join_path;
 use super::model::TypeKind;
 use super::names::{self, Names};
@@ -153,7 +153,7 @@ pub(super) fn gather<'a>(files: &'a [(&'a str, Names)], layout: &Layout) -> Foun
             part.parts += 1;
             part.partial &= named.is_partial;
             // The parse does not know what its file is called.
-            part.generated &= names.is_generated || is_generated(file, "");
+            part.generated &= names.is_generated || is_generated(file, "") || layout.is_generated(file);
             // One part may leave out what another writes; what is written is never less than the default.
             part.access = part.access.min(Access::parse(&named.accessibility));
             part.files.insert((*file).to_owned());
@@ -231,7 +231,9 @@ pub(super) fn rows(found: &FoundTypes<'_>, layout: &Layout, diagnostics: &mut Ve
         });
     }
     let folders = layout.projects.iter().filter_map(|project| Some(project.path.rsplit_once('/')?.0));
-    diagnostics.extend(duplicates::summaries(&duplicates, &folders.collect()));
+    // What generators write for a project is no copy, either.
+    let kept = folders.chain(layout.generated().map(directory));
+    diagnostics.extend(duplicates::summaries(&duplicates, &kept.collect()));
     let ids = TYPE_FORM.assign(&hashes);
     let widened = ids.iter().filter(|id| id.widened).count();
     if widened > 0 {

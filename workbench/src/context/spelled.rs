@@ -1,33 +1,9 @@
 //! Names of members as people, stack traces and documentation comments write them, as names of symbols: the ways in which one member is written.
 
 use super::written::{is_of_name, operator};
+use crate::symbols::operators::{OPERATORS, member_of, type_of_parameter};
 use crate::symbols::path::SymbolPath;
 use std::borrow::Cow;
-
-/// Operators, each with the name of its member, of one operand and of two (C# specification, "Operators"; ECMA-335 I.10.3).
-const OPERATORS: [(&str, Option<&str>, Option<&str>); 21] = [
-    ("+", Some("UnaryPlus"), Some("Addition")),
-    ("-", Some("UnaryNegation"), Some("Subtraction")),
-    ("!", Some("LogicalNot"), None),
-    ("~", Some("OnesComplement"), None),
-    ("++", Some("Increment"), None),
-    ("--", Some("Decrement"), None),
-    ("*", None, Some("Multiply")),
-    ("/", None, Some("Division")),
-    ("%", None, Some("Modulus")),
-    ("&", None, Some("BitwiseAnd")),
-    ("|", None, Some("BitwiseOr")),
-    ("^", None, Some("ExclusiveOr")),
-    ("<<", None, Some("LeftShift")),
-    (">>", None, Some("RightShift")),
-    (">>>", None, Some("UnsignedRightShift")),
-    ("==", None, Some("Equality")),
-    ("!=", None, Some("Inequality")),
-    ("<", None, Some("LessThan")),
-    (">", None, Some("GreaterThan")),
-    ("<=", None, Some("LessThanOrEqual")),
-    (">=", None, Some("GreaterThanOrEqual")),
-];
 
 /// A name as source has it: without the kind that documentation comments write before it (`M:Store.Get`), and of what the compiler makes of a
 /// method, as stack traces tell it (`Store.<>c.<Get>b__3_0`, `Store.<Get>d__7.MoveNext`, `Store.<Get>g__Local|5_0`), that of the method; of
@@ -55,9 +31,8 @@ pub fn declared(text: &str) -> Cow<'_, str> {
 /// The name of the member that an operator is: with parameters told apart by how many they are, without them that of two operands if there is one.
 fn of_operator(owner: &str, behind: &str) -> Option<String> {
     let (symbol, parameters) = behind.split_at(behind.find('(').unwrap_or(behind.len()));
-    let (_, one, two) = OPERATORS.iter().find(|(known, ..)| *known == symbol.trim_end())?;
     let is_unary = !parameters.is_empty() && !parameters.contains(',');
-    let name = if is_unary { one.or(*two) } else { two.or(*one) }?;
+    let name = member_of(symbol.trim_end(), is_unary)?;
     Some(format!("{owner}.op_{name}{parameters}"))
 }
 
@@ -68,7 +43,7 @@ pub fn spellings(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     let path = SymbolPath::parse(name).ok();
     let parameters = path.and_then(|path| path.parameters).unwrap_or_default();
-    let types: Vec<&str> = parameters.iter().map(|one| kind(one)).collect();
+    let types: Vec<&str> = parameters.iter().map(|one| type_of_parameter(one)).collect();
     if let Some(open) = name.find('(') {
         if !types.is_empty() {
             all.push(format!("{}({})", &name[..open], types.join(",")));
@@ -100,16 +75,6 @@ pub fn spellings(name: &str) -> Vec<String> {
         .find(|(.., two)| two.is_some() && member.strip_prefix("op_") == *two);
     all.extend(unary.and_then(|(_, one, _)| Some(format!("{owner}op_{}", (*one)?))));
     all
-}
-
-/// The type of a parameter that may be written with its name and a default value.
-fn kind(parameter: &str) -> &str {
-    let parameter = parameter.split('=').next().unwrap_or(parameter).trim_end();
-    let kind = parameter.trim_end_matches(is_of_name);
-    match kind.ends_with([' ', '>', ']', '?', '*', '&']) {
-        true => kind.trim_end(),
-        false => parameter,
-    }
 }
 
 #[cfg(test)]
@@ -152,24 +117,6 @@ mod tests {
             ("A#N.I.Do()", "A#N.I.Do() | A#N.I.Do | A#I.Do | A#Do"),
         ] {
             assert_eq!(spellings(name).join(" | "), expected);
-        }
-    }
-
-    #[test]
-    fn parameters_have_types_names_and_defaults() {
-        for (parameter, expected) in [
-            ("int", "int"),
-            ("int id", "int"),
-            ("int most=3", "int"),
-            ("Action<T,int>callback", "Action<T,int>"),
-            ("Action<T,int>", "Action<T,int>"),
-            ("string?name", "string?"),
-            ("object[]", "object[]"),
-            ("object[]all", "object[]"),
-            ("System.Int32 id", "System.Int32"),
-            ("System.Int32", "System.Int32"),
-        ] {
-            assert_eq!(kind(parameter), expected, "{parameter}");
         }
     }
 }

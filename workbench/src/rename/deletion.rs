@@ -6,6 +6,7 @@ use super::{InTheWay, Planning, RenameRequest, Rewritten, directives, unread_use
 use crate::edit::lines::line_and_column;
 use crate::edit::removal::removed;
 use crate::edit::symbol::Refused;
+use crate::symbols::contents::Layout;
 use crate::symbols::index::{Symbols, is_within, namespace};
 use crate::symbols::locations::all_declarations;
 use crate::symbols::meaning::Candidate;
@@ -147,6 +148,7 @@ fn without<O: Outputs>(
     };
     let labels: Vec<String> = files.iter().map(|file| file_label(file, "defines")).collect();
     let mut gone = BTreeMap::new();
+    let layout = Layout::read(outputs)?;
     for (file, output) in files.into_iter().zip(outputs.read(&labels)?) {
         let known = output.bytes.and_then(|bytes| defines::read(&bytes).ok());
         let (Some(known), Some(text)) = (known, texts.read(&file)) else {
@@ -159,10 +161,10 @@ fn without<O: Outputs>(
             Err(Refused { why, .. }) => way.add(format!("{file}: {why}")),
         }
         if asked.flawed.contains(&file) {
-            way.add(format!("{file}: it could not be read as a whole"));
+            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
         }
-        if generated::is_generated(&file, texts.of(&file).unwrap_or_default()) {
-            way.add(format!("{file}: it is generated"));
+        if layout.is_generated(&file) || generated::is_generated(&file, texts.of(&file).unwrap_or_default()) {
+            way.add(format!("{file} is generated, and its next generation would undo the change"));
         }
     }
     if gone.is_empty() {

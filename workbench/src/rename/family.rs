@@ -47,7 +47,7 @@ pub(super) fn check_name(symbols: &Symbols, asked: RenameRequest<'_>, way: &mut 
         read.types.len() == 1 && members == [new]
     };
     if !is_name {
-        way.add(format!("'{new}' is no name that C# has for a type or a member"));
+        way.add(format!("C# does not allow the name '{new}' for a type or a member"));
     }
     if candidate.inherited_by.is_some() {
         way.add(format!(
@@ -138,7 +138,9 @@ impl Family {
         way: &mut InTheWay,
     ) -> Result<(), O::Error> {
         for base in outside(symbols.declarations(), key, &self.old).map_err(|_| SymbolError::damaged())? {
-            way.add(format!("{path}: {base} declares it too, which is not of this workspace"));
+            way.add(format!(
+                "{path} overrides or implements a member of {base}, which is outside this workspace"
+            ));
         }
         if own.is_static || own.accessibility == "private" {
             return Ok(());
@@ -168,8 +170,7 @@ impl Family {
     }
 
     fn check_type(&self, symbols: &Symbols, key: &str, new: &str, way: &mut InTheWay) {
-        let renamed = renamed_key(key, new);
-        let plain = symbol_of(&renamed).to_owned();
+        let plain = renamed_key(key, new);
         if symbols.keys().any(|other| symbol_of(other) == plain) {
             way.add(format!("there is a {plain} already"));
         }
@@ -284,9 +285,9 @@ fn has_unknown_base<O: Outputs>(outputs: &mut O, symbols: &Symbols, key: &str) -
     Ok(false)
 }
 
-/// A type's key with another name.
+/// A type's key with another name. The mark behind `@` goes: it tells types of one name apart, and no other type has the new name.
 fn renamed_key(key: &str, new: &str) -> String {
-    let old = simple_name(key);
-    let at = key.rfind(old).unwrap_or(0);
-    format!("{}{new}{}", &key[..at], &key[at + old.len()..])
+    let (old, symbol) = (simple_name(key), symbol_of(key));
+    let at = symbol.rfind(old).unwrap_or(0);
+    format!("{}{new}{}", &symbol[..at], &symbol[at + old.len()..])
 }

@@ -11,6 +11,7 @@ mod places;
 mod verify;
 
 use crate::edit::merge::unified;
+use crate::symbols::contents::Layout;
 use crate::symbols::index::Symbols;
 use crate::symbols::meaning::Candidate;
 use crate::symbols::outputs::Outputs;
@@ -139,11 +140,13 @@ pub fn plan<O: Outputs>(
     directives::find(&mut planning)?;
     crefs::find(&mut planning)?;
     let Planning {
+        outputs,
         texts,
         mut change,
         mut way,
         ..
     } = planning;
+    let layout = Layout::read(outputs)?;
     let unread = unread_uses(world, asked.candidate, &family);
     match asked.leave_possible {
         true => change.left.extend(unread),
@@ -151,10 +154,10 @@ pub fn plan<O: Outputs>(
     }
     for file in change.files() {
         if asked.flawed.contains(file) {
-            way.add(format!("{file}: it could not be read as a whole"));
+            way.add(format!("{file} has syntax errors, so it may hold uses that cortex does not see"));
         }
-        if producers::csharp::generated::is_generated(file, texts.of(file).unwrap_or_default()) {
-            way.add(format!("{file}: it is generated"));
+        if layout.is_generated(file) || producers::csharp::generated::is_generated(file, texts.of(file).unwrap_or_default()) {
+            way.add(format!("{file} is generated, and its next generation would undo the change"));
         }
     }
     let expected = change.expected(&family, asked.new, &texts);

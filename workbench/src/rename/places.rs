@@ -129,9 +129,9 @@ impl Change {
             let mut after = before.to_owned();
             for (at, is_short) in places.iter().rev() {
                 let (old, written) = names(family, new, *is_short);
-                if *is_short && without_at_sign(new) == new {
+                if *is_short && without_ending(new) == new {
                     way.add(format!(
-                        "{file}: it is used as [{old}], which a name that does not end in '{ATTRIBUTE}' has not"
+                        "{file}: an attribute is written [{old}] here; only a name that ends in '{ATTRIBUTE}' can be shortened like this"
                     ));
                 }
                 after.replace_range(*at..at + old.len(), written);
@@ -149,12 +149,12 @@ impl Change {
 /// The names before and after, as they are written at a place.
 fn names<'n>(family: &'n Family, new: &'n str, is_short: bool) -> (&'n str, &'n str) {
     match is_short {
-        true => (without_at_sign(&family.old), without_at_sign(new)),
+        true => (without_ending(&family.old), without_ending(new)),
         false => (&family.old, new),
     }
 }
 
-fn without_at_sign(name: &str) -> &str {
+fn without_ending(name: &str) -> &str {
     name.strip_suffix(ATTRIBUTE).filter(|short| !short.is_empty()).unwrap_or(name)
 }
 
@@ -216,7 +216,7 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
     for path in &family.paths {
         let found = resolve(symbols, outputs, path, &Options::default())?;
         let Ok(subject) = Subject::of(&found) else {
-            way.add(format!("{path}: its uses cannot be told from those of others"));
+            way.add(format!("cortex cannot tell the uses of {path} from those of another symbol"));
             continue;
         };
         let found = usages(outputs, symbols, &subject, asked.gaps)?.in_code();
@@ -224,7 +224,13 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
             .unread
             .iter()
             .for_each(|label| way.add(format!("{label} could not be made, and may use it")));
-        found.unseen.into_iter().for_each(|why| way.add(why));
+        for why in found.unseen {
+            let told = format!("possible uses: {why}");
+            match asked.leave_possible {
+                true => change.left.push(told),
+                false => way.add(told),
+            }
+        }
         certain.extend(found.certain);
         possible.extend(found.possible);
     }
@@ -232,13 +238,13 @@ pub(super) fn find_uses<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<()
         let spot = (place.file.clone(), place.line, place.column);
         match texts.identifier_at(&spot) {
             Some((at, word)) if word == family.old => change.add(&place.file, at, false),
-            Some((at, word)) if family.is_type && without_at_sign(&family.old) != family.old && word == without_at_sign(&family.old) => {
+            Some((at, word)) if family.is_type && without_ending(&family.old) != family.old && word == without_ending(&family.old) => {
                 change.add(&place.file, at, true);
             }
             // Types are meant where nothing is written: `new()`, `this(…)`.
             _ if family.is_type => {}
             _ => way.add(format!(
-                "{}:{}: it is used here without its name: {}",
+                "{}:{}: this code uses it without writing its name: {}",
                 place.file, place.line, place.text
             )),
         }

@@ -30,8 +30,16 @@ fn files() -> Vec<(&'static str, &'static str)> {
     vec![("src/shop.cs", SHOP), ("src/users.cs", USERS)]
 }
 
+/// Paths with their texts afterwards.
+type TextsAfter = Vec<(String, String)>;
+
 /// A rename, looked at with its texts: the texts afterwards, or what is in the way.
-fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<Vec<(String, String)>, Vec<String>> {
+fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<TextsAfter, Vec<String>> {
+    renamed_beside(files, symbol, new, false).map(|(after, _)| after)
+}
+
+/// As [`renamed`], where possible uses may stay as they are: with those that do.
+fn renamed_beside(files: &[(&str, &str)], symbol: &str, new: &str, leave_possible: bool) -> Result<(TextsAfter, Vec<String>), Vec<String>> {
     let mut sample = Sample::of(files);
     let symbols = sample.names();
     let found = resolve(&symbols, &mut sample, symbol, &Options::default()).expect("a resolution");
@@ -42,7 +50,7 @@ fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<Vec<(Strin
     let asked = RenameRequest {
         candidate: &candidate,
         new,
-        leave_possible: false,
+        leave_possible,
         gaps: &BTreeSet::new(),
         flawed: &BTreeSet::new(),
         sources: &sources,
@@ -53,14 +61,66 @@ fn renamed(files: &[(&str, &str)], symbol: &str, new: &str) -> Result<Vec<(Strin
         let file = plan.files.iter().find(|file| file.path == *path);
         ((*path).to_owned(), file.map_or(*text, |file| &file.after).to_owned())
     };
-    let after: Vec<(String, String)> = files.iter().map(text).collect();
+    let after: TextsAfter = files.iter().map(text).collect();
     let given: Vec<(&str, &str)> = after.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut sample = Sample::of(&given);
     let symbols = sample.names();
     verify(&mut sample, &symbols, &plan, &BTreeSet::new())
         .expect("outputs")
         .map_err(told)?;
-    Ok(after)
+    Ok((after, plan.left))
+}
+
+#[test]
+fn a_type_that_is_marked_with_its_project_is_renamed() {
+    const PROJECT: &str =
+        r#"<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>"#;
+    let text = "namespace N; public class Shop { public static int Size; int M() => Shop.Size; }";
+    let files = [
+        ("N.Shop/N.Shop.csproj", PROJECT),
+        ("N.Shop/a.cs", text),
+        ("B/B.csproj", PROJECT),
+        ("B/b.cs", text),
+    ];
+    let after = renamed(&files, "N.Shop@N.Shop", "Store").expect("renamed");
+    assert_eq!(after[1].1, text.replace("Shop", "Store"));
+    assert_eq!(after[3].1, text);
+    let after = renamed(&files, "N.Shop@B#Size", "Length").expect("renamed");
+    assert_eq!((after[1].1.as_str(), after[3].1.clone()), (text, text.replace("Size", "Length")));
+}
+
+#[test]
+fn what_generators_write_is_not_changed() {
+    let project = "<Project Sdk=\"Microsoft.NET.Sdk\"><PropertyGroup><EmitCompilerGeneratedFiles>true</EmitCompilerGeneratedFiles>\
+        <CompilerGeneratedFilesOutputPath>Out</CompilerGeneratedFilesOutputPath><TargetFramework>net8.0</TargetFramework></PropertyGroup></Project>";
+    let files = [
+        ("P/P.csproj", project),
+        ("P/a.cs", "partial class A { }"),
+        ("P/Out/b.cs", "partial class A { }"),
+    ];
+    let told = renamed(&files, "A", "B").expect_err("refused");
+    assert_eq!(told, ["P/Out/b.cs is generated, and its next generation would undo the change"]);
+}
+
+#[test]
+fn names_written_with_an_at_sign_keep_it() {
+    let text =
+        "public class @event { public static int Size; public @event() { } } class B { @event e = new @event(); int M() => @event.Size; }";
+    let after = renamed(&[("a.cs", text)], "event", "Happening").expect("renamed");
+    assert_eq!(after[0].1, text.replace("event", "Happening"));
+}
+
+#[test]
+fn what_stands_behind_if_stays_where_possible_uses_may() {
+    let text = "class A { public int X; }\n#if NEVER\nclass B { int M() => Other.X; }\n#endif\n";
+    let told = renamed(&[("a.cs", text)], "A#X", "Y").expect_err("refused");
+    assert!(
+        told[0].starts_with("possible uses: a.cs names X in code that #if excludes"),
+        "{told:?}"
+    );
+    let (after, left) = renamed_beside(&[("a.cs", text)], "A#X", "Y", true).expect("renamed");
+    assert_eq!(after[0].1, text.replace("public int X", "public int Y"));
+    assert_eq!(left, told);
 }
 
 #[test]
@@ -99,11 +159,11 @@ fn a_member_is_renamed_with_what_carries_it_on() {
 fn what_is_in_the_way_is_named() {
     let refused = |symbol: &str, new: &str| renamed(&files(), symbol, new).expect_err(new).join("\n");
     for (symbol, new, why) in [
-        ("N.Shop", "class", "no name"),
-        ("N.Shop", "1a", "no name"),
-        ("N.Shop", "a b", "no name"),
-        ("N.Shop", "A; int B", "no name"),
-        ("N.Shop", "", "no name"),
+        ("N.Shop", "class", "does not allow the name"),
+        ("N.Shop", "1a", "does not allow the name"),
+        ("N.Shop", "a b", "does not allow the name"),
+        ("N.Shop", "A; int B", "does not allow the name"),
+        ("N.Shop", "", "does not allow the name"),
         ("N.Shop", "Shop", "already"),
         ("N.Shop", "IShop", "there is a N.IShop already"),
         ("N.Shop", "Twice", "has a member Twice"),
@@ -122,7 +182,7 @@ fn what_would_mean_something_else_is_refused() {
     let refused = |text: &str, symbol: &str, new: &str| renamed(&[("a.cs", text)], symbol, new).expect_err(text).join("\n");
     // A local of that name hides it.
     let told = refused("class A { int X; int M() { int Y = 1; return X + Y; } }", "A#X", "Y");
-    assert!(told.contains("would not be used here any more"), "{told}");
+    assert!(told.contains("this use would refer to something else after the rename"), "{told}");
     // A value whose type is not known may be of it.
     let told = refused("class A { public int X; } class B { int M(dynamic d) => d.X; }", "A#X", "Y");
     assert!(told.contains("possible use"), "{told}");

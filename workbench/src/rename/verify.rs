@@ -27,7 +27,7 @@ pub fn verify<O: Outputs>(
         let subject = match Subject::of(&found) {
             Ok(subject) if subject.path == *path => subject,
             _ => {
-                way.add(format!("{path} would not be found by this name"));
+                way.add(format!("after the rename no type or member would have the name {path} alone"));
                 continue;
             }
         };
@@ -37,10 +37,12 @@ pub fn verify<O: Outputs>(
         possible.extend(found.possible.iter().map(|(place, why)| (spot(place), why.clone())));
     }
     for (file, line, _) in plan.expected.difference(&uses) {
-        way.add(format!("{file}:{line}: it would not be used here any more"));
+        way.add(format!("{file}:{line}: this use would refer to something else after the rename"));
     }
     for (file, line, _) in uses.difference(&plan.expected) {
-        way.add(format!("{file}:{line}: it would be used here, which it is not"));
+        way.add(format!(
+            "{file}:{line}: this code refers to something else now, and would refer to the renamed symbol"
+        ));
     }
     for ((file, line, column), why) in possible {
         let is_known = plan.expected.contains(&(file.clone(), line, column));
@@ -51,7 +53,9 @@ pub fn verify<O: Outputs>(
             Why::ByName | Why::Overloads(_) | Why::Elsewhere | Why::Named | Why::NoneFits => false,
         };
         if !is_known && !is_other {
-            way.add(format!("{file}:{line}: it might be used here, {why}"));
+            way.add(format!(
+                "{file}:{line}: this code may refer to the renamed symbol after the rename ({why})"
+            ));
         }
     }
     Ok(way.result(()))

@@ -218,7 +218,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
     let mut found = Vec::with_capacity(own.len());
     for (owner, name, place) in own {
         let Some(rows) = members.get(owner) else {
-            let why = "on a value whose type is not known".to_owned();
+            let why = "a member of this name on a value of unknown type".to_owned();
             found.push((format!("?#{name}"), place, Some(why)));
             continue;
         };
@@ -229,10 +229,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         };
         let (to, why) = match left.as_slice() {
             [one] => (format!("{owner}#{}", one.key), None),
-            [] => (
-                format!("{owner}#{name}"),
-                Some("the arguments fit no overload that is known".to_owned()),
-            ),
+            [] => (format!("{owner}#{name}"), Some("the arguments fit no known overload".to_owned())),
             several => {
                 let keys: Vec<&str> = several.iter().map(|one| one.key.as_str()).collect();
                 (format!("{owner}#{name}"), Some(format!("one of {}", keys.join(" and "))))
@@ -241,7 +238,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
         let why = why.or_else(|| {
             place
                 .elsewhere
-                .then(|| "the arguments also fit an overload of another type".to_owned())
+                .then(|| "the arguments also fit an overload that another type declares".to_owned())
         });
         found.push((to, place, why));
     }
@@ -328,7 +325,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
 
     #[test]
     fn callers_to_a_depth() {
-        let unknown = "(on a value whose type is not known, in a type that names A)";
+        let unknown = "(a member of this name on a value of unknown type, in code that names A)";
         assert_eq!(
             callers_of("A.Two", 1),
             [
@@ -363,7 +360,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
         );
         let of_go = callees_of("B.Go", 1);
         assert!(
-            of_go.contains(&"1 B#Go(A,dynamic) calls ?#Two 10:38 (on a value whose type is not known)".to_owned()),
+            of_go.contains(&"1 B#Go(A,dynamic) calls ?#Two 10:38 (a member of this name on a value of unknown type)".to_owned()),
             "{of_go:?}"
         );
         let left = "1 B#Go(A,dynamic) calls A#Three 10:47 (one of Three(int) and Three(string))".to_owned();

@@ -114,6 +114,11 @@ impl Layout {
         Ok(layout)
     }
 
+    /// Whether a source generator wrote a file, as its project says.
+    pub fn is_generated(&self, file: &str) -> bool {
+        self.files.get(file).is_some_and(|row| row.generated)
+    }
+
     /// The file or folder of a path; with `\` or `/` between its names.
     pub fn path(&self, text: &str) -> Option<Container> {
         let path = text.replace('\\', "/");

@@ -1,7 +1,8 @@
 //! What a change of members reaches: the members that use them, over several steps, those that carry them on, and the tests among all of these.
 //!
-//! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. A test is a method with an
-//! attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of them.
+//! Certain uses are followed, and those through a base or an interface; other possible ones are told and end there. What is reached only by way of a
+//! possible use is possible itself. A test is a method with an attribute of xUnit, NUnit or MSTest. What runs before each test of a class reaches all of
+//! them. The step behind the last one is looked at, so that the answer can say how much lies beyond its depth.
 
 use super::call_graph::{path_of, subjects_of};
 use super::hierarchy::{Relation, implementations};
@@ -106,6 +107,8 @@ pub struct Impact {
     pub unread: BTreeSet<String>,
     /// What was not looked at, each one sentence.
     pub unseen: BTreeSet<String>,
+    /// How many members and types one step more would reach; none of them has a row.
+    pub beyond: usize,
 }
 
 impl Impact {
@@ -115,6 +118,11 @@ impl Impact {
         let names: BTreeSet<String> = tests.map(|one| format!("FullyQualifiedName~{}", full_name(&one.path))).collect();
         names.into_iter().collect::<Vec<_>>().join("|")
     }
+}
+
+/// Why something is possible that is reached by way of a member which is.
+fn only_through(path: &str) -> String {
+    format!("reached only through {path}, which is itself possible")
 }
 
 /// The name of a method as test runners have it.
@@ -169,7 +177,7 @@ fn at_line(tree: &Syntax, line: u32) -> Vec<Enclosing> {
     if members.is_empty() { vec![of(None)] } else { members }
 }
 
-/// What a change of these members and types reaches in at most `depth` steps; `gaps` as for [`super::usages::usages`].
+/// What a change of these members and types reaches in at most `depth` steps, and how much one step more would reach; `gaps` as for [`super::usages::usages`].
 ///
 /// # Errors
 /// When the outputs cannot be read or are not of our making.
@@ -185,6 +193,7 @@ pub fn impact<O: Outputs>(
         gaps,
         impact: Impact::default(),
         seen: changed.clone(),
+        doubtful: BTreeSet::new(),
         trees: BTreeMap::new(),
     };
     for path in changed {
@@ -195,21 +204,26 @@ pub fn impact<O: Outputs>(
         walk.heirs(outputs, path)?;
     }
     let mut here: Vec<String> = changed.iter().cloned().collect();
-    let mut followed = 0;
-    for distance in 1..=depth {
+    let (mut followed, mut left) = (0, 0);
+    for distance in 1..=depth.saturating_add(1) {
         let room = MOST_FOLLOWED - followed;
         if here.len() > room {
-            let left = here.len() - room;
-            walk.impact
-                .unseen
-                .insert(format!("{left} members are not followed further: {MOST_FOLLOWED} are at most"));
+            left += here.len() - room;
             here.truncate(room);
         }
         followed += here.len();
+        if distance > depth {
+            walk.look_beyond(outputs, &here, distance)?;
+            break;
+        }
         here = walk.users(outputs, &here, distance)?.into_iter().collect();
         if here.is_empty() {
             break;
         }
+    }
+    if left > 0 {
+        let why = format!("impact follows at most {MOST_FOLLOWED} members; what uses {left} more of them is missing");
+        walk.impact.unseen.insert(why);
     }
     walk.find_tests(outputs)?;
     let mut impact = walk.impact;
@@ -237,6 +251,8 @@ struct Walk<'w> {
     gaps: &'w BTreeSet<String>,
     impact: Impact,
     seen: BTreeSet<String>,
+    /// Those of the seen that are reached only by way of a use that is possible.
+    doubtful: BTreeSet<String>,
     trees: BTreeMap<String, Syntax>,
 }
 
@@ -264,9 +280,16 @@ impl Walk<'_> {
             let user = path_of(self.symbols, &place.file, around);
             let why = why.filter(|why| !self.reaches_all(used, why));
             let goes_on = matches!(why, None | Some(Why::Through(_)));
-            if goes_on && self.seen.insert(user.clone()) {
-                // What was only possible before is reached for certain.
+            let why = why.map(|why| why.to_string());
+            let why = why.or_else(|| self.doubtful.contains(used).then(|| only_through(used)));
+            let is_news = goes_on && self.seen.insert(user.clone());
+            // What was only possible before is reached for certain: also what uses it is.
+            let is_surer = why.is_none() && self.doubtful.remove(&user);
+            if is_news || is_surer {
                 self.impact.affected.retain(|one| one.path != user || one.how != Reached::Uses);
+                if why.is_some() {
+                    self.doubtful.insert(user.clone());
+                }
                 if halves(&user).is_some() {
                     next.insert(user.clone());
                 }
@@ -276,11 +299,22 @@ impl Walk<'_> {
             self.add(Affected {
                 file: Some(place.file),
                 line: Some(place.line),
-                why: why.map(|why| why.to_string()),
+                why,
                 ..Affected::new(distance, &user, Reached::Uses, Some(used))
             });
         }
         Ok(next)
+    }
+
+    /// Counts what one step more would reach, without rows for it.
+    fn look_beyond<O: Outputs>(&mut self, outputs: &mut O, here: &[String], distance: u32) -> Result<(), O::Error> {
+        let before = self.impact.clone();
+        self.users(outputs, here, distance)?;
+        let known: BTreeSet<&str> = before.affected.iter().map(|one| one.path.as_str()).collect();
+        let further = self.impact.affected.iter().map(|one| one.path.as_str());
+        let beyond = further.filter(|path| !known.contains(path)).collect::<BTreeSet<_>>().len();
+        self.impact = Impact { beyond, ..before };
+        Ok(())
     }
 
     /// Whether a use is certain because all overloads that it may mean are reached.
@@ -328,17 +362,18 @@ impl Walk<'_> {
                 continue;
             };
             one.test = own.1 == Role::Test;
-            if own.1 == Role::Around && one.why.is_none() {
+            if own.1 == Role::Around && (one.why.is_none() || self.doubtful.contains(&one.path)) {
                 let tests = members.iter().filter(|(_, role)| *role == Role::Test);
                 more.extend(tests.map(|(test, _)| Affected {
                     test: true,
+                    why: one.why.as_ref().map(|_| only_through(&one.path)),
                     ..Affected::new(one.distance + 1, &format!("{key}#{test}"), Reached::Runs, Some(&one.path))
                 }));
             }
         }
         for test in more {
             match affected.iter_mut().find(|known| known.path == test.path) {
-                Some(known) if known.why.is_some() || known.distance > test.distance => *known = test,
+                Some(known) if (known.why.is_some(), known.distance) > (test.why.is_some(), test.distance) => *known = test,
                 Some(_) => {}
                 None => affected.push(test),
             }
@@ -409,125 +444,4 @@ fn attribute_name(text: &str) -> &str {
     let text = text.split(['(', '<', ']']).next().unwrap_or(text).trim();
     let text = text.rsplit(['.', ':', ' ']).next().unwrap_or(text);
     text.strip_suffix("Attribute").unwrap_or(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::samples::Sample;
-    use super::*;
-
-    const CODE: &str = "namespace N;
-public interface IShop { int Price(int count); }
-public class Shop : IShop {
-    public int Price(int count) => Tax(count) * 2;
-    public int Tax(int count) => count;
-    public virtual int Rest() => 1;
-}
-public class Market : Shop {
-    public override int Rest() => Price(1);
-}
-class Other { dynamic d; void Go() => d.Tax(1); }
-";
-    const TESTS: &str = "namespace T;
-class ShopTests {
-    [Fact] public void Prices() => new N.Shop().Price(1);
-    [Xunit.TheoryAttribute, InlineData(1)] public void Through(int x) { N.IShop shop = new N.Shop(); shop.Price(x); }
-    [Fact] public void Nothing() { }
-    void Helper() => new N.Shop().Price(1);
-}
-class MarketTests {
-    N.Market market;
-    public MarketTests() { market = new N.Market(); market.Rest(); }
-    [Test] public void First() { }
-    [TestCase(1)] public void Second<T>(int x) { }
-}
-";
-
-    fn sample() -> Sample {
-        Sample::of(&[("src/a.cs", CODE), ("t/t.cs", TESTS)])
-    }
-
-    fn reached(changed: &[&str], depth: u32) -> (Vec<String>, String) {
-        let mut sample = sample();
-        let symbols = sample.names();
-        let changed = changed.iter().map(|path| (*path).to_owned()).collect();
-        let found = impact(&mut sample, &symbols, &changed, depth, &BTreeSet::new()).expect("an impact");
-        let told = |one: &Affected| {
-            let (test, maybe) = (if one.test { " test" } else { "" }, if one.why.is_some() { " maybe" } else { "" });
-            format!("{} {} {}{test}{maybe}", one.distance, one.how.as_str(), one.path)
-        };
-        (found.affected.iter().map(told).collect(), found.filter())
-    }
-
-    #[test]
-    fn users_heirs_and_tests_are_reached() {
-        let (rows, filter) = reached(&["N.Shop#Tax(int)"], 9);
-        assert_eq!(
-            rows,
-            [
-                "0 changed N.Shop#Tax(int)",
-                "1 uses N.Other#Go() maybe",
-                "1 uses N.Shop#Price(int)",
-                "2 uses N.Market#Rest()",
-                "2 uses T.ShopTests#Helper()",
-                "2 uses T.ShopTests#Prices() test",
-                "2 uses T.ShopTests#Through(int) test maybe",
-                "3 uses T.MarketTests#.ctor()",
-                "4 runs T.MarketTests#First() test",
-                "4 runs T.MarketTests#Second`1(int) test",
-            ]
-        );
-        let names = ["MarketTests.First", "MarketTests.Second", "ShopTests.Prices", "ShopTests.Through"];
-        assert_eq!(filter, names.map(|name| format!("FullyQualifiedName~T.{name}")).join("|"));
-        let (near, _) = reached(&["N.Shop#Tax(int)"], 1);
-        assert!(near.iter().all(|row| row.starts_with(['0', '1'])), "{near:?}");
-    }
-
-    #[test]
-    fn a_call_of_any_of_the_overloads_that_changed_is_followed() {
-        let text = "class P { public void Get(int x) { } public void Get(string x) { } public void Get(bool x) { } }
-class U { public void One(object o) => new P().Get((dynamic)o); }
-class V { void X() => new U().One(1); }
-";
-        let mut sample = Sample::of(&[("a.cs", text)]);
-        let symbols = sample.names();
-        let mut reached = |changed: &[&str]| -> Vec<String> {
-            let changed = changed.iter().map(|path| (*path).to_owned()).collect();
-            let before = sample.asked.len();
-            let found = impact(&mut sample, &symbols, &changed, 5, &BTreeSet::new()).expect("an impact");
-            let patterns = sample.asked[before..].iter().filter(|label| label.contains("...:mentions")).count();
-            assert!(patterns <= 5, "one question for each step");
-            let rows = found.affected.into_iter().filter(|one| one.how == Reached::Uses);
-            rows.map(|one| format!("{} {} {}", one.distance, one.path, one.why.unwrap_or_default()))
-                .collect()
-        };
-        let all = ["P#Get(int)", "P#Get(string)", "P#Get(bool)"];
-        assert_eq!(reached(&all), ["1 U#One(object) ", "2 V#X() "]);
-        assert_eq!(reached(&all[..2]), ["1 U#One(object) the arguments also fit 2 overloads"]);
-        assert_eq!(reached(&all[..1]), ["1 U#One(object) the arguments also fit 2 overloads"]);
-    }
-
-    #[test]
-    fn what_carries_on_a_change_is_reached() {
-        let (rows, _) = reached(&["N.IShop#Price(int)", "N.Shop#Rest()"], 1);
-        assert!(rows.contains(&"1 implements N.Shop#Price(int)".to_owned()), "{rows:?}");
-        assert!(rows.contains(&"1 overrides N.Market#Rest()".to_owned()), "{rows:?}");
-    }
-
-    #[test]
-    fn lines_are_those_of_members() {
-        let mut sample = sample();
-        let symbols = sample.names();
-        let mut at = |lines: &[(u32, u32)]| {
-            let lines = ChangedLines::from([("src/a.cs".to_owned(), lines.to_vec()), ("README.md".to_owned(), vec![(1, 1)])]);
-            at_lines(&mut sample, &symbols, &lines)
-                .expect("members")
-                .into_iter()
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(at(&[(4, 4)]), ["N.Shop#Price(int)"]);
-        assert_eq!(at(&[(3, 5)]), ["N.Shop#Price(int)", "N.Shop#Tax(int)"]);
-        assert_eq!(at(&[(3, 3)]), ["N.Shop"]);
-        assert!(at(&[(1, 1)]).is_empty());
-    }
 }

@@ -63,6 +63,23 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
     (how, preferred(symbols, names, scope, found))
 }
 
+/// The types that a pattern means whose wildcards may stand for several names: `Backport*` for `Backport.System.Threading.Lock`. Asked where the pattern
+/// matches nothing name by name.
+pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&str>, rooted: bool) -> Vec<usize> {
+    let wanted: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
+    let wanted = Glob::new(&wanted.join("."));
+    let matches = |at: &usize| {
+        let key = symbols.key(*at);
+        let own: Vec<&str> = symbol_of(key)
+            .split(['.', '+'])
+            .map(|name| name.split('`').next().unwrap_or(name))
+            .collect();
+        let starts = if rooted { 1 } else { own.len() };
+        in_scope(key, scope) && (0..starts).any(|start| wanted.matches(&own[start..].join(".")))
+    };
+    (0..symbols.len()).filter(matches).collect()
+}
+
 /// Of several types that names mean, those that a project compiles go before those that none does, those whose names begin in a namespace before
 /// those that stand in a type which is not named, and, of names without type arguments, types without type parameters before those with some.
 /// Another is meant by its mark (`@loose`, `` `1 ``) or its outer type.
@@ -160,5 +177,33 @@ fn name_matches(wanted: &str, own: &str, wild: bool) -> bool {
     match wild && is_wild(wanted) {
         true => Glob::new(wanted).matches(own),
         false => same(own, wanted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::resolve::{Options, resolve};
+    use super::super::samples::Sample;
+    use super::*;
+
+    #[test]
+    fn a_star_crosses_dots_where_it_means_nothing_within_a_name() {
+        let text = "namespace Backport.Deep { class Lock { } class Box<T> { class Lid { } } } namespace Other { class BackpackLock { } }";
+        let mut sample = Sample::of(&[("a.cs", text)]);
+        let symbols = sample.names();
+        let mut meant = |pattern: &str| {
+            let found = resolve(&symbols, &mut sample, pattern, &Options::default()).expect("a resolution");
+            let paths: Vec<String> = found.candidates.iter().map(|one| one.path.clone()).collect();
+            (found.how, paths.join(" "))
+        };
+        let wild = |paths: &str| (Some(How::Wildcard), paths.to_owned());
+        assert_eq!(
+            meant("Backport*"),
+            wild("Backport.Deep.Lock Backport.Deep.Box`1 Backport.Deep.Box`1+Lid")
+        );
+        assert_eq!(meant("Deep*Lid"), wild("Backport.Deep.Box`1+Lid"));
+        assert_eq!(meant("global::Deep*Lid"), (None, String::new()));
+        // Name by name comes first.
+        assert_eq!(meant("Back*"), wild("Other.BackpackLock"));
     }
 }

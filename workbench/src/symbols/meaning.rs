@@ -221,7 +221,9 @@ impl Resolution {
             hint.push_str(&format!(" (the first {} of {})", shown.len(), self.total));
         }
         if shown.iter().any(|path| path.contains('@')) {
-            hint.push_str("; behind @ stands the project that compiles the type, or the file that has it to itself; @loose: none");
+            hint.push_str(
+                "; the name behind @ is the project or file that declares the type, and @loose means that no project compiles it",
+            );
         }
         Err(SymbolError::new(Trouble::Ambiguous, why.found(found).hint(hint).candidates(shown)))
     }

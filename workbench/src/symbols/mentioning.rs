@@ -107,7 +107,7 @@ pub(super) fn uncompiled<O: Outputs>(outputs: &mut O, subjects: &[Subject], foun
             count => format!(" (and {} more)", count - 1),
         };
         found.unseen.push(format!(
-            "{}{others} names {} where #if leaves code out; what is not compiled was not looked at",
+            "{}{others} names {} in code that #if excludes; cortex does not search excluded code",
             files[0],
             subject.name_in_uses()
         ));

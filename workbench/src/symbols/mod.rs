@@ -12,6 +12,8 @@ pub mod grep;
 pub mod hierarchy;
 pub mod humps;
 pub mod impact;
+#[cfg(test)]
+mod impact_tests;
 pub mod index;
 pub mod locations;
 pub mod matching;
@@ -19,6 +21,7 @@ pub mod meaning;
 pub mod measure;
 mod mentioning;
 mod numbers;
+pub(crate) mod operators;
 pub mod outputs;
 pub mod overloads;
 pub mod override_places;

@@ -9,7 +9,8 @@
 //!    compiles, and of names without type arguments one without type parameters before one with some.
 //! 2. a member of the types that the names before the last mean, or, of a name alone, of any type. A member that a type does not declare is
 //!    looked for in its bases, nearest first.
-//! 3. **wildcard**: types and members whose last names match, name by name.
+//! 3. **wildcard**: types and members whose last names match, name by name; where none does, types whose names match as one text, so that a star
+//!    stands for several names.
 //! 4. **alias**: the type that once had that name.
 //! 5. a namespace: it is said to be one, and where a type or member is wanted none is meant.
 //! 6. **fuzzy**: names at most two edits away. They are suggestions; none of them is meant.
@@ -21,7 +22,8 @@
 
 use super::distance::Word;
 use super::index::{Symbols, simple_name};
-use super::matching::{ends, outer_part, rank, target_name, types};
+use super::matching::{across_names, ends, outer_part, rank, target_name, types};
+use super::operators;
 use super::outputs::{Outputs, SymbolError};
 use super::overloads::{self, Overload};
 use super::path::{Glob, Segment, SymbolPath, is_wild};
@@ -74,7 +76,8 @@ pub fn resolve<O: Outputs>(symbols: &Symbols, outputs: &mut O, text: &str, optio
         let candidate = candidate(symbols, found).map_err(O::Error::from)?;
         return Ok(answer(text.trim(), Some(How::Exact), vec![candidate], 1, None));
     }
-    let path = SymbolPath::parse(text).map_err(O::Error::from)?;
+    let operator = operators::symbol(text.trim());
+    let path = SymbolPath::parse(operator.as_deref().unwrap_or(text)).map_err(O::Error::from)?;
     let mut asking = Asking {
         symbols,
         outputs,
@@ -253,7 +256,11 @@ impl<O: Outputs> Asking<'_, O> {
             return Ok((Some(How::Alias), found, Some(former)));
         }
         if path.is_wild() {
-            return Ok((None, found, None));
+            if path.member.is_none() && path.parameters.is_none() {
+                let types = across_names(self.symbols, &path.segments, path.scope.as_deref(), path.rooted);
+                found.extend(types.into_iter().map(of_type));
+            }
+            return Ok(((!found.is_empty()).then_some(How::Wildcard), found, None));
         }
         let near = match &owners {
             Some((types, name)) if !types.is_empty() => self.near_members(types, name)?,

@@ -10,6 +10,7 @@ use engine::build::session::Session;
 use engine::store::StoreError;
 use engine::values::diagnostic::Place;
 use engine::values::label::{escape, halves};
+use producers::csharp::types::symbol_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,9 +49,9 @@ pub struct State {
 pub enum Empty {
     /// Nothing of that name is known.
     Unknown,
-    /// So many have that name, and none passes the filters.
+    /// So many have that name, and the filters exclude all.
     Filtered(usize),
-    /// So many are near in meaning, and none passes the filters.
+    /// So many are near in meaning, and the filters exclude all.
     FilteredByMeaning(usize),
     /// What was looked at has none: a type without users, say.
     None,
@@ -146,7 +147,11 @@ impl State {
     pub fn renamed(mut self, former: Option<&str>, path: &str) -> Self {
         if let Some(former) = former {
             let now = halves(path).map_or(path, |(key, _)| key);
-            self.notes.push(format!("{former} is called {now} now"));
+            self.notes.push(match symbol_of(former) == symbol_of(now) {
+                // The mark behind `@` came or went with another type of the name.
+                true => format!("this type is now written {now}"),
+                false => format!("the type {former} was renamed to {now}"),
+            });
         }
         self
     }
@@ -158,7 +163,7 @@ impl State {
             self.complete = false;
             let others = more(labels.len() - 1);
             self.notes
-                .push(format!("{first}{others} could not be made, and what it would tell is missing"));
+                .push(format!("{first}{others} could not be built; the answer lacks what it would say"));
         }
         self
     }
@@ -208,7 +213,7 @@ impl State {
         if let Some(line) = health.line() {
             self.complete = false;
             self.notes
-                .push(format!("{line}, and uses across them may be missing; `cortex doctor` explains"));
+                .push(format!("{line}; uses across their references may be missing (see `cortex doctor`)"));
         }
         self
     }
@@ -217,9 +222,9 @@ impl State {
     #[must_use]
     pub fn empty(mut self, why: Empty) -> Self {
         let said = match why {
-            Empty::Unknown => "nothing of this name is known; files that the manifest's sources leave out are not indexed".to_owned(),
-            Empty::Filtered(count) => format!("{count} have this name, and none passes the filters"),
-            Empty::FilteredByMeaning(count) => format!("{count} are near to it in meaning, and none passes the filters"),
+            Empty::Unknown => "no type or member has this name; cortex does not index files outside the manifest's source sets".to_owned(),
+            Empty::Filtered(count) => format!("{count} have this name, but the filters exclude all of them"),
+            Empty::FilteredByMeaning(count) => format!("{count} are near in meaning, but the filters exclude all of them"),
             Empty::None => "nothing was found".to_owned(),
         };
         self.notes.push(said);
@@ -308,7 +313,7 @@ mod tests {
         assert_eq!(
             state.notes,
             [
-                "1 of 3 projects lost references, and 1 more could not be evaluated as a whole, and uses across them may be missing; `cortex doctor` explains"
+                "1 of 3 projects lost references, and 1 more could not be evaluated as a whole; uses across their references may be missing (see `cortex doctor`)"
             ]
         );
     }
@@ -342,10 +347,10 @@ mod tests {
             serde_json::to_value(&state).expect("JSON"),
             serde_json::json!({"freshness": "last good", "complete": false, "notes": [
                 "20 of 21 are shown: ask with the cursor",
-                "//types/A:deps (and 1 more) could not be made, and what it would tell is missing",
-                "4 have this name, and none passes the filters",
-                "Old is called N.New now",
-                "Old is called N.New now",
+                "//types/A:deps (and 1 more) could not be built; the answer lacks what it would say",
+                "4 have this name, but the filters exclude all of them",
+                "the type Old was renamed to N.New",
+                "the type Old was renamed to N.New",
                 "a.cs does not parse",
             ]})
         );

@@ -165,16 +165,16 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Through(path) => write!(f, "through {path}"),
-            Self::UnknownValueNear(name) => write!(f, "on a value whose type is not known, in a type that names {name}"),
-            Self::UnknownValue => f.write_str("on a value whose type is not known"),
-            Self::ByName => f.write_str("by name: nothing binds the names of this language"),
+            Self::UnknownValueNear(name) => write!(f, "a member of this name on a value of unknown type, in code that names {name}"),
+            Self::UnknownValue => f.write_str("a member of this name on a value of unknown type"),
+            Self::ByName => f.write_str("the name is the same; cortex does not bind names in this language"),
             Self::Overloads(others) => match others.as_slice() {
                 [other] => write!(f, "the arguments also fit {other}"),
                 several => write!(f, "the arguments also fit {} overloads", several.len()),
             },
-            Self::Named => f.write_str("named without a call, by all overloads' name"),
-            Self::NoneFits => f.write_str("the arguments fit no overload that is known"),
-            Self::Elsewhere => f.write_str("the arguments also fit an overload of another type"),
+            Self::Named => f.write_str("the code names the method without calling it, and does not say which overload it means"),
+            Self::NoneFits => f.write_str("the arguments fit no known overload"),
+            Self::Elsewhere => f.write_str("the arguments also fit an overload that another type declares"),
         }
     }
 }

@@ -43,7 +43,7 @@ fn certain_and_possible() {
         possible(&found),
         [
             "7:i.Go(); through I#Go",
-            "9:d.Go(); on a value whose type is not known, in a type that names A"
+            "9:d.Go(); a member of this name on a value of unknown type, in code that names A"
         ]
     );
     let (_, of_type) = find_usages(&mut sample, "B");
@@ -258,7 +258,7 @@ a.Count = 1;
         (certain(&found), possible(&found))
     };
     let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<String>>();
-    let named = "14:System.Action<int> f = a.Get; named without a call, by all overloads' name";
+    let named = "14:System.Action<int> f = a.Get; the code names the method without calling it, and does not say which overload it means";
     let (sure, maybe) = told(&mut sample, "A#Get(int)");
     assert_eq!(sure, ["10:a.Get(1);", "18:b.Get(2);"]);
     assert_eq!(maybe, lines(&["12:a.Get(o); the arguments also fit 2 overloads", named]));
@@ -501,7 +501,7 @@ fn what_is_not_looked_at_is_told() {
     let mut unseen = |symbol: &str| find_usages(&mut sample, symbol).1.unseen;
     assert_eq!(
         unseen("A.Go"),
-        ["b.cs names Go where #if leaves code out; what is not compiled was not looked at"]
+        ["b.cs names Go in code that #if excludes; cortex does not search excluded code"]
     );
     assert_eq!(
         unseen("A.ToString"),

@@ -67,6 +67,27 @@ pub const UNSET: ErrorCode = ErrorCode::E_SET;
 /// Names offered when a label means nothing.
 pub(super) const SUGGESTIONS: usize = 5;
 
+/// The items nearest to a name. What tells items of one name apart (`N.Color@Core`) is no part of a name that is written without; what no project
+/// compiles comes last.
+fn near_items<'i>(value: &str, items: &'i [String]) -> Vec<&'i str> {
+    let plain = |item: &'i str| match value.contains('@') {
+        true => item,
+        false => item.split_once('@').map_or(item, |(name, _)| name),
+    };
+    let mut near = nearest(value, items.iter().map(|item| plain(item)), SUGGESTIONS);
+    near.dedup();
+    let of_name = |name: &String| {
+        items
+            .iter()
+            .map(String::as_str)
+            .filter(|item| plain(item) == *name)
+            .collect::<Vec<_>>()
+    };
+    let mut found: Vec<&str> = near.iter().flat_map(of_name).collect();
+    found.sort_by_key(|item| item.ends_with("@loose"));
+    found
+}
+
 impl Run<'_> {
     /// The sets that gave the roots.
     pub fn known_sets(&self) -> Vec<KnownSet> {
@@ -259,10 +280,8 @@ impl Run<'_> {
             }
             Resolution::None if items.iter().any(|item| is_below(item, &value)) => meaning.above = Some(value),
             Resolution::None => {
-                let near = nearest(&value, items.iter().map(String::as_str), SUGGESTIONS);
-                meaning
-                    .near
-                    .extend(near.iter().filter_map(|item| named(item)).map(|label| label.to_string()));
+                let near = near_items(&value, items).into_iter().filter_map(named);
+                meaning.near.extend(near.map(|label| label.to_string()));
             }
         }
     }
@@ -493,4 +512,16 @@ fn nameless(set: &SetSpec, target: &str, items: &[&str]) -> Diagnostic {
     )
     .found(shown.join(", "))
     .hint("an item stands in a label as a path: it is not empty, and no part of it is empty, '.', '..' or '...'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::near_items;
+
+    #[test]
+    fn a_mark_is_no_part_of_a_name_and_what_no_project_compiles_comes_last() {
+        let items = ["A.Color@loose", "N.Color@Some.Project", "N.Other"].map(str::to_owned);
+        assert_eq!(near_items("Colr", &items), ["N.Color@Some.Project", "A.Color@loose"]);
+        assert_eq!(near_items("A.Color@lose", &items)[0], "A.Color@loose");
+    }
 }

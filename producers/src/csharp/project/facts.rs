@@ -1,11 +1,13 @@
 //! What is known of a project once it has been evaluated: for each target framework, and for the one that the workspace looks at.
 
 use super::evaluate::{Evaluation, Files, Settings, evaluate};
+use super::expression::unescape;
 use super::framework::{Framework, newest_first};
+use super::glob::is_glob;
 use super::items::{Item, Run, run};
 use super::operation::{Action, Operation, Spec, operations};
 use super::params::{Override, ProjectParams};
-use super::path::{folder, stem_and_extension};
+use super::path::{absolute, folder, in_workspace, rooted, stem_and_extension};
 use super::report::{Report, Spot};
 use super::tree::Tree;
 use engine::values::codes::ErrorCode;
@@ -106,6 +108,7 @@ pub fn evaluated(
     let quiet = Report::default();
     let (outer, tfms) = frameworks(project, files, tree, settings, params, own, &quiet);
     let mut found = Evaluated::default();
+    let mut emitted: Option<String> = None;
     for (at, tfm) in tfms.iter().enumerate() {
         let inner;
         let evaluation = match tfm {
@@ -118,7 +121,7 @@ pub fn evaluated(
             }
             _ => &outer,
         };
-        let operations = operations(evaluation, project, tree, settings, report);
+        let mut operations = operations(evaluation, project, tree, settings, report);
         let items = run(&operations, tree, &["projectreference"]);
         let mut symbols = symbols(evaluation);
         symbols.extend(params.defines.iter().chain(own.map_or(&[][..], |own| &own.defines)).cloned());
@@ -126,6 +129,16 @@ pub fn evaluated(
             found.references = references(project, &items, report);
             found.facts = facts(project, evaluation, &items, &symbols, tfm.as_deref());
         }
+        let folder = emitted_folder(evaluation, project);
+        if at == 0 {
+            emitted.clone_from(&folder);
+        }
+        // Of what generators write for each framework apart only the main framework's counts: the others declare the same types again.
+        operations.extend(
+            folder
+                .filter(|folder| emitted.as_ref() == Some(folder))
+                .map(|folder| emitted_files(&folder)),
+        );
         let compile = compile_operations(operations, own);
         let number = found.compile.iter().position(|known| *known == compile).unwrap_or_else(|| {
             found.compile.push(compile);
@@ -311,6 +324,32 @@ fn references(project: &str, items: &Run, report: &Report) -> Vec<Reference> {
     found.into_iter().collect()
 }
 
+/// The folder of the workspace that source generators write their files into, if the project says so (`EmitCompilerGeneratedFiles`). The compiler
+/// compiles what they generate; `Compile` items leave the folder out, or else it would be compiled twice.
+fn emitted_folder(evaluation: &Evaluation<'_>, project: &str) -> Option<String> {
+    let properties = &evaluation.properties;
+    let written = properties.get("CompilerGeneratedFilesOutputPath").trim();
+    if written.is_empty() || !properties.get("EmitCompilerGeneratedFiles").trim().eq_ignore_ascii_case("true") {
+        return None;
+    }
+    let home = rooted(folder(project));
+    let path = absolute(&home, &unescape(written));
+    // A folder around the project holds what people write, too.
+    let is_around = format!("{home}/").starts_with(&format!("{path}/"));
+    in_workspace(&path).filter(|_| !is_around && !is_glob(written)).map(str::to_owned)
+}
+
+/// The operation that adds the files of that folder.
+fn emitted_files(folder: &str) -> Operation {
+    Operation {
+        items: "compile".to_owned(),
+        action: Action::Include,
+        specs: vec![Spec::Glob(format!("{folder}/**/*.cs"))],
+        exclude: Vec::new(),
+        metadata: vec![("emitted".to_owned(), "true".to_owned())],
+    }
+}
+
 /// The operations that decide what is compiled, those of the override last.
 fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec<Operation> {
     let mut used: BTreeSet<String> = BTreeSet::from(["compile".to_owned()]);
@@ -349,6 +388,9 @@ fn compile_operations(operations: Vec<Operation>, own: Option<&Override>) -> Vec
 /// A file that a project compiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledFile {
+    /// Of a file that a source generator wrote: its path below the folder of all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emitted: Option<String>,
     /// Where it appears in the project, for files from outside its folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
@@ -376,11 +418,14 @@ pub fn compiled(evaluated: &Evaluated, sources: &Tree<'_>) -> (Vec<CompiledFile>
         let run = run(operations, sources, &["compile"]);
         cut |= run.cut;
         for item in run.items("compile") {
-            files.entry(item.text.clone()).or_insert_with(|| CompiledFile {
+            let emitted = (!item.get("emitted").is_empty()).then(|| item.through("%(RecursiveDir)%(Filename)%(Extension)"));
+            let file = files.entry(item.text.clone()).or_insert_with(|| CompiledFile {
+                emitted: None,
                 link: item.link(home),
                 path: item.text.clone(),
                 tfm: framework.tfm.clone().filter(|_| at > 0),
             });
+            file.emitted = file.emitted.take().or(emitted);
         }
     }
     (

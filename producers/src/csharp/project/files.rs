@@ -5,12 +5,12 @@
 //! move when another project begins to link it.
 
 use super::facts::CompiledFile;
-use super::path::folder;
+use super::path::{file_name, folder};
 use super::report::{Report, Spot};
 use engine::values::codes::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One row, by path of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,11 @@ use std::collections::BTreeMap;
 pub struct FileRow {
     /// Other projects that compile it, sorted; rules take it as a set, so it is always there.
     pub also: Vec<String>,
-    /// Why no project has it: `removed` (the project around it leaves it out) or `outside` (there is no project around it).
+    /// Whether a source generator wrote it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub generated: bool,
+    /// Why no project has it: `removed` (the project around it leaves it out), `outside` (there is no project around it) or `leftover` (a generator
+    /// wrote it when the code that it belongs to stood in this project; see [`leftovers`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
     /// Where it appears in the owner, for files from outside its folder.
@@ -34,8 +38,9 @@ pub struct FileRow {
 /// The rows for all sources, given what each project compiles.
 pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Vec<CompiledFile>)]) -> BTreeMap<&'a str, FileRow> {
     let mut by_file: BTreeMap<&str, Vec<(&str, &CompiledFile)>> = sources.map(|path| (path, Vec::new())).collect();
+    let leftovers = leftovers(compiled);
     for (project, files) in compiled {
-        for file in files {
+        for file in files.iter().filter(|file| !leftovers.contains(file.path.as_str())) {
             if let Some(users) = by_file.get_mut(file.path.as_str()) {
                 users.push((project, file));
             }
@@ -55,6 +60,7 @@ pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Ve
                 also.sort();
                 FileRow {
                     also,
+                    generated: file.emitted.is_some(),
                     left_out: None,
                     link: file.link.clone(),
                     project: vec![(*project).to_owned()],
@@ -64,8 +70,13 @@ pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Ve
             None => {
                 let around = std::iter::successors(Some(folder(path)), |above| (!above.is_empty()).then(|| folder(above)));
                 let inside = around.into_iter().any(|above| homes.contains_key(above));
+                let why = match inside {
+                    _ if leftovers.contains(path) => "leftover",
+                    true => "removed",
+                    false => "outside",
+                };
                 FileRow {
-                    left_out: Some(if inside { "removed" } else { "outside" }.to_owned()),
+                    left_out: Some(why.to_owned()),
                     ..FileRow::default()
                 }
             }
@@ -73,6 +84,37 @@ pub fn rows<'a>(sources: impl Iterator<Item = &'a str>, compiled: &[(&'a str, Ve
         known.insert(path, row);
     }
     known
+}
+
+/// Files that generators wrote long ago: another project has a file of the same path from the same generator, beside a file of that name by hand
+/// (`Color.cs` for `Color.Generated.g.cs`), and this project has none. The code moved there, and what was generated for it here stayed behind.
+fn leftovers<'c>(compiled: &'c [(&str, Vec<CompiledFile>)]) -> BTreeSet<&'c str> {
+    let mut emitted: BTreeMap<&str, Vec<(usize, &str)>> = BTreeMap::new();
+    for (at, (_, files)) in compiled.iter().enumerate() {
+        for file in files {
+            if let Some(below) = &file.emitted {
+                emitted.entry(below).or_default().push((at, &file.path));
+            }
+        }
+    }
+    let stem = |path: &'c str| file_name(path).split('.').next().unwrap_or_default();
+    let mut by_hand: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+    let mut left: BTreeSet<&str> = BTreeSet::new();
+    for several in emitted.into_values().filter(|several| several.len() > 1) {
+        let belongs = several.iter().map(|(at, path)| {
+            let stems = by_hand.entry(*at).or_insert_with(|| {
+                let files = compiled[*at].1.iter().filter(|file| file.emitted.is_none());
+                files.map(|file| stem(&file.path)).collect()
+            });
+            stems.contains(stem(path))
+        });
+        let belongs: Vec<bool> = belongs.collect();
+        if belongs.contains(&true) {
+            let strangers = several.iter().zip(&belongs).filter(|(_, belongs)| !**belongs);
+            left.extend(strangers.map(|((_, path), _)| *path));
+        }
+    }
+    left
 }
 
 /// Says how many files no project compiles, with some of them; silent where there are no projects at all.
@@ -86,8 +128,13 @@ pub fn summary(rows: &BTreeMap<&str, FileRow>, report: &Report) {
     if rows.len() == left_out.len() {
         return;
     }
+    let leftovers = rows.values().filter(|row| row.left_out.as_deref() == Some("leftover")).count();
+    let leftovers = match leftovers {
+        0 => String::new(),
+        count => format!("; {count} of them were left behind by source generators, for code that is now in another project"),
+    };
     let message = format!(
-        "{} of {} source files are compiled by no project; they count as loose files (//index:files lists them)",
+        "no project compiles {} of {} source files, this one among them; their types are marked @loose (//index:files lists them){leftovers}",
         left_out.len(),
         rows.len()
     );
@@ -102,6 +149,7 @@ mod tests {
         files
             .iter()
             .map(|(path, tfm)| CompiledFile {
+                emitted: None,
                 link: None,
                 path: (*path).to_owned(),
                 tfm: tfm.map(str::to_owned),
@@ -136,5 +184,40 @@ mod tests {
         assert_eq!(owner("a/gone.cs"), expect("", "", "removed"));
         assert_eq!(owner("loose.cs"), expect("", "", "outside"));
         assert_eq!(rows["a/b/y.cs"].tfm.as_deref(), Some("net472"));
+    }
+
+    #[test]
+    fn what_a_generator_left_behind_belongs_to_no_project() {
+        let emitted = |project: &str, below: &str| CompiledFile {
+            emitted: Some(below.to_owned()),
+            link: None,
+            path: format!("{project}/G/{below}"),
+            tfm: None,
+        };
+        let (color, lock) = ("Gen/Color.Generated.g.cs", "Gen/Lock.cs");
+        let new = [
+            compiled(&[("new/Color.cs", None)]),
+            vec![emitted("new", color), emitted("new", lock)],
+        ]
+        .concat();
+        let old = [
+            compiled(&[("old/Widget.cs", None)]),
+            vec![emitted("old", color), emitted("old", lock)],
+        ]
+        .concat();
+        let projects = [("new/New.csproj", new), ("old/Old.csproj", old)];
+        let paths = projects.iter().flat_map(|(_, files)| files).map(|file| file.path.as_str());
+        let rows = rows(paths, &projects);
+        let of = |path: &str| (rows[path].project.join(" "), rows[path].left_out.clone(), rows[path].generated);
+        let own = |project: &str, generated: bool| (project.to_owned(), None, generated);
+        assert_eq!(of("new/G/Gen/Color.Generated.g.cs"), own("new/New.csproj", true));
+        assert_eq!(
+            of("old/G/Gen/Color.Generated.g.cs"),
+            (String::new(), Some("leftover".to_owned()), false)
+        );
+        // Nothing by hand says where these belong: each project has its own.
+        assert_eq!(of("new/G/Gen/Lock.cs"), own("new/New.csproj", true));
+        assert_eq!(of("old/G/Gen/Lock.cs"), own("old/Old.csproj", true));
+        assert_eq!(of("new/Color.cs"), own("new/New.csproj", false));
     }
 }

@@ -8,6 +8,7 @@ use super::solution::is_solution;
 use super::tree::Tree;
 use super::xml::Element;
 use engine::values::codes::ErrorCode;
+use engine::values::suggest::nearest;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,6 +67,20 @@ pub fn rows(files: &Files<'_>, paths: &[&str], params: &ProjectParams, report: &
         report.merge(found);
     }
     report.warn_of_unset(files);
+    for path in params.projects.keys().filter(|path| !rows.contains_key(*path)) {
+        let near = nearest(path, rows.keys().map(String::as_str), 1);
+        let near = near.first().map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        let message = format!("params.projects of producer.project names no project of the workspace, and nothing of it applies{near}");
+        report.warn(
+            ErrorCode::CS_PROJECT_PARAMS,
+            Spot {
+                file: "cortex.toml",
+                line: 0,
+            },
+            message,
+            path,
+        );
+    }
     rows
 }
 

@@ -5,6 +5,27 @@ use engine::seams::producer::{ParamError, Params};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
+/// The names of the parameters.
+const KNOWN: [&str; 6] = ["tfm", "defines", "properties", "os", "solution", "projects"];
+/// The names of what is said of one project.
+const OF_PROJECT: [&str; 4] = ["tfm", "defines", "include", "exclude"];
+
+/// Names that are no parameters, also in the tables of single projects.
+fn unknown(params: &Params) -> impl Iterator<Item = ParamError> {
+    let top = params.keys().filter(|name| !KNOWN.contains(&name.as_str()));
+    let top = top.map(|name| ParamError::unknown_parameter(name, &KNOWN));
+    let tables = params.get("projects").and_then(serde_json::Value::as_object).into_iter().flatten();
+    let inner = tables.flat_map(|(path, table)| {
+        let names = table.as_object().into_iter().flat_map(|table| table.keys());
+        let wrong = names.filter(|name| !OF_PROJECT.contains(&name.as_str()));
+        wrong.map(move |name| ParamError {
+            param: format!("projects.{path}.{name}"),
+            ..ParamError::unknown_parameter(name, &OF_PROJECT)
+        })
+    });
+    top.chain(inner)
+}
+
 /// All parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -51,6 +72,10 @@ impl ProjectParams {
                 unknown: false,
             }]
         };
+        let unknown: Vec<ParamError> = unknown(params).collect();
+        if !unknown.is_empty() {
+            return Err(unknown);
+        }
         let hint = "known are tfm, defines, properties, os, solution and projects (with tfm, defines, include and exclude for each)";
         // Key by key, so that the message names the one that is wrong.
         for (name, value) in params {
@@ -82,5 +107,28 @@ impl ProjectParams {
             os: self.os.clone().unwrap_or_else(|| "linux".to_owned()),
             solution,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_names_are_told_with_the_near_one_at_any_depth() {
+        let read = |text: &str| {
+            let params: Params = serde_json::from_str(text).expect("JSON");
+            let errors = ProjectParams::read(&params).err().unwrap_or_default();
+            let told = errors
+                .into_iter()
+                .map(|error| format!("{}: {}", error.param, error.hint.unwrap_or_default()));
+            told.collect::<Vec<_>>()
+        };
+        assert!(read(r#"{"projects": {"A/A.csproj": {"include": ["x/**"]}}}"#).is_empty());
+        assert_eq!(read(r#"{"proprties": {}}"#), ["proprties: did you mean 'properties'?"]);
+        assert_eq!(
+            read(r#"{"projects": {"A/A.csproj": {"inclde": ["x/**"]}}}"#),
+            ["projects.A/A.csproj.inclde: did you mean 'include'?"]
+        );
     }
 }

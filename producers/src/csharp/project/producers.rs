@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Raised whenever the same project files may give other facts.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Adds the producers.
 pub fn register(registry: &mut Registry) {
@@ -172,7 +172,7 @@ struct Sources;
 
 impl Producer for Sources {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/project-files", 1)
+        ProducerId::new("csharp/project-files", 2)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -333,7 +333,7 @@ struct FileIndex;
 
 impl Producer for FileIndex {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/files", 2)
+        ProducerId::new("csharp/files", 3)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
