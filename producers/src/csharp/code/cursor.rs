@@ -116,6 +116,11 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// The place of the present token for readers.
+    pub(super) fn place(&self) -> u32 {
+        self.byte_of_token(self.at)
+    }
+
     /// So many tokens as one word, passed.
     pub(super) fn sign(&mut self, length: usize) -> Word {
         let sign = Word {

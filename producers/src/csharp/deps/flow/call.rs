@@ -29,7 +29,10 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn arguments(&mut self, args: &'f [Argument], targets: &[Shape]) -> Vec<Shape> {
         args.iter()
             .enumerate()
-            .map(|(at, arg)| self.value(&arg.value, targets.get(at)))
+            .map(|(at, arg)| match targets.get(at).filter(|_| arg.name.is_none()) {
+                Some(target) => self.converted(&arg.value, target),
+                None => self.value(&arg.value, None),
+            })
             .collect()
     }
 
@@ -214,7 +217,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             candidate,
             mut bindings,
             parameters,
-            ..
+            score,
         }) = chosen
         else {
             return Shape::Unknown;
@@ -231,6 +234,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.touch(&candidate.owner);
         self.used(&candidate.owner, text, name.word.place, decided, Some(call));
         self.deferred(&parameters, &mut bindings, args);
+        self.note_conversions(args, &shapes, &parameters, &bindings, decided && score > NOT_CALLABLE);
         let result = candidate.result();
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
@@ -260,10 +264,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         let call = called_with(&Name::default(), args, &shapes, false);
         self.used(shape, CONSTRUCTOR, place, true, Some(call));
         if let Some(Chosen {
-            mut bindings, parameters, ..
+            mut bindings,
+            parameters,
+            score,
+            ..
         }) = self.choose(found, None, &[], args, &shapes)
         {
             self.deferred(&parameters, &mut bindings, args);
+            self.note_conversions(args, &shapes, &parameters, &bindings, score > NOT_CALLABLE);
         }
     }
 
@@ -349,7 +357,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     score += match &shapes[at] {
                         Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                             Some(fit) => i64::from(fit),
-                            None if self.may_convert(&parameter, shape) => -3,
+                            None if self.conversion(shape, &parameter).is_some() => -3,
                             None => -100,
                         },
                         None => self.suits(&parameter, &arg.value),
@@ -374,15 +382,13 @@ impl<'f, 'a> Flow<'f, 'a> {
         best
     }
 
-    /// Whether a value may have a conversion of its own to a parameter: classes and structures of the workspace can declare one, and which
-    /// ones do is not known here.
-    fn may_convert(&self, parameter: &Shape, arg: &Shape) -> bool {
-        let declares = |shape: &Shape| {
-            shape
-                .key()
-                .is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 'c' | 's'))
-        };
-        declares(parameter) && arg.key().is_some_and(|key| key.starts_with('~'))
+    /// Notes the conversions that take arguments of these shapes to the parameters.
+    fn note_conversions(&mut self, args: &[Argument], shapes: &[Option<Shape>], parameters: &[Shape], bindings: &Bindings, certain: bool) {
+        for ((arg, shape), parameter) in args.iter().zip(shapes).zip(parameters) {
+            if let Some(shape) = shape {
+                self.note_conversion(&arg.value, shape, &parameter.substitute(&[], bindings), certain);
+            }
+        }
     }
 
     /// How well a lambda or another value without a type of its own suits a parameter.
@@ -425,7 +431,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
             } else {
                 let shape = parameter.substitute(&[], bindings);
-                self.value(&arg.value, Some(&shape));
+                self.converted(&arg.value, &shape);
             }
         }
     }

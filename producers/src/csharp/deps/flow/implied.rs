@@ -1,9 +1,10 @@
-//! Members that constructs of the language use without naming them: operators, conversions, and what `using`, loops, `await`,
+//! Members that constructs of the language use without naming them: operators, and what `using`, loops, `await`,
 //! initialisers, deconstruction and queries call.
 
 use super::call::takes;
 use super::overload::known_type;
 use super::{Call, Flow};
+use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -35,7 +36,7 @@ impl<'a> Flow<'_, 'a> {
     }
 
     /// Notes the operator that stands between, before or behind operands; what it gives, if they have one of their own.
-    pub(super) fn operator(&mut self, name: &str, operands: &[&Shape], place: u32) -> Option<Shape> {
+    pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
         for operand in operands {
             let operand = match operand {
@@ -79,38 +80,10 @@ impl<'a> Flow<'_, 'a> {
         };
         let chosen = found.swap_remove(at);
         self.used(&chosen.owner, name, place, true, Some(call_of(&arguments, false)));
+        for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
+            self.note_conversion(value, operand, &parameter, true);
+        }
         Some(chosen.result())
-    }
-
-    /// Notes the conversion that a cast calls, if one of the two types declares it.
-    pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
-        let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();
-        for name in ["op_Explicit", "op_Implicit"] {
-            for side in [to, from] {
-                if !self.is_outside(side) {
-                    found.extend(self.members_of(side, name).into_iter().map(|candidate| (name, candidate)));
-                }
-            }
-        }
-        let converts = |(_, candidate): &&(&str, Candidate<'_>)| {
-            let parameters = candidate.parameters();
-            let takes = parameters
-                .first()
-                .is_some_and(|(_, own)| self.conversion_rank(own, from, &mut []).is_some());
-            takes && candidate.result().key() == to.key()
-        };
-        let certain = from.is_known();
-        let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())
-            || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
-        if let Some((name, candidate)) = found.iter().find(converts).cloned().filter(|_| !is_base) {
-            self.used(
-                &candidate.owner,
-                name,
-                place,
-                certain,
-                Some(call_of(std::slice::from_ref(from), false)),
-            );
-        }
     }
 
     /// Notes what a loop calls on what it goes through.

@@ -51,7 +51,7 @@ impl<'f> Flow<'f, '_> {
             match entry {
                 Initializer::Member(word, value) => {
                     let target = self.written_member(shape, word);
-                    self.value(value, Some(&target));
+                    self.converted(value, &target);
                 }
                 Initializer::Nested(word, entries) => {
                     let target = self.value_member(shape, &word.text, word.place);
@@ -60,9 +60,10 @@ impl<'f> Flow<'f, '_> {
                 Initializer::Index(index, value, place) => {
                     let given: Vec<Shape> = index.iter().map(|index| self.value(index, None)).collect();
                     let from = self.uses();
-                    let target = self.indexed(shape, &given, *place);
+                    let indexes: Vec<&Expression> = index.iter().collect();
+                    let target = self.indexed(shape, &indexes, &given, *place);
                     self.done(UseKind::Write, from, Some(*place));
-                    self.value(value, Some(&target));
+                    self.converted(value, &target);
                 }
                 Initializer::Element(values, place) => {
                     let targets: Vec<Shape> = if values.len() == 1 {
@@ -74,7 +75,7 @@ impl<'f> Flow<'f, '_> {
                     let given: Vec<Shape> = values
                         .iter()
                         .enumerate()
-                        .map(|(at, value)| self.value(value, targets.get(at)))
+                        .map(|(at, value)| self.converted(value, targets.get(at).unwrap_or(&Shape::Unknown)))
                         .collect();
                     if !matches!(shape, Shape::Array(_)) {
                         self.implied(shape, "Add", &given, *place);
@@ -91,7 +92,10 @@ impl<'f> Flow<'f, '_> {
         let mut element = kind.map(|kind| self.shape_of_type(kind)).unwrap_or_default();
         for value in elements {
             let target = element.clone();
-            let shape = self.value(value, Some(&target));
+            let shape = match kind {
+                Some(_) => self.converted(value, &target),
+                None => self.value(value, Some(&target)),
+            };
             if kind.is_none() && !element.is_known() {
                 element = shape;
             }

@@ -4,6 +4,7 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod call;
+pub(in crate::csharp) mod conversions;
 mod implied;
 mod locals;
 mod making;
@@ -77,6 +78,8 @@ pub enum UseKind {
     Call,
     /// Makes an object with it: a constructor.
     Construct,
+    /// Calls it where a value becomes one of another type and nothing in the code says so: an implicit conversion.
+    Convert,
     /// Refers to it in documentation.
     Cref,
     /// Declares a member that implements it, one of an interface.
@@ -113,6 +116,7 @@ impl UseKind {
         match self {
             Self::Call => "call",
             Self::Construct => "construct",
+            Self::Convert => "convert",
             Self::Cref => "cref",
             Self::Implement => "implement",
             Self::Name => "name",
@@ -165,6 +169,8 @@ pub struct Flow<'f, 'a> {
     locals: Locals<'f>,
     methods: Vec<(Rc<str>, Shape)>,
     returns: Vec<Shape>,
+    /// The type of the member whose code is gone through.
+    result: Shape,
     /// Namespaces whose extension methods are visible, types opened with `using static`.
     opened: BTreeSet<String>,
     statics: Vec<Shape>,
@@ -216,6 +222,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             locals: Locals::default(),
             methods: Vec::new(),
             returns: Vec::new(),
+            result: Shape::Unknown,
             opened,
             statics,
             found,
@@ -265,6 +272,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.parameter(parameter);
         }
         let result = self.quiet(member.signature.result.as_ref());
+        self.result = result.clone();
         self.body(&member.body, &result, member.name == ".ctor");
         for name in constrained {
             if let Some(list) = self.constraints.get_mut(&name) {

@@ -98,7 +98,7 @@ fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given:
 /// What a call tells of the overload that it means.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let known = |at: usize| shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type);
-    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(_)) && !known(*at).is_empty();
+    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
     Call {
         arguments: (0..args.len()).map(known).collect(),
         exact: (0..args.len()).filter(is_literal).collect(),

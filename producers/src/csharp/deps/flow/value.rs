@@ -37,17 +37,17 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn value(&mut self, value: &'f Expression, target: Option<&Shape>) -> Shape {
         match value {
             Expression::Unknown => Shape::Unknown,
-            Expression::Literal(literal) => of_literal(*literal),
+            Expression::Literal(literal, _) => of_literal(*literal),
             Expression::This(_) => self.around.first().cloned().unwrap_or_default(),
             Expression::Base(_) => self.base(),
             Expression::Name(name) => self.simple(name).shape(),
-            Expression::Type(written) => {
+            Expression::Type(written, _) => {
                 self.shape_of_type(written);
                 Shape::Unknown
             }
             Expression::Chain(root, links) => self.chain(root, links, target),
             Expression::New(kind, args, entries, place) => self.creation(kind.as_ref(), args, entries, *place, target),
-            Expression::NewArray(kind, elements, sizes) => self.array(kind.as_ref(), elements, sizes),
+            Expression::NewArray(kind, elements, sizes, _) => self.array(kind.as_ref(), elements, sizes),
             Expression::Anonymous(members) => {
                 let members = members
                     .iter()
@@ -75,11 +75,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.pattern(pattern, &subject);
                 predefined("bool")
             }
-            Expression::TypeOf(written) => {
+            Expression::TypeOf(written, _) => {
                 self.shape_of_type(written);
                 Shape::of_key("~System.Type")
             }
-            Expression::Default(written) => self.shape_of_type(written),
+            Expression::Default(written, _) => self.shape_of_type(written),
             Expression::Operation(class, operands, signs) => self.operation(*class, operands, signs, target),
             Expression::Assign(left, right, sign) => self.assignment(left, right, sign),
             Expression::Await(inner, place) => {
@@ -89,13 +89,12 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => {
                 self.value(condition, None);
-                let yes = self.value(yes, target);
-                let no = self.value(no, target);
-                self.common_type(yes, no)
+                let (first, second) = (self.value(yes, target), self.value(no, target));
+                self.joined(&[(yes, first), (no, second)], target)
             }
             Expression::Switch(subject, arms) => {
                 let subject = self.value(subject, None);
-                let mut result = Shape::Unknown;
+                let mut results = Vec::with_capacity(arms.len());
                 for (pattern, when, arm) in arms {
                     let locals = self.locals.len();
                     self.pattern(pattern, &subject);
@@ -103,10 +102,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                         self.value(when, None);
                     }
                     let shape = self.value(arm, target);
-                    result = self.common_type(result, shape);
+                    results.push((arm, shape));
                     self.locals.truncate(locals);
                 }
-                result
+                self.joined(&results, target)
             }
             Expression::With(inner, entries) => {
                 let shape = self.value(inner, target);
@@ -119,7 +118,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     _ => vec![Shape::Unknown; parts.len()],
                 };
                 let parts = parts.iter().zip(&targets).map(|(part, target)| {
-                    let shape = self.value(&part.value, Some(target));
+                    let shape = self.converted(&part.value, target);
                     (part.name.as_deref().map(Rc::from), shape)
                 });
                 Shape::Tuple(parts.collect()).bounded()
@@ -127,17 +126,17 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Collection(parts) => {
                 let element = target.map(|target| self.world.element(target)).unwrap_or_default();
                 for part in parts {
-                    self.value(part, Some(&element));
+                    self.converted(part, &element);
                 }
                 target.cloned().unwrap_or_default()
             }
-            Expression::Interpolated(parts) => {
+            Expression::Interpolated(parts, _) => {
                 for part in parts {
                     self.value(part, None);
                 }
                 predefined("string")
             }
-            Expression::NameOf(inner) => {
+            Expression::NameOf(inner, _) => {
                 let from = self.uses();
                 self.value(inner, None);
                 self.done(super::UseKind::Name, from, None);
@@ -163,6 +162,22 @@ impl<'f, 'a> Flow<'f, 'a> {
                 Shape::Unknown
             }
         }
+    }
+
+    /// The type of a value that is one of several: one that all others convert to, else that which its place asks for.
+    fn joined(&mut self, values: &[(&'f Expression, Shape)], target: Option<&Shape>) -> Shape {
+        let common = values.iter().fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
+        let becomes = |from: &Shape, to: &Shape| {
+            let is_to = !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+            is_to || self.conversion(from, to).is_some()
+        };
+        let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
+        let natural = [&common].into_iter().chain(values.iter().map(|(_, shape)| shape)).find(|to| to.is_known() && takes_all(to));
+        let Some(to) = natural.or(target).cloned() else { return common };
+        for (value, shape) in values {
+            self.note_conversion(value, shape, &to, true);
+        }
+        if to.is_known() { to } else { common }
     }
 
     /// The type of a value that is one of two: the one that the other converts to.
@@ -470,7 +485,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 None => self.simple(name),
             },
             (Expression::Name(name), _) => self.simple(name),
-            (Expression::Type(written), _) => match self.type_root(written) {
+            (Expression::Type(written, _), _) => match self.type_root(written) {
                 Some(shape) => Stand::Type(shape),
                 None => match written {
                     TypeRef::Named(segments) => {
@@ -533,12 +548,15 @@ impl<'f, 'a> Flow<'f, 'a> {
         match shape {
             Shape::Array(element) => (**element).clone(),
             Shape::Tuple(_) | Shape::Null | Shape::Anonymous(_) => Shape::Unknown,
-            shape => self.indexed(shape, &given, place),
+            shape => {
+                let values: Vec<&Expression> = args.iter().map(|arg| &arg.value).collect();
+                self.indexed(shape, &values, &given, place)
+            }
         }
     }
 
     /// The type of an element that an indexer gives.
-    pub(super) fn indexed(&mut self, shape: &Shape, given: &[Shape], place: u32) -> Shape {
+    pub(super) fn indexed(&mut self, shape: &Shape, values: &[&Expression], given: &[Shape], place: u32) -> Shape {
         let found = self.members_of(shape, INDEXER);
         if found.is_empty() {
             self.missed(shape, INDEXER, place, None);
@@ -559,6 +577,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         let same = || found.iter().find(|candidate| candidate.parameters().len() == given.len());
         let chosen = best.map(|(_, one)| one).or_else(same).unwrap_or(&found[0]).clone();
         self.used(&chosen.owner, INDEXER, place, true, Some(implied::call_of(given, false)));
+        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(chosen.parameters()) {
+            self.note_conversion(value, given, &parameter, true);
+        }
         chosen.result()
     }
 }
