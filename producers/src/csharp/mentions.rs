@@ -151,7 +151,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 8)
+        ProducerId::new("csharp/mentions", 9)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -204,7 +204,10 @@ fn body_words(whole: &Complete) -> Vec<&str> {
         .members
         .iter()
         .flat_map(|placed| std::iter::once(&placed.member.body).chain(&placed.member.attributes));
-    let texts = of_members.chain(&whole.bodies).chain(&whole.attributes).map(String::as_str);
+    // Only what attributes in it say is code of a header.
+    let headers = whole.members.iter().map(|placed| &placed.member.attributed).chain([&whole.attributed]);
+    let headers = headers.filter(|header| !code::attributes_in_header(header).is_empty());
+    let texts = of_members.chain(&whole.bodies).chain(&whole.attributes).chain(headers).map(String::as_str);
     let mut words = code::distinct_names(texts.clone());
     if texts.clone().any(|text| text.contains("foreach")) {
         words.extend(["Current", "GetEnumerator"]);

@@ -8,7 +8,7 @@
 use super::attribute_places;
 use super::code;
 use super::code::ast::{Argument, Statement, TypeRef};
-use super::code::facts::{Facts, MemberCode, attribute, facts};
+use super::code::facts::{Facts, MemberCode, attribute, attributes_of, attributes_of_type, facts};
 use super::complete::{Complete, complete};
 use super::crefs;
 use super::declared_names::Words;
@@ -273,7 +273,7 @@ fn in_code(
         let code = left
             .first()
             .filter(|code| code.part == placed.part && code.name == placed.member.name);
-        let has_code = !placed.member.body.is_empty() || placed.member.attributes.iter().any(|text| attribute(text, false).is_some());
+        let has_code = !placed.member.body.is_empty() || attributes_of(&placed.member).iter().any(|text| attribute(text, false).is_some());
         let code = code.filter(|_| has_code);
         left = &left[usize::from(code.is_some())..];
         if let Some(part) = of_part.get_mut(placed.part as usize) {
@@ -301,12 +301,12 @@ fn in_code(
             let body = code::body(text, true);
             code.uses(text, header.clone(), Piece::Header(&body));
         }
-        code.attributes(&whole.attributes, &header);
+        code.attributes(&attributes_of_type(whole), &header);
         for (member, facts) in &of_part[at] {
             let spans = found.spans.get(&(member.name.as_str(), member.signature.as_str()));
             for span in spans.into_iter().flatten() {
                 let range = file.tokens_of(*span);
-                code.attributes(&member.attributes, &range);
+                code.attributes(&attributes_of(member), &range);
                 if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {
                     code.uses(&member.body, found.body(member, &range), Piece::Member(facts));
                 }

@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Raised whenever the same project files may give other facts.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Adds the producers.
 pub fn register(registry: &mut Registry) {

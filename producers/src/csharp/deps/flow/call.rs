@@ -186,7 +186,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// when the arguments fit no candidate.
     fn called(
         &mut self,
-        found: Vec<Candidate<'a>>,
+        mut found: Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
         value: Option<&Shape>,
         name: &'f Name,
@@ -201,6 +201,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.invoke(&shape, args);
         }
         let shapes = self.shapes(args);
+        if text == "Equals" && receiver.is_none() {
+            self.world.declared(&Shape::of_key("~System.Object"), text, &mut found);
+        }
         let mut all = found.clone();
         let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
@@ -305,15 +308,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         shapes: &[Option<Shape>],
     ) -> Option<Chosen<'a>> {
         let mut best: Option<Chosen<'a>> = None;
-        for candidate in found.into_iter().filter(Candidate::is_method) {
+        for candidate in found.iter().filter(|one| one.is_method()).cloned() {
             // What a derived type declares and can be called hides what its bases declare.
             if receiver.is_none()
                 && let Some(Chosen {
                     score, candidate: chosen, ..
                 }) = &best
                 && *score > NOT_CALLABLE
-                && chosen.owner.key() != candidate.owner.key()
-                && self.world.as_base(&chosen.owner, candidate.owner.key().unwrap_or("")).is_some()
+                && self.hides(chosen, &candidate, &found)
             {
                 continue;
             }
@@ -380,15 +382,6 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         best
-    }
-
-    /// Notes the conversions that take arguments of these shapes to the parameters.
-    fn note_conversions(&mut self, args: &[Argument], shapes: &[Option<Shape>], parameters: &[Shape], bindings: &Bindings, certain: bool) {
-        for ((arg, shape), parameter) in args.iter().zip(shapes).zip(parameters) {
-            if let Some(shape) = shape {
-                self.note_conversion(&arg.value, shape, &parameter.substitute(&[], bindings), certain);
-            }
-        }
     }
 
     /// How well a lambda or another value without a type of its own suits a parameter.

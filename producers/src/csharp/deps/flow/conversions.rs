@@ -2,12 +2,12 @@
 
 use super::implied::call_of;
 use super::{Flow, UseKind};
-use crate::csharp::code::ast::Expression;
+use crate::csharp::code::ast::{Argument, Expression};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
 /// The name of implicit conversions.
-pub(in crate::csharp) const IMPLICIT: &str = "op_Implicit";
+pub const IMPLICIT: &str = "op_Implicit";
 
 impl<'f, 'a> Flow<'f, 'a> {
     /// The type of a value in a place of the type `target`, with the conversion that takes it there.
@@ -29,6 +29,37 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.used(&candidate.owner, IMPLICIT, place, certain && is_sure, Some(call));
         self.done(UseKind::Convert, noted, Some(place));
         true
+    }
+
+    /// Notes the conversions that take arguments of these shapes to the parameters.
+    pub(super) fn note_conversions(&mut self, args: &[Argument], shapes: &[Option<Shape>], parameters: &[Shape], bindings: &[Shape], certain: bool) {
+        for ((arg, shape), parameter) in args.iter().zip(shapes).zip(parameters) {
+            if let Some(shape) = shape {
+                self.note_conversion(&arg.value, shape, &parameter.substitute(&[], bindings), certain);
+            }
+        }
+    }
+
+    /// The type of a value that is one of several: one that all others convert to, else that which its place asks for.
+    pub(super) fn joined(&mut self, values: &[(&'f Expression, Shape)], target: Option<&Shape>) -> Shape {
+        let common = values.iter().fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
+        let becomes = |from: &Shape, to: &Shape| {
+            let is_to = !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+            is_to || self.conversion(from, to).is_some()
+        };
+        let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
+        let natural = [&common].into_iter().chain(values.iter().map(|(_, shape)| shape)).find(|to| to.is_known() && takes_all(to));
+        let Some(to) = natural.or(target).cloned() else { return common };
+        for (value, shape) in values {
+            self.note_conversion(value, shape, &to, true);
+        }
+        if to.is_known() { to } else { common }
+    }
+
+    /// The type of a value that is one of two: the one that the other converts to.
+    pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
+        let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
+        if is_base || !one.is_known() { other } else { one }
     }
 
     /// The implicit conversion from one type to another that one of them declares, and whether what is known of the types decides it.

@@ -4,7 +4,7 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod call;
-pub(in crate::csharp) mod conversions;
+mod conversions;
 mod implied;
 mod locals;
 mod making;
@@ -23,6 +23,7 @@ use super::world::World;
 use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
+pub use conversions::IMPLICIT;
 use locals::Locals;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -171,6 +172,10 @@ pub struct Flow<'f, 'a> {
     returns: Vec<Shape>,
     /// The type of the member whose code is gone through.
     result: Shape,
+    /// How many of the locals are parameters of the primary constructor.
+    header: usize,
+    /// Whether the code is that of the header or of an initialiser, where these come before members.
+    initializes: bool,
     /// Namespaces whose extension methods are visible, types opened with `using static`.
     opened: BTreeSet<String>,
     statics: Vec<Shape>,
@@ -223,6 +228,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             methods: Vec::new(),
             returns: Vec::new(),
             result: Shape::Unknown,
+            header: 0,
+            initializes: true,
             opened,
             statics,
             found,
@@ -235,16 +242,13 @@ impl<'f, 'a> Flow<'f, 'a> {
             let shape = flow.quiet(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
         }
+        flow.header = flow.locals.len();
         flow
     }
 
     /// Code in the header of the type.
     pub fn header(&mut self, code: &'f [Statement]) {
-        let base = self
-            .around
-            .first()
-            .and_then(|own| self.world.levels(own).get(1).cloned())
-            .unwrap_or_default();
+        let base = self.base();
         for statement in code {
             if let Statement::Return(Expression::Tuple(args)) = statement {
                 self.construct(&base, args, NOWHERE);
@@ -273,7 +277,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
         let result = self.quiet(member.signature.result.as_ref());
         self.result = result.clone();
+        self.initializes = matches!(member.body.as_slice(), [Statement::Return(_)]);
         self.body(&member.body, &result, member.name == ".ctor");
+        self.initializes = true;
         for name in constrained {
             if let Some(list) = self.constraints.get_mut(&name) {
                 list.pop();

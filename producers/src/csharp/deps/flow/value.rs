@@ -164,37 +164,30 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// The type of a value that is one of several: one that all others convert to, else that which its place asks for.
-    fn joined(&mut self, values: &[(&'f Expression, Shape)], target: Option<&Shape>) -> Shape {
-        let common = values.iter().fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
-        let becomes = |from: &Shape, to: &Shape| {
-            let is_to = !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
-            is_to || self.conversion(from, to).is_some()
-        };
-        let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
-        let natural = [&common].into_iter().chain(values.iter().map(|(_, shape)| shape)).find(|to| to.is_known() && takes_all(to));
-        let Some(to) = natural.or(target).cloned() else { return common };
-        for (value, shape) in values {
-            self.note_conversion(value, shape, &to, true);
-        }
-        if to.is_known() { to } else { common }
-    }
-
-    /// The type of a value that is one of two: the one that the other converts to.
-    pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
-        let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
-        if is_base || !one.is_known() { other } else { one }
-    }
-
-    fn base(&self) -> Shape {
+    pub(super) fn base(&self) -> Shape {
         let Some(own) = self.around.first() else { return Shape::Unknown };
-        self.world.levels(own).get(1).cloned().unwrap_or_else(|| predefined("object"))
+        let is_interface = |shape: &Shape| match shape.key() {
+            Some(key) if key.starts_with('^') => key[1..].starts_with('I') && key[2..].starts_with(|c: char| c.is_uppercase()),
+            key => self.world.kind(key.unwrap_or_default()) == 'i',
+        };
+        // Of a partial type a part with interfaces alone may come first.
+        let mut bases = self.world.levels(own).into_iter().skip(1);
+        bases.find(|base| !is_interface(base)).unwrap_or_else(|| predefined("object"))
     }
 
     // ── names and members ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     pub(super) fn find_local(&self, name: &str) -> Option<Local<'f>> {
-        self.locals.find(name).cloned()
+        let (at, local) = self.locals.find(name)?;
+        // In bodies a member comes before the parameter of a primary constructor that bears its name.
+        let is_hidden = || {
+            let own = self.around.first().map(|own| self.world.lookup(own, name)).unwrap_or_default();
+            !is_object(&own)
+        };
+        if at < self.header && !self.initializes && is_hidden() {
+            return None;
+        }
+        Some(local.clone())
     }
 
     /// A simple name that is not called.
