@@ -237,7 +237,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
     let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
     let of_block = is_of_block(&member.signature, &member.name);
     let letter = match member.kind {
-        MemberKind::Method | MemberKind::Property if of_block => "x",
+        MemberKind::Method | MemberKind::Property | MemberKind::Operator if of_block => "x",
         MemberKind::Method if is_extension(&member.signature) => "x",
         MemberKind::Method => "m",
         MemberKind::Constructor if is_static => return None,
@@ -258,6 +258,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         flags: match (letter, member.kind) {
             ("x", MemberKind::Property) if is_static => "xspt".to_owned(),
             ("x", MemberKind::Property) => "xsp".to_owned(),
+            ("x", MemberKind::Operator) => format!("xo{}", if is_static { "s" } else { "" }),
             ("x", _) if of_block && is_static => "xst".to_owned(),
             ("o", MemberKind::Conversion) => "oc".to_owned(),
             ("e" | "x", _) => format!("{letter}s"),
@@ -274,9 +275,10 @@ fn is_extension(signature: &str) -> bool {
     signature.contains("(this ") || signature.contains(" this ")
 }
 
-/// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`.
+/// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`, `V extension(V).operator +(V a, V b)`.
 fn is_of_block(signature: &str, name: &str) -> bool {
-    (signature.contains(" extension(") || signature.contains(" extension<")) && signature.contains(&format!(").{name}"))
+    let is_named = signature.contains(&format!(").{name}")) || name.starts_with("op_") && signature.contains(").operator");
+    is_named && (signature.contains(" extension(") || signature.contains(" extension<"))
 }
 
 /// The constructor, or the signature of a delegate, that a type's header declares.

@@ -153,15 +153,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
             self.conversion_rank(receiver, on, &mut bindings)
         };
-        for candidate in self.world.extensions(name).into_iter().filter(|one| one.extends_type() == of_type) {
-            let key = candidate.owner.key().unwrap_or("");
-            let line = self.world.type_line(key);
-            let namespace = line.as_ref().map_or("", |line| &line.namespace);
-            let opened = self.opened.contains(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
-            if opened
-                && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
-                && let Some(score) = allowed(&candidate)
-            {
+        for candidate in self.open_extensions(name).filter(|one| one.extends_type() == of_type) {
+            if let Some(score) = allowed(&candidate) {
                 found.push((score, candidate));
             }
         }

@@ -119,7 +119,10 @@ impl<'f> Flow<'f, '_> {
                     _ => self.value(right, Some(&target)),
                 };
                 let compound = implied::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
+                let extended = implied::assignment_name(&sign.text).filter(|_| compound.is_none());
+                let extended = extended.and_then(|name| self.extension_operator(name, &[&target, &shape], sign.place));
                 match compound {
+                    None if extended.is_some() => {}
                     Some(name) => _ = self.operator(name, &[right], &[&shape], sign.place),
                     None => {
                         let name = sign.text.strip_suffix('=').and_then(implied::binary_name);

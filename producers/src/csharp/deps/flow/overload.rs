@@ -83,7 +83,8 @@ impl<'a> Flow<'_, 'a> {
             let same = other.line.arity == chosen.line.arity && other.parameters() == own;
             let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
             let hidden = sure && self.hides(chosen, &other, &all);
-            if same || known || hidden || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
+            let of_all = owner.key() == Some("~System.Object");
+            if same || known || hidden || of_all || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
                 continue;
             }
             if self
