@@ -1,7 +1,8 @@
 //! Values that are made: objects with their initialisers, arrays.
 
 use super::{Flow, NOWHERE, Use, UseKind};
-use crate::csharp::code::ast::{Argument, Expression, Initializer, TypeRef};
+use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, TypeRef};
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
 
@@ -102,4 +103,22 @@ impl<'f> Flow<'f, '_> {
         }
         Shape::Array(Rc::new(element)).bounded()
     }
+}
+
+/// The type of a literal.
+pub(super) fn of_literal(literal: Literal) -> Shape {
+    predefined(match literal {
+        Literal::String => "string",
+        Literal::Char => "char",
+        Literal::Integer => "int",
+        Literal::UInt => "uint",
+        Literal::Long => "long",
+        Literal::ULong => "ulong",
+        Literal::Float => "float",
+        Literal::Real => "double",
+        Literal::Decimal => "decimal",
+        Literal::Truth => "bool",
+        Literal::Null => return Shape::Null,
+        Literal::Bytes => return Shape::Named("~System.ReadOnlySpan`1".into(), Rc::from([predefined("byte")])),
+    })
 }

@@ -1,7 +1,7 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
 use super::{Flow, Local, implied};
-use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef, Word};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -37,7 +37,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn value(&mut self, value: &'f Expression, target: Option<&Shape>) -> Shape {
         match value {
             Expression::Unknown => Shape::Unknown,
-            Expression::Literal(literal, _) => of_literal(*literal),
+            Expression::Literal(literal, _) => super::making::of_literal(*literal),
             Expression::This(_) => self.around.first().cloned().unwrap_or_default(),
             Expression::Base(_) => self.base(),
             Expression::Name(name) => self.simple(name).shape(),
@@ -539,7 +539,12 @@ impl<'f, 'a> Flow<'f, 'a> {
     fn index(&mut self, shape: &Shape, args: &'f [Argument], place: u32) -> Shape {
         let given = self.arguments(args, &[]);
         match shape {
-            Shape::Array(element) => (**element).clone(),
+            Shape::Array(element) => {
+                for (arg, given) in args.iter().zip(&given) {
+                    self.note_conversion(&arg.value, given, &predefined("int"), true);
+                }
+                (**element).clone()
+            }
             Shape::Tuple(_) | Shape::Null | Shape::Anonymous(_) => Shape::Unknown,
             shape => {
                 let values: Vec<&Expression> = args.iter().map(|arg| &arg.value).collect();
@@ -580,21 +585,4 @@ impl<'f, 'a> Flow<'f, 'a> {
 /// Whether all that was found are members that every value has.
 fn is_object(found: &[crate::csharp::deps::world::Candidate<'_>]) -> bool {
     found.iter().all(|candidate| candidate.owner.key() == Some("~System.Object"))
-}
-
-fn of_literal(literal: Literal) -> Shape {
-    predefined(match literal {
-        Literal::String => "string",
-        Literal::Char => "char",
-        Literal::Integer => "int",
-        Literal::UInt => "uint",
-        Literal::Long => "long",
-        Literal::ULong => "ulong",
-        Literal::Float => "float",
-        Literal::Real => "double",
-        Literal::Decimal => "decimal",
-        Literal::Truth => "bool",
-        Literal::Null => return Shape::Null,
-        Literal::Bytes => return Shape::Named("~System.ReadOnlySpan`1".into(), Rc::from([predefined("byte")])),
-    })
 }
