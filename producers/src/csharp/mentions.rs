@@ -205,9 +205,17 @@ fn body_words(whole: &Complete) -> Vec<&str> {
         .iter()
         .flat_map(|placed| std::iter::once(&placed.member.body).chain(&placed.member.attributes));
     // Only what attributes in it say is code of a header.
-    let headers = whole.members.iter().map(|placed| &placed.member.attributed).chain([&whole.attributed]);
+    let headers = whole
+        .members
+        .iter()
+        .map(|placed| &placed.member.attributed)
+        .chain([&whole.attributed]);
     let headers = headers.filter(|header| !code::attributes_in_header(header).is_empty());
-    let texts = of_members.chain(&whole.bodies).chain(&whole.attributes).chain(headers).map(String::as_str);
+    let texts = of_members
+        .chain(&whole.bodies)
+        .chain(&whole.attributes)
+        .chain(headers)
+        .map(String::as_str);
     let mut words = code::distinct_names(texts.clone());
     if texts.clone().any(|text| text.contains("foreach")) {
         words.extend(["Current", "GetEnumerator"]);

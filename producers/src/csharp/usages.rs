@@ -481,7 +481,9 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
                 });
                 if let Some(key) = key {
                     let word = word_of_type(name, key).to_owned();
-                    keys.entry((word, name.place == NamePlace::Attribute)).or_default().insert(key.clone());
+                    keys.entry((word, name.place == NamePlace::Attribute))
+                        .or_default()
+                        .insert(key.clone());
                 }
             }
             let is_use = |at: &usize| !keys.is_empty() && Some(*at) != declared && !words.is_name_of_parameter(*at);

@@ -24,7 +24,8 @@ pub fn attributes_in_header(header: &str) -> Vec<String> {
                     "[" => before(at, 2) == "this",
                     _ => false,
                 };
-                let is_list = !open.contains(&true) && !open.is_empty() && (begins_parameter || ended_at.is_some() && ended_at == at.checked_sub(1));
+                let is_list =
+                    !open.contains(&true) && !open.is_empty() && (begins_parameter || ended_at.is_some() && ended_at == at.checked_sub(1));
                 open.push(is_list);
                 begin = if is_list { token.end } else { begin };
             }
@@ -61,7 +62,10 @@ mod tests {
     #[test]
     fn attributes_of_parameters_and_type_parameters_are_found() {
         for (header, expected) in [
-            ("void M<[A(K.Go)] T>([B(1, \"]\")] int a, [C] [D(2), E] int[] b)", vec!["A(K.Go)", "B(1, \"]\")", "C", "D(2)", "E"]),
+            (
+                "void M<[A(K.Go)] T>([B(1, \"]\")] int a, [C] [D(2), E] int[] b)",
+                vec!["A(K.Go)", "B(1, \"]\")", "C", "D(2)", "E"],
+            ),
             ("int this[[A(1)] int at, int[,] more]", vec!["A(1)"]),
             ("class C<[A] T>([param: B(2)] int[] c) : D<int[]>", vec!["A", "param: B(2)"]),
             ("int P { [A(1)] get; [B] [C(2)] set; }", vec!["A(1)", "B", "C(2)"]),

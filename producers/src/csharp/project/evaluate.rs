@@ -329,13 +329,7 @@ impl<'a> Pass<'a, '_> {
                         self.elements(branch, file);
                     }
                 }
-                "propertygroup"
-                | "importgroup"
-                | "import"
-                | "usingtask"
-                | "itemdefinitiongroup"
-                | "projectextensions"
-                | "sdk" => {}
+                "propertygroup" | "importgroup" | "import" | "usingtask" | "itemdefinitiongroup" | "projectextensions" | "sdk" => {}
                 _ => self.report.warn(
                     ErrorCode::CS_PROJECT_ELEMENT,
                     spot,

@@ -257,7 +257,9 @@ impl Reader<'_> {
     /// on items are taken to hold: they ask whether there are any.
     fn group_of_target(&mut self, group: &Element, file: &str) {
         let may_hold = |element: &Element| {
-            let of_items = element.attribute("Condition").is_some_and(|text| text.contains("@(") || text.contains("%("));
+            let of_items = element
+                .attribute("Condition")
+                .is_some_and(|text| text.contains("@(") || text.contains("%("));
             of_items || self.condition_is_true(element, file)
         };
         let is_friend = |item: &&Element| FRIENDS.contains(&item.name.to_ascii_lowercase().as_str()) && may_hold(item);

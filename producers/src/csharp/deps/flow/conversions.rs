@@ -32,7 +32,14 @@ impl<'f, 'a> Flow<'f, 'a> {
     }
 
     /// Notes the conversions that take arguments of these shapes to the parameters.
-    pub(super) fn note_conversions(&mut self, args: &[Argument], shapes: &[Option<Shape>], parameters: &[Shape], bindings: &[Shape], certain: bool) {
+    pub(super) fn note_conversions(
+        &mut self,
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+        parameters: &[Shape],
+        bindings: &[Shape],
+        certain: bool,
+    ) {
         for ((arg, shape), parameter) in args.iter().zip(shapes).zip(parameters) {
             if let Some(shape) = shape {
                 self.note_conversion(&arg.value, shape, &parameter.substitute(&[], bindings), certain);
@@ -42,13 +49,19 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// The type of a value that is one of several: one that all others convert to, else that which its place asks for.
     pub(super) fn joined(&mut self, values: &[(&'f Expression, Shape)], target: Option<&Shape>) -> Shape {
-        let common = values.iter().fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
+        let common = values
+            .iter()
+            .fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
         let becomes = |from: &Shape, to: &Shape| {
-            let is_to = !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+            let is_to =
+                !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
             is_to || self.conversion(from, to).is_some()
         };
         let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
-        let natural = [&common].into_iter().chain(values.iter().map(|(_, shape)| shape)).find(|to| to.is_known() && takes_all(to));
+        let natural = [&common]
+            .into_iter()
+            .chain(values.iter().map(|(_, shape)| shape))
+            .find(|to| to.is_known() && takes_all(to));
         let Some(to) = natural.or(target).cloned() else { return common };
         for (value, shape) in values {
             self.note_conversion(value, shape, &to, true);
@@ -95,7 +108,10 @@ impl<'f, 'a> Flow<'f, 'a> {
 
     /// Whether one type is the other, or a base of it, or stands for all types.
     fn is_related(&self, from: &Shape, to: &Shape) -> bool {
-        let is_base = |one: &Shape, other: &Shape| one.key().is_some_and(|key| key == "~System.Object" || self.world.as_base(other, key).is_some());
+        let is_base = |one: &Shape, other: &Shape| {
+            one.key()
+                .is_some_and(|key| key == "~System.Object" || self.world.as_base(other, key).is_some())
+        };
         is_base(to, from) || is_base(from, to)
     }
 

@@ -54,7 +54,10 @@ impl<'a> Flow<'_, 'a> {
         }
         let own = nearer.parameters();
         let is_first = |base: &Candidate<'a>| {
-            let is_far = base.owner.key().is_some_and(|base| base == key || base == "~System.Object" || self.world.as_base(&other.owner, base).is_some());
+            let is_far = base
+                .owner
+                .key()
+                .is_some_and(|base| base == key || base == "~System.Object" || self.world.as_base(&other.owner, base).is_some());
             is_far && base.line.arity == nearer.line.arity && base.parameters() == own
         };
         !all.iter().any(is_first)
