@@ -311,7 +311,7 @@ pub enum Expression {
 
 impl Expression {
     /// Where its first token stands that is no bracket around it; `None` of values for which nobody needs it. 0 when places were not asked for.
-    pub fn place(&self) -> Option<u32> {
+    pub fn first_place(&self) -> Option<u32> {
         match self {
             Self::Literal(_, place)
             | Self::This(place)
@@ -326,11 +326,13 @@ impl Expression {
             | Self::Interpolated(_, place)
             | Self::NameOf(_, place) => Some(*place),
             Self::Name(name) => Some(name.word.place),
-            Self::Chain(root, _) | Self::As(root, _) | Self::Is(root, _) | Self::Assign(root, ..) | Self::With(root, _) => root.place(),
-            Self::Conditional(first, ..) | Self::Switch(first, _) => first.place(),
-            Self::Operation(_, operands, _) => operands.first().and_then(Self::place),
+            Self::Chain(root, _) | Self::As(root, _) | Self::Is(root, _) | Self::Assign(root, ..) | Self::With(root, _) => {
+                root.first_place()
+            }
+            Self::Conditional(first, ..) | Self::Switch(first, _) => first.first_place(),
+            Self::Operation(_, operands, _) => operands.first().and_then(Self::first_place),
             // The sign stands before its operand or behind it.
-            Self::Unary(sign, inner) => Some(inner.place()?.min(sign.place)),
+            Self::Unary(sign, inner) => Some(inner.first_place()?.min(sign.place)),
             Self::Unknown
             | Self::Anonymous(_)
             | Self::Lambda(..)

@@ -118,7 +118,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// The place of the present token for readers.
-    pub(super) fn place(&self) -> u32 {
+    pub(super) fn present_place(&self) -> u32 {
         self.byte_of_token(self.at)
     }
 

@@ -90,7 +90,7 @@ impl Cursor<'_> {
     /// Operators that bind tighter than `floor`.
     fn operators(&mut self, floor: u8) -> Expression {
         let mut left = if self.is("..") {
-            Expression::Literal(Literal::Integer, self.place())
+            Expression::Literal(Literal::Integer, self.present_place())
         } else {
             self.unary()
         };
@@ -130,7 +130,7 @@ impl Cursor<'_> {
             };
             let sign = self.sign(length);
             let right = if class == Operator::Range && !self.starts_operand() {
-                Expression::Literal(Literal::Integer, self.place())
+                Expression::Literal(Literal::Integer, self.present_place())
             } else if class == Operator::Coalesce {
                 // Right associative, and `?? throw` ends there.
                 self.deeper(Expression::Unknown, |cursor| match cursor.lambda() {

@@ -12,7 +12,7 @@ impl Cursor<'_> {
             None => return Expression::Unknown,
             Some(Kind::Text | Kind::Unterminated) => return self.text_literal(),
             Some(Kind::Number) => {
-                let literal = Expression::Literal(number(self.peek()), self.place());
+                let literal = Expression::Literal(number(self.peek()), self.present_place());
                 self.at += 1;
                 return literal;
             }
@@ -33,14 +33,14 @@ impl Cursor<'_> {
                 });
                 Expression::Collection(parts.unwrap_or_default())
             }
-            "this" => self.parse_postfix(Expression::This(self.place())),
-            "base" => self.parse_postfix(Expression::Base(self.place())),
-            "true" | "false" => self.parse_postfix(Expression::Literal(Literal::Truth, self.place())),
-            "null" => self.parse_postfix(Expression::Literal(Literal::Null, self.place())),
-            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Null, self.place())),
+            "this" => self.parse_postfix(Expression::This(self.present_place())),
+            "base" => self.parse_postfix(Expression::Base(self.present_place())),
+            "true" | "false" => self.parse_postfix(Expression::Literal(Literal::Truth, self.present_place())),
+            "null" => self.parse_postfix(Expression::Literal(Literal::Null, self.present_place())),
+            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Null, self.present_place())),
             "typeof" | "default" => self.of_type(),
             "sizeof" => {
-                let place = self.place();
+                let place = self.present_place();
                 self.of_type();
                 Expression::Literal(Literal::Integer, place)
             }
@@ -51,7 +51,7 @@ impl Cursor<'_> {
             "new" => self.creation(),
             "stackalloc" => self.creation(),
             "nameof" if self.ahead(1) == "(" => {
-                let place = self.place();
+                let place = self.present_place();
                 self.at += 1;
                 let value = self.inside(Self::expression).unwrap_or(Expression::Unknown);
                 Expression::NameOf(Box::new(value), place)
@@ -97,7 +97,7 @@ impl Cursor<'_> {
     }
 
     fn of_type(&mut self) -> Expression {
-        let (is_typeof, place) = (self.is("typeof"), self.place());
+        let (is_typeof, place) = (self.is("typeof"), self.present_place());
         self.at += 1;
         let kind = self.inside(|cursor| cursor.type_ref(Around::Type)).flatten();
         match kind {
@@ -119,7 +119,7 @@ impl Cursor<'_> {
     // ── new ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn creation(&mut self) -> Expression {
-        let place = self.place();
+        let place = self.present_place();
         self.at += 1;
         match self.peek() {
             "(" if !self.is_array_of_tuples() => {
@@ -255,7 +255,7 @@ impl Cursor<'_> {
     }
 
     fn text_literal(&mut self) -> Expression {
-        let (index, place) = (self.at, self.place());
+        let (index, place) = (self.at, self.present_place());
         let text = self.peek();
         self.at += 1;
         let marks = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();

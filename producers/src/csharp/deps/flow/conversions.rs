@@ -20,7 +20,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// Notes the implicit conversion that takes a value of the type `from` to the type `to`, if one of the two declares one that fits, and
     /// says whether there is one. `certain`: whether the code is sure to ask for it.
     pub(super) fn note_conversion(&mut self, value: &Expression, from: &Shape, to: &Shape, certain: bool) -> bool {
-        let Some(place) = value.place() else { return false };
+        let Some(place) = value.first_place() else { return false };
         let Some((candidate, is_sure)) = self.conversion(from, to) else {
             return false;
         };

@@ -60,7 +60,8 @@ impl<'a> Flow<'_, 'a> {
                 .is_some_and(|base| base == key || base == "~System.Object" || self.world.as_base(&other.owner, base).is_some());
             is_far && base.line.arity == nearer.line.arity && base.parameters() == own
         };
-        !all.iter().any(is_first)
+        // Members of interfaces override none.
+        self.world.kind(nearer.owner.key().unwrap_or_default()) == 'i' || !all.iter().any(is_first)
     }
 
     /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
