@@ -40,11 +40,14 @@ impl<'t> Words<'t> {
     /// Whether a type's name at a token calls its constructor: that of a base with arguments, or of an attribute, which stands in square
     /// brackets and in none within these. `first` is where the declaration begins.
     pub fn is_constructed(self, at: usize, first: usize) -> bool {
-        if self.at(at + 1) == "(" {
-            return true;
-        }
+        self.at(at + 1) == "(" || matches!(self.at(at + 1), "," | "]") && self.is_attribute(at, first)
+    }
+
+    /// Whether a type's name at a token is that of an attribute: it stands in square brackets and in none within these, and no name follows, as
+    /// one of a parameter of an indexer would. `first` is where the declaration begins.
+    pub fn is_attribute(self, at: usize, first: usize) -> bool {
         let before = at.checked_sub(1).map_or("", |before| self.at(before));
-        if !matches!(self.at(at + 1), "," | "]") || !matches!(before, "[" | ":" | "," | "." | "::") {
+        if !matches!(self.at(at + 1), "," | "]" | "(" | "<") || !matches!(before, "[" | ":" | "," | "." | "::") {
             return false;
         }
         let mut depth = 0_usize;

@@ -443,12 +443,12 @@ fn golden_outputs_belong_to_versions() {
     csharp/structure@2 bbb34213f114
     csharp/impl@2 49b2d0831310
     csharp/xmldoc@2 680de06bc1f7
-    csharp/mentions@8 e4dfdc986cd3
-    csharp/mentions@8 b54c27ff710a
-    csharp/api-deps@4 0ce448befa57
-    csharp/deps@9 a9655e293004
-    csharp/facts@7 22f0b26c68b3
-    csharp/signatures@8 8531c2d4a344
+    csharp/mentions@9 e4dfdc986cd3
+    csharp/mentions@9 b54c27ff710a
+    csharp/api-deps@5 0ce448befa57
+    csharp/deps@10 a9655e293004
+    csharp/facts@8 22f0b26c68b3
+    csharp/signatures@9 8531c2d4a344
     csharp/outline-info@3 4f6387dba515
     csharp/outline@3 d62a1bee3b41
     semantic@5 37fa68445632

@@ -151,7 +151,7 @@ pub struct MentionsOf;
 
 impl Producer for MentionsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/mentions", 8)
+        ProducerId::new("csharp/mentions", 9)
     }
 
     fn check(&self, params: &Params) -> Result<(), Vec<ParamError>> {
@@ -204,7 +204,18 @@ fn body_words(whole: &Complete) -> Vec<&str> {
         .members
         .iter()
         .flat_map(|placed| std::iter::once(&placed.member.body).chain(&placed.member.attributes));
-    let texts = of_members.chain(&whole.bodies).chain(&whole.attributes).map(String::as_str);
+    // Only what attributes in it say is code of a header.
+    let headers = whole
+        .members
+        .iter()
+        .map(|placed| &placed.member.attributed)
+        .chain([&whole.attributed]);
+    let headers = headers.filter(|header| !code::attributes_in_header(header).is_empty());
+    let texts = of_members
+        .chain(&whole.bodies)
+        .chain(&whole.attributes)
+        .chain(headers)
+        .map(String::as_str);
     let mut words = code::distinct_names(texts.clone());
     if texts.clone().any(|text| text.contains("foreach")) {
         words.extend(["Current", "GetEnumerator"]);
@@ -234,7 +245,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
     let is_static = member.modifiers.iter().any(|word| word == "static") || member.kind == MemberKind::Constant;
     let of_block = is_of_block(&member.signature, &member.name);
     let letter = match member.kind {
-        MemberKind::Method | MemberKind::Property if of_block => "x",
+        MemberKind::Method | MemberKind::Property | MemberKind::Operator if of_block => "x",
         MemberKind::Method if is_extension(&member.signature) => "x",
         MemberKind::Method => "m",
         MemberKind::Constructor if is_static => return None,
@@ -255,6 +266,7 @@ fn declared(placed: &PlacedMember) -> Option<Declared> {
         flags: match (letter, member.kind) {
             ("x", MemberKind::Property) if is_static => "xspt".to_owned(),
             ("x", MemberKind::Property) => "xsp".to_owned(),
+            ("x", MemberKind::Operator) => format!("xo{}", if is_static { "s" } else { "" }),
             ("x", _) if of_block && is_static => "xst".to_owned(),
             ("o", MemberKind::Conversion) => "oc".to_owned(),
             ("e" | "x", _) => format!("{letter}s"),
@@ -271,9 +283,10 @@ fn is_extension(signature: &str) -> bool {
     signature.contains("(this ") || signature.contains(" this ")
 }
 
-/// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`.
+/// Whether a member stands in an extension block: `bool extension(string s).IsBlank()`, `V extension(V).operator +(V a, V b)`.
 fn is_of_block(signature: &str, name: &str) -> bool {
-    (signature.contains(" extension(") || signature.contains(" extension<")) && signature.contains(&format!(").{name}"))
+    let is_named = signature.contains(&format!(").{name}")) || name.starts_with("op_") && signature.contains(").operator");
+    is_named && (signature.contains(" extension(") || signature.contains(" extension<"))
 }
 
 /// The constructor, or the signature of a delegate, that a type's header declares.

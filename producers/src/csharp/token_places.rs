@@ -109,7 +109,8 @@ impl<'t> Laid<'t> {
         let sign = |text: &str, start: u32| text.get(start as usize..).and_then(|rest| rest.chars().next());
         let expected = word(self.body, place);
         let is_there = match expected.is_empty() {
-            true => place > 0 && sign(self.body, place) == sign(self.file, byte),
+            // An initialiser may begin with a text.
+            true => (place > 0 || token.kind == Kind::Text) && sign(self.body, place) == sign(self.file, byte),
             false => expected == word(self.file, byte),
         };
         is_there.then_some(byte)

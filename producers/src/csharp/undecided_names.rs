@@ -3,7 +3,7 @@
 //! Binding records every name it resolves, also those that are no member ([`Flow`](super::deps::flow::Flow) records locals, types and members
 //! of .NET). The other names stand in code that it could not read, or behind values of unknown type.
 
-use super::deps::flow::Use;
+use super::deps::flow::{Use, UseKind};
 use super::keywords::{is_infix, is_predefined, is_reserved};
 use super::lexer::Kind;
 use super::token_places::Laid;
@@ -14,9 +14,11 @@ use rustc_hash::FxHashSet;
 pub(super) fn undecided<'t>(laid: &'t Laid<'_>, uses: &[Use], locals: &FxHashSet<String>, first: usize) -> Vec<(&'t str, u32)> {
     let text = |at: usize| laid.tokens.get(at).map_or("", |token| token.text(laid.body));
     let is_word = |at: usize| laid.tokens.get(at).is_some_and(|token| token.kind == Kind::Word);
-    let places: FxHashSet<u32> = uses.iter().map(|used| used.place).collect();
+    // A conversion stands at the first token of its value, whose name it does not decide.
+    let uses = || uses.iter().filter(|used| used.kind != UseKind::Convert);
+    let places: FxHashSet<u32> = uses().map(|used| used.place).collect();
     let mut decided = vec![false; laid.tokens.len()];
-    for used in uses {
+    for used in uses() {
         let mut at = laid.token_at(used.place);
         if at >= decided.len() {
             continue;

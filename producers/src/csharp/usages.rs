@@ -8,7 +8,7 @@
 use super::attribute_places;
 use super::code;
 use super::code::ast::{Argument, Statement, TypeRef};
-use super::code::facts::{Facts, MemberCode, attribute, facts};
+use super::code::facts::{Facts, MemberCode, attribute, attributes_of, attributes_of_type, facts};
 use super::complete::{Complete, complete};
 use super::crefs;
 use super::declared_names::Words;
@@ -26,7 +26,7 @@ use super::lexer::{Token, lex};
 use super::lines::{self, Line, Lines};
 use super::member_places::MemberPlaces;
 use super::mentions::{MentionPart, Mentions};
-use super::model::{Member, MemberKind, NameUse, Span, TypeDecl, TypeKind};
+use super::model::{Member, MemberKind, NamePlace, NameUse, Span, TypeDecl, TypeKind};
 use super::syntax_table::{self, Declared};
 use super::token_places::Laid;
 use super::types::{json, symbol_of};
@@ -67,7 +67,7 @@ pub struct Usages;
 
 impl Producer for Usages {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/usages", 13)
+        ProducerId::new("csharp/usages", 14)
     }
 
     fn sees(&self, _: &Params) -> Sees {
@@ -273,7 +273,7 @@ fn in_code(
         let code = left
             .first()
             .filter(|code| code.part == placed.part && code.name == placed.member.name);
-        let has_code = !placed.member.body.is_empty() || placed.member.attributes.iter().any(|text| attribute(text, false).is_some());
+        let has_code = !placed.member.body.is_empty() || attributes_of(&placed.member).iter().any(|text| attribute(text, false).is_some());
         let code = code.filter(|_| has_code);
         left = &left[usize::from(code.is_some())..];
         if let Some(part) = of_part.get_mut(placed.part as usize) {
@@ -301,12 +301,12 @@ fn in_code(
             let body = code::body(text, true);
             code.uses(text, header.clone(), Piece::Header(&body));
         }
-        code.attributes(&whole.attributes, &header);
+        code.attributes(&attributes_of_type(whole), &header);
         for (member, facts) in &of_part[at] {
             let spans = found.spans.get(&(member.name.as_str(), member.signature.as_str()));
             for span in spans.into_iter().flatten() {
                 let range = file.tokens_of(*span);
-                code.attributes(&member.attributes, &range);
+                code.attributes(&attributes_of(member), &range);
                 if let Some(facts) = facts.filter(|facts| !facts.body.is_empty()) {
                     code.uses(&member.body, found.body(member, &range), Piece::Member(facts));
                 }
@@ -470,7 +470,8 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
         let mut bound: FxHashMap<NameUse, Option<String>> = FxHashMap::default();
         let words = file.declared_words();
         let mut note = |names: &[NameUse], range: Range<usize>, declared: Option<usize>| {
-            let mut keys: FxHashMap<String, BTreeSet<String>> = FxHashMap::default();
+            // One word may name an attribute, `XAttribute`, and a type `X`.
+            let mut keys: FxHashMap<(String, bool), BTreeSet<String>> = FxHashMap::default();
             for name in names {
                 let key = bound.entry(name.clone()).or_insert_with(|| {
                     match (Binder { index }).bind(&around, &name.path, name.arity, name.place.into(), name.certain) {
@@ -479,12 +480,17 @@ fn headers(mentions: &Mentions, index: &NameIndex, files: &BTreeMap<&str, File>,
                     }
                 });
                 if let Some(key) = key {
-                    keys.entry(word_of_type(name, key).to_owned()).or_default().insert(key.clone());
+                    let word = word_of_type(name, key).to_owned();
+                    keys.entry((word, name.place == NamePlace::Attribute))
+                        .or_default()
+                        .insert(key.clone());
                 }
             }
             let is_use = |at: &usize| !keys.is_empty() && Some(*at) != declared && !words.is_name_of_parameter(*at);
             for at in range.clone().filter(is_use) {
-                for key in keys.get(words.identifier_at(at)).into_iter().flatten() {
+                let (word, is_attribute) = (words.identifier_at(at).to_owned(), words.is_attribute(at, range.start));
+                let found = keys.get(&(word.clone(), is_attribute)).or_else(|| keys.get(&(word, !is_attribute)));
+                for key in found.into_iter().flatten() {
                     let named = words.qualifiers(key, at, range.start).into_iter().chain([(key.clone(), at)]);
                     for (key, at) in named {
                         places.entry(key).or_default().insert(file.place_at(file.tokens[at].start));

@@ -142,3 +142,53 @@ fn a_namespace_around_comes_before_types_that_using_directives_open() {
         );
     }
 }
+
+/// Line and column of the uses of a member in the code of a type, with what is done there; `?` behind what may mean another one.
+fn places_of(world: &World, key: &str, member: &str) -> Vec<String> {
+    let usages = world.output("usages", key).bytes;
+    let usages = Table::open(&usages).expect("a table");
+    let places: Vec<Place> = usages
+        .get(member)
+        .map(|row| serde_json::from_slice(row).expect("places"))
+        .unwrap_or_default();
+    let shown = places.iter().map(|place| {
+        let mark = if place.elsewhere { "?" } else { "" };
+        format!("{}:{} {}{mark}", place.line, place.column, place.kind.as_str())
+    });
+    shown.collect()
+}
+
+#[test]
+fn operators_of_extension_blocks_are_used() {
+    let world = World::of_texts(&[
+        (
+            "A.cs",
+            "namespace Lib; public struct V { public int X; }
+public static class Ops {
+  extension(V) { public static V operator +(V a, V b) => a; public static V operator -(V a) => a; }
+  extension(V v) { public void operator *=(int n) { } }
+  extension<T>(T[] all) { public static T[] operator *(T[] a, int n) => a; } }",
+        ),
+        (
+            "B.cs",
+            "using Lib; class U { int M(V a, V b, V[] c) { b = -a; a *= 2; var e = c * 2; return (a + b).X + e[0].X; } }",
+        ),
+        ("C.cs", "namespace N; class U { int M(int a, int b) => a + b; }"),
+    ]);
+    let places = |member: &str| places_of(&world, "U", &format!("Lib.Ops#{member}"));
+    assert_eq!(places("op_Addition"), ["1:88 call"]);
+    assert_eq!(places("op_UnaryNegation"), ["1:51 call"]);
+    assert_eq!(places("op_MultiplicationAssignment"), ["1:57 call"]);
+    assert_eq!(places("op_Multiply"), ["1:73 call"]);
+    assert_eq!(places_of(&world, "U", "Lib.V#X"), ["1:93 read", "1:102 read"]);
+}
+
+#[test]
+fn conversions_of_values_of_unknown_type_are_possible() {
+    let world = World::of_texts(&[(
+        "A.cs",
+        "class L { public static implicit operator L(string s) => null; public static implicit operator int(L l) => 1; }
+class U { L one = unknown(); L two = \"a\"; L three = new L(); object four = new L(); L five = null; }",
+    )]);
+    assert_eq!(places_of(&world, "U", "L#op_Implicit"), ["2:19 convert?", "2:38 convert"]);
+}

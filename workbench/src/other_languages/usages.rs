@@ -98,6 +98,7 @@ fn place_of_use(file: &str, Use(line, column, kind): &Use, lines: &[&str]) -> Pl
         kind: match kind.as_str() {
             "call" => UseKind::Call,
             "construct" => UseKind::Construct,
+            "convert" => UseKind::Convert,
             "read" => UseKind::Read,
             "write" => UseKind::Write,
             _ => UseKind::Name,

@@ -119,7 +119,7 @@ fn refer<O: Outputs>(outputs: &mut O, names: &Names, open: &mut Documents, unrea
                 let roles = match place.kind {
                     UseKind::Read => role::READ,
                     UseKind::Write => role::WRITE,
-                    UseKind::Call | UseKind::Construct | UseKind::Cref | UseKind::Name => 0,
+                    UseKind::Call | UseKind::Construct | UseKind::Convert | UseKind::Cref | UseKind::Name => 0,
                     // Relationships tell of these.
                     UseKind::Implement | UseKind::Override => continue,
                 };

@@ -3,6 +3,8 @@
 use super::index::simple_name;
 use super::outputs::{Output, Outputs, SymbolError};
 use super::usages::{IMPLIED, Subject, Usages, is_nameless};
+use producers::csharp::deps::declarations::member_key;
+use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::variants::Uncompiled;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,10 +15,11 @@ pub(super) fn mentioning<O: Outputs>(
     found: &mut [Usages],
 ) -> Result<Vec<BTreeMap<String, bool>>, O::Error> {
     let mut mentioning: Vec<BTreeMap<String, bool>> = vec![BTreeMap::new(); subjects.len()];
-    for by in ["deps", "mentions"] {
-        let told = |subject: &Subject| match by {
-            "deps" => is_nameless(subject.name_in_uses()) || IMPLIED.contains(&subject.name_in_uses()),
-            _ => !is_nameless(subject.name_in_uses()),
+    for by in ["deps", "mentions", "reach"] {
+        let told = |subject: &Subject| match (by, subject.name_in_uses()) {
+            ("reach", word) => word == IMPLICIT,
+            ("deps", word) => is_nameless(word) || IMPLIED.contains(&word),
+            (_, word) => !is_nameless(word),
         };
         if !subjects.iter().any(told) {
             continue;
@@ -45,6 +48,8 @@ enum Named {
     Words(HashSet<String>),
     /// Keys of types, its own included.
     Types(HashSet<String>),
+    /// Keys of declarations that its code was looked through for: a conversion may be used where nothing names its type.
+    Declarations(HashSet<String>),
 }
 
 impl Named {
@@ -61,6 +66,7 @@ impl Named {
             own: String,
         }
         match by {
+            "reach" => Self::Declarations(serde_json::from_slice::<Mentions>(bytes).map_or_else(|_| HashSet::new(), |found| found.keys)),
             "deps" => {
                 let read = serde_json::from_slice::<Dependencies>(bytes);
                 Self::Types(read.map_or_else(|_| HashSet::new(), |found| found.evidence.into_keys().chain([found.own]).collect()))
@@ -73,6 +79,7 @@ impl Named {
         match self {
             Self::Words(words) => words.contains(subject.name_in_uses()),
             Self::Types(keys) => keys.contains(&subject.key),
+            Self::Declarations(keys) => keys.contains(&member_key(&subject.key, subject.name_in_uses())),
         }
     }
 
@@ -80,6 +87,7 @@ impl Named {
         match self {
             Self::Words(words) => words.contains(simple_name(&subject.key)),
             Self::Types(_) => true,
+            Self::Declarations(_) => false,
         }
     }
 }

@@ -13,6 +13,7 @@ use super::outputs::{Output, Outputs, SymbolError};
 use super::overloads::{self, Overload, short_of};
 use super::visibility::{Visibility, is_same_outermost};
 use engine::values::table::Table;
+use producers::csharp::deps::flow::IMPLICIT;
 use producers::csharp::usages::{Call, Place, UseKind, may_be_answered, outside, related};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -280,12 +281,7 @@ fn unseen(symbols: &Symbols, subject: &Subject) -> Result<Vec<String>, SymbolErr
     };
     match kind.as_str() {
         "finalizer" => return Ok(vec!["the runtime calls finalizers; no code does".to_owned()]),
-        "conversion" => {
-            return Ok(vec![
-                "casts are found; conversions that no cast shows are not looked for".to_owned(),
-            ]);
-        }
-        "indexer" | "operator" => return Ok(Vec::new()),
+        "indexer" | "operator" | "conversion" => return Ok(Vec::new()),
         _ => {}
     }
     let bases = outside(symbols.declarations(), &subject.key, word).map_err(|_| SymbolError::damaged())?;
@@ -475,7 +471,7 @@ impl<'s> Search<'s> {
     /// Whether a use of the name is one of the subject: for certain, maybe and why, or not.
     fn judged(&self, place: &Place) -> Option<Result<(), Why>> {
         let Some(wanted) = self.wanted.as_ref().filter(|_| self.overloads.len() > 1) else {
-            return Some(if place.elsewhere { Err(Why::Elsewhere) } else { Ok(()) });
+            return Some(if place.elsewhere { Err(self.elsewhere()) } else { Ok(()) });
         };
         let Some(call) = &place.call else { return Some(Err(Why::Named)) };
         let left = possible(&self.overloads, call);
@@ -487,10 +483,18 @@ impl<'s> Search<'s> {
         }
         let others: Vec<String> = left.iter().filter(|one| one.key != wanted.key).map(|one| one.key.clone()).collect();
         Some(match (others.is_empty(), place.elsewhere) {
-            (_, true) => Err(Why::Elsewhere),
+            (_, true) => Err(self.elsewhere()),
             (false, false) => Err(Why::Overloads(others)),
             (true, false) => Ok(()),
         })
+    }
+
+    /// Why a place is not certain that may mean what another type declares: of a conversion it is not known what is converted.
+    fn elsewhere(&self) -> Why {
+        match self.word {
+            IMPLICIT => Why::UnknownValue,
+            _ => Why::Elsewhere,
+        }
     }
 
     /// Whether a call on another type fits none of its overloads, but the wanted one, which it inherits.

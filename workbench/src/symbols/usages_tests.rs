@@ -494,6 +494,18 @@ foreach (var one in all) { }
 }
 
 #[test]
+fn implicit_conversions_are_uses_of_the_operator() {
+    let text = "class Id {\npublic static implicit operator Id(int value) => null;\n}\nclass A {\npublic Id Own;\n}\n";
+    let other = "class B {\nvoid M(A a) {\na.Own = 1;\na.Own = unknown();\na.Own = null;\n} }\nclass C { void M(A a) { a = null; } }\n";
+    let mut sample = Sample::of(&[("a.cs", text), ("b.cs", other)]);
+    let (_, found) = find_usages(&mut sample, "Id#op_Implicit");
+    let shown = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.as_str());
+    assert_eq!(found.certain.iter().map(shown).collect::<Vec<_>>(), ["3:9 convert"]);
+    let possible = found.possible.iter().map(|(place, why)| format!("{} {why}", shown(place)));
+    assert_eq!(possible.collect::<Vec<_>>(), ["4:9 convert on a value whose type is not known"]);
+}
+
+#[test]
 fn what_is_not_looked_at_is_told() {
     let text = "class A : System.IDisposable {\npublic A(int x) { }\npublic void Dispose() { }\npublic void Go() { }\npublic int this[int x] => 1;\npublic static explicit operator int(A a) => 1;\npublic override string ToString() => null;\n}\n";
     let other = "class B {\n#if OLD\nvoid M(A a) { a.Go(); }\n#endif\n}\n";
@@ -508,10 +520,7 @@ fn what_is_not_looked_at_is_told() {
         ["calls through System.Object, which declares it too, are not looked for"]
     );
     assert_eq!((unseen("A.Dispose"), unseen("A#this[int]")), (Vec::new(), Vec::new()));
-    assert_eq!(
-        unseen("A#op_Explicit"),
-        ["casts are found; conversions that no cast shows are not looked for"]
-    );
+    assert_eq!(unseen("A#op_Explicit"), Vec::<String>::new());
     assert_eq!(unseen("A#.ctor(int)"), Vec::<String>::new());
     assert_eq!(unseen("B"), Vec::<String>::new());
 }

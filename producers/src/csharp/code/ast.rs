@@ -210,9 +210,9 @@ pub enum Expression {
     /// Nothing is known of it.
     #[n(0)]
     Unknown,
-    /// A literal.
+    /// A literal, with its place.
     #[n(1)]
-    Literal(#[n(0)] Literal),
+    Literal(#[n(0)] Literal, #[cbor(skip)] u32),
     /// `this`, with its place.
     #[n(2)]
     This(#[n(0)] u32),
@@ -222,9 +222,9 @@ pub enum Expression {
     /// A simple name.
     #[n(4)]
     Name(#[n(0)] Name),
-    /// `alias::Name`, `global::Name`, a predefined type, `List<int>` before a dot.
+    /// `alias::Name`, `global::Name`, a predefined type, `List<int>` before a dot; with its place.
     #[n(5)]
-    Type(#[n(0)] TypeRef),
+    Type(#[n(0)] TypeRef, #[cbor(skip)] u32),
     /// A root with what follows it.
     #[n(6)]
     Chain(#[n(0)] Box<Expression>, #[n(1)] Vec<Link>),
@@ -236,9 +236,14 @@ pub enum Expression {
         #[n(2)] Vec<Initializer>,
         #[n(3)] u32,
     ),
-    /// `new T[n] { … }`, `new[] { … }`, `stackalloc`: element type, elements, sizes.
+    /// `new T[n] { … }`, `new[] { … }`, `stackalloc`: element type, elements, sizes, and the place of the keyword.
     #[n(8)]
-    NewArray(#[n(0)] Option<TypeRef>, #[n(1)] Vec<Expression>, #[n(2)] Vec<Expression>),
+    NewArray(
+        #[n(0)] Option<TypeRef>,
+        #[n(1)] Vec<Expression>,
+        #[n(2)] Vec<Expression>,
+        #[cbor(skip)] u32,
+    ),
     /// `new { A = 1, b.C }`.
     #[n(9)]
     Anonymous(#[n(0)] Vec<(String, Expression)>),
@@ -254,12 +259,12 @@ pub enum Expression {
     /// `e is p`.
     #[n(13)]
     Is(#[n(0)] Box<Expression>, #[n(1)] Box<Pattern>),
-    /// `typeof(T)`.
+    /// `typeof(T)`, with its place.
     #[n(14)]
-    TypeOf(#[n(0)] TypeRef),
-    /// `default(T)`, `sizeof(T)` counts as one of an integer.
+    TypeOf(#[n(0)] TypeRef, #[cbor(skip)] u32),
+    /// `default(T)`, with its place; `sizeof(T)` counts as one of an integer.
     #[n(15)]
-    Default(#[n(0)] TypeRef),
+    Default(#[n(0)] TypeRef, #[cbor(skip)] u32),
     /// Operands joined by operators of one class, from left to right, with what stands between them.
     #[n(16)]
     Operation(#[n(0)] Operator, #[n(1)] Vec<Expression>, #[n(2)] Vec<Word>),
@@ -287,12 +292,12 @@ pub enum Expression {
     /// `[a, ..b]`.
     #[n(24)]
     Collection(#[n(0)] Vec<Expression>),
-    /// `$"…{e}…"`.
+    /// `$"…{e}…"`, with its place.
     #[n(25)]
-    Interpolated(#[n(0)] Vec<Expression>),
-    /// `nameof(e)`.
+    Interpolated(#[n(0)] Vec<Expression>, #[cbor(skip)] u32),
+    /// `nameof(e)`, with its place.
     #[n(26)]
-    NameOf(#[n(0)] Box<Expression>),
+    NameOf(#[n(0)] Box<Expression>, #[cbor(skip)] u32),
     /// `out var x`, `var (a, b)`, `T x` in a deconstruction.
     #[n(27)]
     Declaration(#[n(0)] TypeRef, #[n(1)] Designation),
@@ -302,6 +307,42 @@ pub enum Expression {
     /// `throw e`.
     #[n(29)]
     Throw(#[n(0)] Box<Expression>),
+}
+
+impl Expression {
+    /// Where its first token stands that is no bracket around it; `None` of values for which nobody needs it. 0 when places were not asked for.
+    pub fn first_place(&self) -> Option<u32> {
+        match self {
+            Self::Literal(_, place)
+            | Self::This(place)
+            | Self::Base(place)
+            | Self::Type(_, place)
+            | Self::New(.., place)
+            | Self::NewArray(.., place)
+            | Self::Cast(.., place)
+            | Self::TypeOf(_, place)
+            | Self::Default(_, place)
+            | Self::Await(_, place)
+            | Self::Interpolated(_, place)
+            | Self::NameOf(_, place) => Some(*place),
+            Self::Name(name) => Some(name.word.place),
+            Self::Chain(root, _) | Self::As(root, _) | Self::Is(root, _) | Self::Assign(root, ..) | Self::With(root, _) => {
+                root.first_place()
+            }
+            Self::Conditional(first, ..) | Self::Switch(first, _) => first.first_place(),
+            Self::Operation(_, operands, _) => operands.first().and_then(Self::first_place),
+            // The sign stands before its operand or behind it.
+            Self::Unary(sign, inner) => Some(inner.first_place()?.min(sign.place)),
+            Self::Unknown
+            | Self::Anonymous(_)
+            | Self::Lambda(..)
+            | Self::Tuple(_)
+            | Self::Collection(_)
+            | Self::Declaration(..)
+            | Self::Query(_)
+            | Self::Throw(_) => None,
+        }
+    }
 }
 
 /// What a declaration binds.

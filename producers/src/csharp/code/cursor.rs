@@ -90,9 +90,10 @@ impl<'t> Cursor<'t> {
         index < self.end && self.angles[index]
     }
 
+    /// The bracket that closes the one at `index`; none where another token stands.
     pub(super) fn mate(&self, index: usize) -> Option<usize> {
         let mate = *self.mates.get(index)?;
-        (mate != NO_MATE && (mate as usize) < self.end).then_some(mate as usize)
+        (mate != NO_MATE && (index + 1..self.end).contains(&(mate as usize))).then_some(mate as usize)
     }
 
     /// The token after the group or token at `index`.
@@ -114,6 +115,11 @@ impl<'t> Cursor<'t> {
             (Some(base), Some(token)) => base + token.start,
             _ => 0,
         }
+    }
+
+    /// The place of the present token for readers.
+    pub(super) fn present_place(&self) -> u32 {
+        self.byte_of_token(self.at)
     }
 
     /// So many tokens as one word, passed.

@@ -90,7 +90,7 @@ impl Cursor<'_> {
     /// Operators that bind tighter than `floor`.
     fn operators(&mut self, floor: u8) -> Expression {
         let mut left = if self.is("..") {
-            Expression::Literal(Literal::Integer)
+            Expression::Literal(Literal::Integer, self.present_place())
         } else {
             self.unary()
         };
@@ -130,7 +130,7 @@ impl Cursor<'_> {
             };
             let sign = self.sign(length);
             let right = if class == Operator::Range && !self.starts_operand() {
-                Expression::Literal(Literal::Integer)
+                Expression::Literal(Literal::Integer, self.present_place())
             } else if class == Operator::Coalesce {
                 // Right associative, and `?? throw` ends there.
                 self.deeper(Expression::Unknown, |cursor| match cursor.lambda() {
@@ -167,8 +167,9 @@ impl Cursor<'_> {
                     // A sign leaves these as they are. Of others a literal of another type may become, or an index from the end.
                     Expression::Literal(
                         signed @ (Literal::Integer | Literal::Long | Literal::Float | Literal::Real | Literal::Decimal),
-                    ) if is_sign => Expression::Literal(signed),
-                    literal @ Expression::Literal(_) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
+                        _,
+                    ) if is_sign => Expression::Literal(signed, sign.place),
+                    literal @ Expression::Literal(..) => Expression::Operation(Operator::Arithmetic, vec![literal], Vec::new()),
                     value if matches!(sign.text.as_str(), "&" | "*" | "^") => value,
                     value => Expression::Unary(sign, Box::new(value)),
                 }

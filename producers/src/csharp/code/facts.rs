@@ -1,7 +1,7 @@
 //! `csharp/facts`: the code of one type as syntax that types follow from. Edits that change literals, comments or layout stop here.
 
 use super::ast::{Argument, Parameter, Statement, TypeRef};
-use super::{Signature, body, header_parameters, signature, statements};
+use super::{Signature, attributes_in_header, body, header_parameters, signature, statements};
 use crate::csharp::complete::{self, Complete};
 use crate::csharp::model::{Member, MemberKind, TOP_LEVEL, TypeKind};
 use engine::seams::producer::{Failure, Input, Inputs, Output, Producer, ProducerId};
@@ -60,7 +60,7 @@ pub struct FactsOf;
 
 impl Producer for FactsOf {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/facts", 7)
+        ProducerId::new("csharp/facts", 8)
     }
 
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
@@ -84,7 +84,7 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
     let header = header_parameters(&whole.header, false);
     let members = whole.members.iter().filter_map(|placed| {
         let member = &placed.member;
-        let attributes = arguments(&member.attributes);
+        let attributes = arguments(&attributes_of(member));
         (!member.body.is_empty() || !attributes.is_empty()).then(|| MemberCode {
             part: placed.part,
             name: member.name.clone(),
@@ -111,9 +111,21 @@ pub fn facts(whole: &Complete, places: bool) -> Facts {
         },
         constraints: header_parameters(&clauses, false).constraints,
         around: whole.bodies.iter().flat_map(|text| body(text, places)).collect(),
-        attributes: arguments(&whole.attributes),
+        attributes: arguments(&attributes_of_type(whole)),
         members: members.collect(),
     }
+}
+
+/// The attributes of a member, of its parameters and of its type parameters.
+pub fn attributes_of(member: &Member) -> Vec<String> {
+    let inside = attributes_in_header(&member.attributed);
+    member.attributes.iter().cloned().chain(inside).collect()
+}
+
+/// The attributes of a type, and those in its header.
+pub fn attributes_of_type(whole: &Complete) -> Vec<String> {
+    let inside = attributes_in_header(&whole.attributed);
+    whole.attributes.iter().cloned().chain(inside).collect()
 }
 
 /// The signature as C# writes it: the method of statements at the top has a name that no code can write.

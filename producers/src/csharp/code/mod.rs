@@ -4,6 +4,7 @@
 //! token is looked at a bounded number of times by each level of nesting, and nesting is bounded). It knows no symbols.
 
 pub mod ast;
+mod attributes;
 mod cursor;
 mod expression;
 pub mod facts;
@@ -16,6 +17,7 @@ mod tests;
 mod types;
 
 use ast::{Argument, Statement, TypeRef};
+pub use attributes::attributes_in_header;
 use cursor::Cursor;
 pub use signature::{Signature, header_parameters, signature};
 

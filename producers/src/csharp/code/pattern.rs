@@ -107,7 +107,7 @@ impl Cursor<'_> {
 
     /// A constant: no comparison, no `is`, no conditional.
     fn shift_level(&mut self) -> Expression {
-        self.deeper(Expression::Literal(Literal::Null), |cursor| {
+        self.deeper(Expression::Literal(Literal::Null, 0), |cursor| {
             let (mut parts, mut signs) = (vec![cursor.unary()], Vec::new());
             while matches!(cursor.peek(), "+" | "-" | "*" | "/" | "|" | "<<" | "%") && parts.len() < 1_000 {
                 signs.push(cursor.sign(1));

@@ -12,9 +12,9 @@ impl Cursor<'_> {
             None => return Expression::Unknown,
             Some(Kind::Text | Kind::Unterminated) => return self.text_literal(),
             Some(Kind::Number) => {
-                let literal = number(self.peek());
+                let literal = Expression::Literal(number(self.peek()), self.present_place());
                 self.at += 1;
-                return Expression::Literal(literal);
+                return literal;
             }
             Some(Kind::Unknown) => {
                 self.at += 1;
@@ -33,15 +33,16 @@ impl Cursor<'_> {
                 });
                 Expression::Collection(parts.unwrap_or_default())
             }
-            "this" => self.parse_postfix(Expression::This(self.byte_of_token(self.at))),
-            "base" => self.parse_postfix(Expression::Base(self.byte_of_token(self.at))),
-            "true" | "false" => self.parse_postfix(Expression::Literal(Literal::Truth)),
-            "null" => self.parse_postfix(Expression::Literal(Literal::Null)),
-            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Null)),
+            "this" => self.parse_postfix(Expression::This(self.present_place())),
+            "base" => self.parse_postfix(Expression::Base(self.present_place())),
+            "true" | "false" => self.parse_postfix(Expression::Literal(Literal::Truth, self.present_place())),
+            "null" => self.parse_postfix(Expression::Literal(Literal::Null, self.present_place())),
+            "default" if self.ahead(1) != "(" => self.parse_postfix(Expression::Literal(Literal::Null, self.present_place())),
             "typeof" | "default" => self.of_type(),
             "sizeof" => {
+                let place = self.present_place();
                 self.of_type();
-                Expression::Literal(Literal::Integer)
+                Expression::Literal(Literal::Integer, place)
             }
             "checked" | "unchecked" => {
                 self.at += 1;
@@ -50,9 +51,10 @@ impl Cursor<'_> {
             "new" => self.creation(),
             "stackalloc" => self.creation(),
             "nameof" if self.ahead(1) == "(" => {
+                let place = self.present_place();
                 self.at += 1;
                 let value = self.inside(Self::expression).unwrap_or(Expression::Unknown);
-                Expression::NameOf(Box::new(value))
+                Expression::NameOf(Box::new(value), place)
             }
             "global" if self.ahead(1) == "::" => self.aliased(),
             word if is_predefined(word) => self.typed_root(),
@@ -69,13 +71,14 @@ impl Cursor<'_> {
 
     /// `int.Parse`, `string[]` does not occur here.
     fn typed_root(&mut self) -> Expression {
-        let word = self.take_word().text;
-        Expression::Type(TypeRef::Predefined(word))
+        let word = self.take_word();
+        Expression::Type(TypeRef::Predefined(word.text), word.place)
     }
 
     /// `global::A.B.C(…)`: the whole path is taken, as the binder tells where the type ends.
     fn aliased(&mut self) -> Expression {
         let alias = self.name();
+        let place = alias.word.place;
         self.at += 1;
         if !self.is_identifier() {
             return Expression::Unknown;
@@ -85,7 +88,7 @@ impl Cursor<'_> {
         if alias.word.text != "global" {
             alias.word.text.push_str("::");
         }
-        Expression::Type(TypeRef::Named(vec![alias, name]))
+        Expression::Type(TypeRef::Named(vec![alias, name]), place)
     }
 
     fn named_root(&mut self) -> Expression {
@@ -94,12 +97,12 @@ impl Cursor<'_> {
     }
 
     fn of_type(&mut self) -> Expression {
-        let is_typeof = self.is("typeof");
+        let (is_typeof, place) = (self.is("typeof"), self.present_place());
         self.at += 1;
         let kind = self.inside(|cursor| cursor.type_ref(Around::Type)).flatten();
         match kind {
-            Some(kind) if is_typeof => Expression::TypeOf(kind),
-            Some(kind) => Expression::Default(kind),
+            Some(kind) if is_typeof => Expression::TypeOf(kind, place),
+            Some(kind) => Expression::Default(kind, place),
             None => Expression::Unknown,
         }
     }
@@ -116,7 +119,7 @@ impl Cursor<'_> {
     // ── new ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     fn creation(&mut self) -> Expression {
-        let place = self.byte_of_token(self.at);
+        let place = self.present_place();
         self.at += 1;
         match self.peek() {
             "(" if !self.is_array_of_tuples() => {
@@ -127,7 +130,7 @@ impl Cursor<'_> {
             "[" => {
                 // `new[] { … }`, `new[,] { … }`.
                 self.skip_group();
-                Expression::NewArray(None, self.elements(), Vec::new())
+                Expression::NewArray(None, self.elements(), Vec::new(), place)
             }
             "{" => self.anonymous(),
             _ => {
@@ -135,11 +138,11 @@ impl Cursor<'_> {
                     return Expression::Unknown;
                 };
                 if self.is("[") {
-                    return self.array_creation(kind);
+                    return self.array_creation(kind, place);
                 }
                 if let TypeRef::Array(element) = kind {
                     let parts = self.elements();
-                    return Expression::NewArray(Some(*element), parts, Vec::new());
+                    return Expression::NewArray(Some(*element), parts, Vec::new(), place);
                 }
                 let args = if self.is("(") { self.arguments() } else { Vec::new() };
                 let entries = self.initializers();
@@ -159,7 +162,7 @@ impl Cursor<'_> {
         self.type_ref(Around::Test)
     }
 
-    fn array_creation(&mut self, element: TypeRef) -> Expression {
+    fn array_creation(&mut self, element: TypeRef, place: u32) -> Expression {
         let sizes = self.arguments().into_iter().map(|argument| argument.value).collect();
         let mut kind = element;
         while self.is("[") {
@@ -167,7 +170,7 @@ impl Cursor<'_> {
             kind = TypeRef::Array(Box::new(kind));
         }
         let elements = self.elements();
-        Expression::NewArray(Some(kind), elements, sizes)
+        Expression::NewArray(Some(kind), elements, sizes, place)
     }
 
     /// `{ a, { b, c } }` at the cursor; nothing when there is none.
@@ -252,17 +255,18 @@ impl Cursor<'_> {
     }
 
     fn text_literal(&mut self) -> Expression {
-        let index = self.at;
+        let (index, place) = (self.at, self.present_place());
         let text = self.peek();
         self.at += 1;
         let marks = text.bytes().take_while(|byte| matches!(byte, b'$' | b'@')).count();
         let dollars = text[..marks].bytes().filter(|byte| *byte == b'$').count();
         if dollars == 0 {
-            return Expression::Literal(match text {
+            let literal = match text {
                 _ if text.starts_with('\'') => Literal::Char,
                 _ if text.ends_with("u8") => Literal::Bytes,
                 _ => Literal::String,
-            });
+            };
+            return Expression::Literal(literal, place);
         }
         let raw = text[marks..].starts_with("\"\"\"");
         let needed = if raw { dollars } else { 1 };
@@ -276,7 +280,7 @@ impl Cursor<'_> {
             let mut inner = Cursor::new(&text[hole], base, self.depth + 1);
             holes.push(inner.expression());
         }
-        Expression::Interpolated(holes)
+        Expression::Interpolated(holes, place)
     }
 
     pub(super) fn is_query(&self) -> bool {

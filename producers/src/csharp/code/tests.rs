@@ -69,8 +69,13 @@ fn long_and_deep_code_ends() {
         "$\"{".repeat(2_000),
         "a[".repeat(5_000) + &"]".repeat(5_000),
         "(a)".repeat(5_000),
+        // What closes the block is not behind a bracket of its own.
+        "foreach".to_owned(),
+        "( foreach ) { using }".to_owned(),
     ] {
-        let parsed = body(&format!("{{ {text} }}"), true);
+        let text = format!("{{ {text} }}");
+        body(&text, true);
+        let parsed = body(&text, false);
         let bytes = minicbor::to_vec(&parsed).expect("memory");
         let back: Vec<Statement> = minicbor::decode(&bytes).expect("our own bytes");
         assert_eq!(back, parsed);

@@ -438,7 +438,7 @@ fn inherits(heir: &Entry, symbol: &str) -> bool {
 
 /// Whether code there can see a type at all: its project compiles it or references one that does. What loose files declare all see, and
 /// loose files see everything: nothing says what they are compiled with.
-fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {
+pub(super) fn reached(around: &Surroundings<'_>, entry: &Entry) -> bool {
     if around.project.is_none() || entry.project.is_none() || entry.is_of(around.project) {
         return true;
     }

@@ -1,13 +1,13 @@
 //! From written types to shapes, in the surroundings of one part of a type.
 
-use super::binder::{Binder, Bound, Surroundings};
+use super::binder::{self, Binder, Bound, Surroundings};
 use super::dotnet;
 use super::index::NameIndex;
 use super::shape::Shape;
 use crate::csharp::code::{self, ast::Name, ast::TypeRef};
 use crate::csharp::mentions::{Place, join_path, levels};
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Namespaces that an SDK opens unless it is told not to. What nothing else declares is looked for there even when no project says so:
@@ -33,6 +33,7 @@ pub struct Resolver<'a> {
     /// Type parameters in scope of the type, outermost first.
     pub own: Vec<(Rc<str>, Shape)>,
     known: RefCell<FxHashMap<ResolvedName, Meaning>>,
+    namespaces: OnceCell<FxHashSet<String>>,
 }
 
 /// What a path means.
@@ -65,6 +66,7 @@ impl<'a> Resolver<'a> {
             index,
             own: parameters.iter().enumerate().map(shape).collect(),
             known: RefCell::default(),
+            namespaces: OnceCell::new(),
         }
     }
 
@@ -226,6 +228,15 @@ impl<'a> Resolver<'a> {
         meaning
     }
 
+    /// The namespaces around, and those of types that the code names and sees.
+    fn namespaces(&self) -> &FxHashSet<String> {
+        self.namespaces.get_or_init(|| {
+            let seen = self.index.entries().filter(|entry| binder::reached(&self.around, entry));
+            let all = seen.map(|entry| entry.namespace.as_str()).chain([self.around.namespace]);
+            all.flat_map(levels).filter(|level| !level.is_empty()).map(str::to_owned).collect()
+        })
+    }
+
     /// The type of .NET that a path means here.
     pub fn outside(&self, segments: &[Name]) -> Option<Rc<str>> {
         let mut path = String::new();
@@ -247,11 +258,12 @@ impl<'a> Resolver<'a> {
             if let Some(key) = outside_key(&join_path(level, &path)) {
                 return Some(key);
             }
-            // In `Acme.Console` the name `Console` is that namespace: what using directives open comes after it (C# specification, 7.8).
-            let is_around = |name: &str| levels(self.around.namespace).any(|around| around == join_path(level, name));
+            // In `Acme`, and below it, the name `Console` is the namespace `Acme.Console` where there is one: what using directives open comes
+            // after it (C# specification, 7.8).
+            let is_namespace = |name: &str| self.namespaces().contains(&join_path(level, name));
             if segments
                 .first()
-                .is_some_and(|head| head.args.is_empty() && is_around(&head.word.text))
+                .is_some_and(|head| head.args.is_empty() && is_namespace(&head.word.text))
             {
                 return None;
             }

@@ -20,7 +20,7 @@ pub struct Signatures;
 
 impl Producer for Signatures {
     fn id(&self) -> ProducerId {
-        ProducerId::new("csharp/signatures", 8)
+        ProducerId::new("csharp/signatures", 9)
     }
 
     fn sees(&self, _: &Params) -> Sees {

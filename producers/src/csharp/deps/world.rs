@@ -55,6 +55,11 @@ impl<'a> Candidate<'a> {
         self.line.flags.starts_with("xsp")
     }
 
+    /// Whether it is the operator of an extension block.
+    pub fn is_extension_operator(&self) -> bool {
+        self.line.flags.starts_with("xo")
+    }
+
     /// Whether it extends a type, not its values.
     pub fn extends_type(&self) -> bool {
         self.line.flags.starts_with('x') && self.line.flags.ends_with('t')

@@ -43,6 +43,8 @@ pub enum Group<'a> {
     Sdk,
     /// An `ItemGroup` and the file it stands in.
     Written(&'a Element, &'a str),
+    /// One in a target, which runs while the project is built.
+    Target(&'a Element, &'a str),
 }
 
 /// What the first pass found.
@@ -315,6 +317,10 @@ impl<'a> Pass<'a, '_> {
                 "propertygroup" if self.condition_is_true(child, file) => self.property_group(child, file),
                 "importgroup" if self.imports(child, file) => self.elements(child, file),
                 "import" if self.imports(child, file) => self.written_import(child, spot),
+                "target" => {
+                    let groups = child.children.iter().filter(|group| group.is_named("ItemGroup"));
+                    self.found.groups.extend(groups.map(|group| Group::Target(group, file)));
+                }
                 "itemgroup" => self.found.groups.push(Group::Written(child, file)),
                 "choose" => {
                     let branches = child.children.iter().filter(|branch| branch.is_named("When"));
@@ -323,14 +329,7 @@ impl<'a> Pass<'a, '_> {
                         self.elements(branch, file);
                     }
                 }
-                "propertygroup"
-                | "importgroup"
-                | "import"
-                | "target"
-                | "usingtask"
-                | "itemdefinitiongroup"
-                | "projectextensions"
-                | "sdk" => {}
+                "propertygroup" | "importgroup" | "import" | "usingtask" | "itemdefinitiongroup" | "projectextensions" | "sdk" => {}
                 _ => self.report.warn(
                     ErrorCode::CS_PROJECT_ELEMENT,
                     spot,

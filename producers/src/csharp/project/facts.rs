@@ -282,7 +282,9 @@ fn friends(items: &Run) -> Vec<String> {
     let named = items.items("internalsvisibleto").map(|item| item.text.as_str());
     let names: BTreeSet<String> = named
         .chain(attribute)
-        .map(|text| text.split(',').next().unwrap_or(text).trim().to_owned())
+        .map(|text| text.split(',').next().unwrap_or(text).trim())
+        // What comes from items of another type was taken for a path.
+        .map(|text| text.rsplit('/').next().unwrap_or(text).to_owned())
         .filter(|text| !text.is_empty())
         .collect();
     names.into_iter().collect()

@@ -62,6 +62,9 @@ const FILES: [&str; 2] = ["compile", "projectreference"];
 /// Types whose items are plain texts.
 const TEXTS: [&str; 4] = ["using", "internalsvisibleto", "assemblyattribute", "packagereference"];
 
+/// Those that name assemblies which see internal types.
+const FRIENDS: [&str; 2] = ["internalsvisibleto", "assemblyattribute"];
+
 /// Metadata that facts are made of.
 const METADATA: [&str; 13] = [
     "link",
@@ -96,6 +99,13 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
         match group {
             Group::Sdk => reader.of_sdk(),
             Group::Written(element, file) => reader.group(element, file),
+            Group::Target(..) => {}
+        }
+    }
+    // Targets run once all items are known.
+    for group in &evaluation.groups {
+        if let Group::Target(element, file) = group {
+            reader.group_of_target(element, file);
         }
     }
     reader.found
@@ -105,13 +115,15 @@ pub fn operations(evaluation: &Evaluation<'_>, project: &str, tree: &Tree<'_>, s
 fn wanted_types(evaluation: &Evaluation<'_>) -> BTreeSet<String> {
     let mut mentions: Vec<(String, String)> = Vec::new();
     for group in &evaluation.groups {
-        let Group::Written(element, _) = group else { continue };
+        let (Group::Written(element, _) | Group::Target(element, _)) = group else {
+            continue;
+        };
         for item in &element.children {
             let texts = ["Include", "Exclude", "Remove", "Update"]
                 .iter()
                 .filter_map(|name| item.attribute(name));
             for text in texts {
-                for part in text.split("@(").skip(1) {
+                for part in text.split("@(").skip(1).chain(text.split("%(").skip(1)) {
                     let end = part
                         .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-'))
                         .unwrap_or(part.len());
@@ -239,6 +251,39 @@ impl Reader<'_> {
             };
             self.found.push(operation);
         }
+    }
+
+    /// What a group in a target adds to the assemblies that see internal types; what else a target does is not known before it runs. Conditions
+    /// on items are taken to hold: they ask whether there are any.
+    fn group_of_target(&mut self, group: &Element, file: &str) {
+        let may_hold = |element: &Element| {
+            let of_items = element
+                .attribute("Condition")
+                .is_some_and(|text| text.contains("@(") || text.contains("%("));
+            of_items || self.condition_is_true(element, file)
+        };
+        let is_friend = |item: &&Element| FRIENDS.contains(&item.name.to_ascii_lowercase().as_str()) && may_hold(item);
+        if !may_hold(group) {
+            return;
+        }
+        let mut found = Vec::new();
+        for item in group.children.iter().filter(is_friend) {
+            let (items, spot) = (item.name.to_ascii_lowercase(), Spot { file, line: item.line });
+            // `%(Name.Identity)` stands for each item of that type in turn.
+            let each = |text: &str| Some(text.strip_prefix("%(")?.split(['.', ')']).next()?.to_ascii_lowercase());
+            let Some(text) = item.attribute("Include") else { continue };
+            found.push(Operation {
+                action: Action::Include,
+                specs: match each(text.trim()) {
+                    Some(name) => vec![Spec::Items(name, None)],
+                    None => self.specs(&items, text, spot),
+                },
+                exclude: Vec::new(),
+                metadata: self.metadata(item, file),
+                items,
+            });
+        }
+        self.found.extend(found);
     }
 
     fn metadata(&self, item: &Element, file: &str) -> Vec<(String, String)> {

@@ -29,7 +29,10 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn arguments(&mut self, args: &'f [Argument], targets: &[Shape]) -> Vec<Shape> {
         args.iter()
             .enumerate()
-            .map(|(at, arg)| self.value(&arg.value, targets.get(at)))
+            .map(|(at, arg)| match targets.get(at).filter(|_| arg.name.is_none()) {
+                Some(target) => self.converted(&arg.value, target),
+                None => self.value(&arg.value, None),
+            })
             .collect()
     }
 
@@ -150,15 +153,8 @@ impl<'f, 'a> Flow<'f, 'a> {
             let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
             self.conversion_rank(receiver, on, &mut bindings)
         };
-        for candidate in self.world.extensions(name).into_iter().filter(|one| one.extends_type() == of_type) {
-            let key = candidate.owner.key().unwrap_or("");
-            let line = self.world.type_line(key);
-            let namespace = line.as_ref().map_or("", |line| &line.namespace);
-            let opened = self.opened.contains(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
-            if opened
-                && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
-                && let Some(score) = allowed(&candidate)
-            {
+        for candidate in self.open_extensions(name).filter(|one| one.extends_type() == of_type) {
+            if let Some(score) = allowed(&candidate) {
                 found.push((score, candidate));
             }
         }
@@ -183,7 +179,7 @@ impl<'f, 'a> Flow<'f, 'a> {
     /// when the arguments fit no candidate.
     fn called(
         &mut self,
-        found: Vec<Candidate<'a>>,
+        mut found: Vec<Candidate<'a>>,
         receiver: Option<&Shape>,
         value: Option<&Shape>,
         name: &'f Name,
@@ -198,6 +194,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             return self.invoke(&shape, args);
         }
         let shapes = self.shapes(args);
+        if text == "Equals" && receiver.is_none() {
+            self.world.declared(&Shape::of_key("~System.Object"), text, &mut found);
+        }
         let mut all = found.clone();
         let mut extended = receiver;
         let mut chosen = self.choose(found, receiver, &explicit, args, &shapes);
@@ -214,7 +213,7 @@ impl<'f, 'a> Flow<'f, 'a> {
             candidate,
             mut bindings,
             parameters,
-            ..
+            score,
         }) = chosen
         else {
             return Shape::Unknown;
@@ -231,6 +230,7 @@ impl<'f, 'a> Flow<'f, 'a> {
         self.touch(&candidate.owner);
         self.used(&candidate.owner, text, name.word.place, decided, Some(call));
         self.deferred(&parameters, &mut bindings, args);
+        self.note_conversions(args, &shapes, &parameters, &bindings, decided && score > NOT_CALLABLE);
         let result = candidate.result();
         if let Some(target) = target
             && bindings.iter().any(|binding| !binding.is_known())
@@ -260,10 +260,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         let call = called_with(&Name::default(), args, &shapes, false);
         self.used(shape, CONSTRUCTOR, place, true, Some(call));
         if let Some(Chosen {
-            mut bindings, parameters, ..
+            mut bindings,
+            parameters,
+            score,
+            ..
         }) = self.choose(found, None, &[], args, &shapes)
         {
             self.deferred(&parameters, &mut bindings, args);
+            self.note_conversions(args, &shapes, &parameters, &bindings, score > NOT_CALLABLE);
         }
     }
 
@@ -297,15 +301,14 @@ impl<'f, 'a> Flow<'f, 'a> {
         shapes: &[Option<Shape>],
     ) -> Option<Chosen<'a>> {
         let mut best: Option<Chosen<'a>> = None;
-        for candidate in found.into_iter().filter(Candidate::is_method) {
+        for candidate in found.iter().filter(|one| one.is_method()).cloned() {
             // What a derived type declares and can be called hides what its bases declare.
             if receiver.is_none()
                 && let Some(Chosen {
                     score, candidate: chosen, ..
                 }) = &best
                 && *score > NOT_CALLABLE
-                && chosen.owner.key() != candidate.owner.key()
-                && self.world.as_base(&chosen.owner, candidate.owner.key().unwrap_or("")).is_some()
+                && self.hides(chosen, &candidate, &found)
             {
                 continue;
             }
@@ -349,7 +352,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     score += match &shapes[at] {
                         Some(shape) => match self.conversion_rank(&parameter, shape, &mut bindings) {
                             Some(fit) => i64::from(fit),
-                            None if self.may_convert(&parameter, shape) => -3,
+                            None if self.conversion(shape, &parameter).is_some() => -3,
                             None => -100,
                         },
                         None => self.suits(&parameter, &arg.value),
@@ -372,17 +375,6 @@ impl<'f, 'a> Flow<'f, 'a> {
             }
         }
         best
-    }
-
-    /// Whether a value may have a conversion of its own to a parameter: classes and structures of the workspace can declare one, and which
-    /// ones do is not known here.
-    fn may_convert(&self, parameter: &Shape, arg: &Shape) -> bool {
-        let declares = |shape: &Shape| {
-            shape
-                .key()
-                .is_some_and(|key| !key.starts_with(['~', '^']) && matches!(self.world.kind(key), 'c' | 's'))
-        };
-        declares(parameter) && arg.key().is_some_and(|key| key.starts_with('~'))
     }
 
     /// How well a lambda or another value without a type of its own suits a parameter.
@@ -425,7 +417,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 }
             } else {
                 let shape = parameter.substitute(&[], bindings);
-                self.value(&arg.value, Some(&shape));
+                self.converted(&arg.value, &shape);
             }
         }
     }

@@ -1,9 +1,10 @@
-//! Members that constructs of the language use without naming them: operators, conversions, and what `using`, loops, `await`,
+//! Members that constructs of the language use without naming them: operators, and what `using`, loops, `await`,
 //! initialisers, deconstruction and queries call.
 
 use super::call::takes;
 use super::overload::known_type;
 use super::{Call, Flow};
+use crate::csharp::code::ast::Expression;
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
 
@@ -34,8 +35,46 @@ impl<'a> Flow<'_, 'a> {
         Some(chosen.result().substitute(&[], &open).bounded())
     }
 
+    /// The extension members of a name that the workspace declares and the usings open.
+    pub(super) fn open_extensions(&self, name: &str) -> impl Iterator<Item = Candidate<'a>> {
+        let is_open = |candidate: &Candidate<'a>| {
+            let key = candidate.owner.key().unwrap_or("");
+            let line = self.world.type_line(key);
+            let namespace = line.as_ref().map_or("", |line| &line.namespace);
+            let opened = self.opened.contains(namespace) || self.statics.iter().any(|open| open.key() == Some(key));
+            opened && line.as_ref().is_none_or(|line| self.resolver.sees(&line.projects))
+        };
+        self.world.extensions(name).into_iter().filter(is_open)
+    }
+
+    /// Notes the operator of an extension block that takes these operands, what is assigned to among them; what it gives.
+    pub(super) fn extension_operator(&mut self, name: &str, operands: &[&Shape], place: u32) -> Option<Shape> {
+        if operands.iter().any(|operand| !operand.is_known()) {
+            return None;
+        }
+        let fits = |candidate: &Candidate<'a>| -> Option<(u32, Shape)> {
+            let mut parameters = candidate.parameters();
+            if candidate.is_static() && !parameters.is_empty() {
+                // The first stands for the type that is extended.
+                parameters.remove(0);
+            }
+            let mut bindings = vec![Shape::Unknown; candidate.line.arity as usize];
+            let mut score = 0;
+            for ((_, parameter), operand) in parameters.iter().zip(operands) {
+                score += self.conversion_rank(parameter, operand, &mut bindings)?;
+            }
+            (parameters.len() == operands.len()).then(|| (score, candidate.result().substitute(&[], &bindings).bounded()))
+        };
+        let found = self.open_extensions(name).filter(Candidate::is_extension_operator);
+        let fitting = found.filter_map(|candidate| Some((fits(&candidate)?, candidate)));
+        let ((_, result), chosen) = fitting.reduce(|one, other| if other.0.0 > one.0.0 { other } else { one })?;
+        let arguments: Vec<Shape> = operands.iter().map(|operand| (*operand).clone()).collect();
+        self.used(&chosen.owner, name, place, true, Some(call_of(&arguments, false)));
+        Some(result)
+    }
+
     /// Notes the operator that stands between, before or behind operands; what it gives, if they have one of their own.
-    pub(super) fn operator(&mut self, name: &str, operands: &[&Shape], place: u32) -> Option<Shape> {
+    pub(super) fn operator(&mut self, name: &str, values: &[&Expression], operands: &[&Shape], place: u32) -> Option<Shape> {
         let mut found: Vec<Candidate<'a>> = Vec::new();
         for operand in operands {
             let operand = match operand {
@@ -71,6 +110,9 @@ impl<'a> Flow<'_, 'a> {
                 .map(|at| (0, at));
         }
         let Some((_, at)) = best else {
+            if let Some(given) = self.extension_operator(name, operands, place) {
+                return Some(given);
+            }
             // Of a value whose type is not known any operator may be meant.
             if operands.iter().any(|operand| matches!(operand, Shape::Unknown)) {
                 self.guessed(name, place, Some(call_of(&arguments, false)));
@@ -79,38 +121,10 @@ impl<'a> Flow<'_, 'a> {
         };
         let chosen = found.swap_remove(at);
         self.used(&chosen.owner, name, place, true, Some(call_of(&arguments, false)));
+        for ((value, operand), (_, parameter)) in values.iter().zip(operands).zip(chosen.parameters()) {
+            self.note_conversion(value, operand, &parameter, true);
+        }
         Some(chosen.result())
-    }
-
-    /// Notes the conversion that a cast calls, if one of the two types declares it.
-    pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
-        let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();
-        for name in ["op_Explicit", "op_Implicit"] {
-            for side in [to, from] {
-                if !self.is_outside(side) {
-                    found.extend(self.members_of(side, name).into_iter().map(|candidate| (name, candidate)));
-                }
-            }
-        }
-        let converts = |(_, candidate): &&(&str, Candidate<'_>)| {
-            let parameters = candidate.parameters();
-            let takes = parameters
-                .first()
-                .is_some_and(|(_, own)| self.conversion_rank(own, from, &mut []).is_some());
-            takes && candidate.result().key() == to.key()
-        };
-        let certain = from.is_known();
-        let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())
-            || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
-        if let Some((name, candidate)) = found.iter().find(converts).cloned().filter(|_| !is_base) {
-            self.used(
-                &candidate.owner,
-                name,
-                place,
-                certain,
-                Some(call_of(std::slice::from_ref(from), false)),
-            );
-        }
     }
 
     /// Notes what a loop calls on what it goes through.

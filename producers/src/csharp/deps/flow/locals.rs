@@ -47,9 +47,9 @@ impl<'f> Locals<'f> {
         self.all[len.min(self.all.len())..].iter().map(value).collect()
     }
 
-    /// The innermost local of a name.
-    pub(super) fn find(&self, name: &str) -> Option<&Local<'f>> {
-        let at = self.by_name.get(name)?.last()?;
-        self.all.get(*at).map(|(_, local)| local)
+    /// The innermost local of a name, and how many were declared before it.
+    pub(super) fn find(&self, name: &str) -> Option<(usize, &Local<'f>)> {
+        let at = *self.by_name.get(name)?.last()?;
+        self.all.get(at).map(|(_, local)| (at, local))
     }
 }

@@ -1,7 +1,8 @@
 //! Values that are made: objects with their initialisers, arrays.
 
 use super::{Flow, NOWHERE, Use, UseKind};
-use crate::csharp::code::ast::{Argument, Expression, Initializer, TypeRef};
+use crate::csharp::code::ast::{Argument, Expression, Initializer, Literal, TypeRef};
+use crate::csharp::deps::resolve::predefined;
 use crate::csharp::deps::shape::Shape;
 use std::rc::Rc;
 
@@ -51,7 +52,7 @@ impl<'f> Flow<'f, '_> {
             match entry {
                 Initializer::Member(word, value) => {
                     let target = self.written_member(shape, word);
-                    self.value(value, Some(&target));
+                    self.converted(value, &target);
                 }
                 Initializer::Nested(word, entries) => {
                     let target = self.value_member(shape, &word.text, word.place);
@@ -60,9 +61,10 @@ impl<'f> Flow<'f, '_> {
                 Initializer::Index(index, value, place) => {
                     let given: Vec<Shape> = index.iter().map(|index| self.value(index, None)).collect();
                     let from = self.uses();
-                    let target = self.indexed(shape, &given, *place);
+                    let indexes: Vec<&Expression> = index.iter().collect();
+                    let target = self.indexed(shape, &indexes, &given, *place);
                     self.done(UseKind::Write, from, Some(*place));
-                    self.value(value, Some(&target));
+                    self.converted(value, &target);
                 }
                 Initializer::Element(values, place) => {
                     let targets: Vec<Shape> = if values.len() == 1 {
@@ -74,7 +76,7 @@ impl<'f> Flow<'f, '_> {
                     let given: Vec<Shape> = values
                         .iter()
                         .enumerate()
-                        .map(|(at, value)| self.value(value, targets.get(at)))
+                        .map(|(at, value)| self.converted(value, targets.get(at).unwrap_or(&Shape::Unknown)))
                         .collect();
                     if !matches!(shape, Shape::Array(_)) {
                         self.implied(shape, "Add", &given, *place);
@@ -91,11 +93,32 @@ impl<'f> Flow<'f, '_> {
         let mut element = kind.map(|kind| self.shape_of_type(kind)).unwrap_or_default();
         for value in elements {
             let target = element.clone();
-            let shape = self.value(value, Some(&target));
+            let shape = match kind {
+                Some(_) => self.converted(value, &target),
+                None => self.value(value, Some(&target)),
+            };
             if kind.is_none() && !element.is_known() {
                 element = shape;
             }
         }
         Shape::Array(Rc::new(element)).bounded()
     }
+}
+
+/// The type of a literal.
+pub(super) fn of_literal(literal: Literal) -> Shape {
+    predefined(match literal {
+        Literal::String => "string",
+        Literal::Char => "char",
+        Literal::Integer => "int",
+        Literal::UInt => "uint",
+        Literal::Long => "long",
+        Literal::ULong => "ulong",
+        Literal::Float => "float",
+        Literal::Real => "double",
+        Literal::Decimal => "decimal",
+        Literal::Truth => "bool",
+        Literal::Null => return Shape::Null,
+        Literal::Bytes => return Shape::Named("~System.ReadOnlySpan`1".into(), Rc::from([predefined("byte")])),
+    })
 }

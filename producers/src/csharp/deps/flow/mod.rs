@@ -4,6 +4,7 @@
 //! unknown value names nothing. Every body is gone through once; lambdas once they have a target.
 
 mod call;
+mod conversions;
 mod implied;
 mod locals;
 mod making;
@@ -22,6 +23,7 @@ use super::world::World;
 use crate::csharp::code::ast::{Argument, Expression, Parameter, Statement, TypeRef};
 use crate::csharp::code::facts::{Facts, MemberCode};
 use crate::csharp::mentions::levels;
+pub use conversions::IMPLICIT;
 use locals::Locals;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::{Deserialize, Serialize};
@@ -77,6 +79,8 @@ pub enum UseKind {
     Call,
     /// Makes an object with it: a constructor.
     Construct,
+    /// Calls it where a value becomes one of another type and nothing in the code says so: an implicit conversion.
+    Convert,
     /// Refers to it in documentation.
     Cref,
     /// Declares a member that implements it, one of an interface.
@@ -113,6 +117,7 @@ impl UseKind {
         match self {
             Self::Call => "call",
             Self::Construct => "construct",
+            Self::Convert => "convert",
             Self::Cref => "cref",
             Self::Implement => "implement",
             Self::Name => "name",
@@ -165,6 +170,12 @@ pub struct Flow<'f, 'a> {
     locals: Locals<'f>,
     methods: Vec<(Rc<str>, Shape)>,
     returns: Vec<Shape>,
+    /// The type of the member whose code is gone through.
+    result: Shape,
+    /// How many of the locals are parameters of the primary constructor.
+    header: usize,
+    /// Whether the code is that of the header or of an initialiser, where these come before members.
+    initializes: bool,
     /// Namespaces whose extension methods are visible, types opened with `using static`.
     opened: BTreeSet<String>,
     statics: Vec<Shape>,
@@ -216,6 +227,9 @@ impl<'f, 'a> Flow<'f, 'a> {
             locals: Locals::default(),
             methods: Vec::new(),
             returns: Vec::new(),
+            result: Shape::Unknown,
+            header: 0,
+            initializes: true,
             opened,
             statics,
             found,
@@ -228,16 +242,13 @@ impl<'f, 'a> Flow<'f, 'a> {
             let shape = flow.quiet(parameter.kind.as_ref());
             flow.locals.push((&parameter.name, Local::Value(shape)));
         }
+        flow.header = flow.locals.len();
         flow
     }
 
     /// Code in the header of the type.
     pub fn header(&mut self, code: &'f [Statement]) {
-        let base = self
-            .around
-            .first()
-            .and_then(|own| self.world.levels(own).get(1).cloned())
-            .unwrap_or_default();
+        let base = self.base();
         for statement in code {
             if let Statement::Return(Expression::Tuple(args)) = statement {
                 self.construct(&base, args, NOWHERE);
@@ -265,7 +276,10 @@ impl<'f, 'a> Flow<'f, 'a> {
             self.parameter(parameter);
         }
         let result = self.quiet(member.signature.result.as_ref());
+        self.result = result.clone();
+        self.initializes = matches!(member.body.as_slice(), [Statement::Return(_)]);
         self.body(&member.body, &result, member.name == ".ctor");
+        self.initializes = true;
         for name in constrained {
             if let Some(list) = self.constraints.get_mut(&name) {
                 list.pop();

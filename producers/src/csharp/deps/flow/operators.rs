@@ -20,12 +20,14 @@ impl<'f> Flow<'f, '_> {
             let shape = self.value(operand, hint.as_ref());
             let before = std::mem::replace(&mut left, shape.clone());
             if let Some(sign) = at.checked_sub(1).and_then(|before| signs.get(before)) {
-                left = self.binary(class, sign, &before, &shape, (&own, &first));
+                let sides = [&operands[0], operand];
+                left = self.binary(class, sign, sides, &before, &shape, (&own, &first));
             }
             if own.is_none() && is_own(&shape) {
                 own = Some(shape.clone());
             }
             first = match class {
+                Operator::Coalesce if first.is_known() && self.note_conversion(operand, &shape, &first, true) => first,
                 Operator::Coalesce => self.common_type(first, shape),
                 _ if first.is_known() => first,
                 _ => shape,
@@ -44,8 +46,16 @@ impl<'f> Flow<'f, '_> {
     }
 
     /// What an operator gives on two values; `known` are the first operands so far that are of the workspace's types, and of known ones.
-    fn binary(&mut self, class: Operator, sign: &Word, left: &Shape, right: &Shape, known: (&Option<Shape>, &Shape)) -> Shape {
-        let given = implied::binary_name(&sign.text).and_then(|name| self.operator(name, &[left, right], sign.place));
+    fn binary(
+        &mut self,
+        class: Operator,
+        sign: &Word,
+        sides: [&'f Expression; 2],
+        left: &Shape,
+        right: &Shape,
+        known: (&Option<Shape>, &Shape),
+    ) -> Shape {
+        let given = implied::binary_name(&sign.text).and_then(|name| self.operator(name, &sides, &[left, right], sign.place));
         // `a && b` is `a & b` of types with operators of their own.
         let short = match sign.text.as_str() {
             "&&" => Some("op_BitwiseAnd"),
@@ -54,8 +64,12 @@ impl<'f> Flow<'f, '_> {
         };
         let given = given.or_else(|| {
             let name = short.filter(|_| left.key().is_some_and(|key| !key.starts_with(['~', '^'])))?;
-            self.operator(name, &[left, right], sign.place)
+            self.operator(name, &sides, &[left, right], sign.place)
         });
+        if given.is_none() && class != Operator::Coalesce && class != Operator::Range {
+            // An operator of the language, or of .NET, takes what one side converts to.
+            _ = self.note_conversion(sides[0], left, right, true) || self.note_conversion(sides[1], right, left, true);
+        }
         match (class, given) {
             (_, Some(given)) => given,
             (Operator::Truth, None) => predefined("bool"),
@@ -74,7 +88,7 @@ impl<'f> Flow<'f, '_> {
             true => self.assigned(inner, None),
             false => self.value(inner, target.filter(|_| sign.text != "!")),
         };
-        let given = implied::unary_name(&sign.text).and_then(|name| self.operator(name, &[&shape], sign.place));
+        let given = implied::unary_name(&sign.text).and_then(|name| self.operator(name, &[inner], &[&shape], sign.place));
         match given {
             Some(given) => given,
             None if sign.text == "!" => predefined("bool"),
@@ -100,13 +114,19 @@ impl<'f> Flow<'f, '_> {
             }
             _ => {
                 let target = self.assigned(left, None);
-                let shape = self.value(right, Some(&target));
+                let shape = match sign.text.as_str() {
+                    "=" | "??=" => self.converted(right, &target),
+                    _ => self.value(right, Some(&target)),
+                };
                 let compound = implied::assignment_name(&sign.text).filter(|name| !self.members_of(&target, name).is_empty());
+                let extended = implied::assignment_name(&sign.text).filter(|_| compound.is_none());
+                let extended = extended.and_then(|name| self.extension_operator(name, &[&target, &shape], sign.place));
                 match compound {
-                    Some(name) => _ = self.operator(name, &[&shape], sign.place),
+                    None if extended.is_some() => {}
+                    Some(name) => _ = self.operator(name, &[right], &[&shape], sign.place),
                     None => {
                         let name = sign.text.strip_suffix('=').and_then(implied::binary_name);
-                        name.and_then(|name| self.operator(name, &[&target, &shape], sign.place));
+                        name.and_then(|name| self.operator(name, &[left, right], &[&target, &shape], sign.place));
                     }
                 }
                 if target.is_known() { target } else { shape }

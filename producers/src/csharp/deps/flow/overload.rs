@@ -45,6 +45,25 @@ impl<'a> Flow<'_, 'a> {
         property.result().substitute(&[], &bindings).bounded()
     }
 
+    /// Whether a candidate is declared nearer to the value than another one, which is not looked at where the first can be called. What
+    /// overrides a member of a base counts as declared where that is.
+    pub(super) fn hides(&self, nearer: &Candidate<'a>, other: &Candidate<'a>, all: &[Candidate<'a>]) -> bool {
+        let Some(key) = other.owner.key() else { return false };
+        if nearer.owner.key() == Some(key) || self.world.as_base(&nearer.owner, key).is_none() {
+            return false;
+        }
+        let own = nearer.parameters();
+        let is_first = |base: &Candidate<'a>| {
+            let is_far = base
+                .owner
+                .key()
+                .is_some_and(|base| base == key || base == "~System.Object" || self.world.as_base(&other.owner, base).is_some());
+            is_far && base.line.arity == nearer.line.arity && base.parameters() == own
+        };
+        // Members of interfaces override none.
+        self.world.kind(nearer.owner.key().unwrap_or_default()) == 'i' || !all.iter().any(is_first)
+    }
+
     /// The other types that declare a candidate which these arguments may mean as well as the chosen one.
     pub(super) fn others(
         &self,
@@ -62,13 +81,14 @@ impl<'a> Flow<'_, 'a> {
         let mut found: Vec<Shape> = Vec::new();
         // What a derived type declares and can be called hides what its bases declare.
         let sure = receiver.is_none() && shapes.iter().all(|shape| shape.as_ref().is_some_and(Shape::is_known));
-        for other in all {
+        for other in all.iter().cloned() {
             let owner = other.owner.clone();
             // What overrides, implements or hides the other is no overload of it.
             let same = other.line.arity == chosen.line.arity && other.parameters() == own;
             let known = owner.key() == chosen.owner.key() || found.iter().any(|known| known.key() == owner.key());
-            let hidden = sure && self.world.as_base(&chosen.owner, owner.key().unwrap_or("")).is_some();
-            if same || known || hidden || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
+            let hidden = sure && self.hides(chosen, &other, &all);
+            let of_all = owner.key() == Some("~System.Object");
+            if same || known || hidden || of_all || !other.is_method() || is_nearer(&own, &other.parameters(), chosen.line.arity, &given) {
                 continue;
             }
             if self
@@ -98,7 +118,7 @@ fn is_nearer(own: &[(&str, Shape)], others: &[(&str, Shape)], arity: u32, given:
 /// What a call tells of the overload that it means.
 pub(super) fn called_with(name: &Name, args: &[Argument], shapes: &[Option<Shape>], extension: bool) -> Call {
     let known = |at: usize| shapes.get(at).and_then(Option::as_ref).map_or_else(String::new, known_type);
-    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(_)) && !known(*at).is_empty();
+    let is_literal = |at: &usize| matches!(args[*at].value, Expression::Literal(..)) && !known(*at).is_empty();
     Call {
         arguments: (0..args.len()).map(known).collect(),
         exact: (0..args.len()).filter(is_literal).collect(),

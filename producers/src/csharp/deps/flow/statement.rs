@@ -34,14 +34,14 @@ impl<'f> Flow<'f, '_> {
             }
             Statement::Return(value) => {
                 let target = self.returns.first().cloned().unwrap_or_default();
-                let shape = self.value(value, Some(&target));
+                let shape = self.converted(value, &target);
                 if !self.returns.is_empty() && shape.is_known() {
                     self.returns.push(shape);
                 }
             }
             Statement::Yield(value) => {
                 let target = self.returns.first().map(|shape| self.world.element(shape)).unwrap_or_default();
-                self.value(value, Some(&target));
+                self.converted(value, &target);
             }
             Statement::Local(kind, locals) => self.local(kind, locals),
             Statement::Block(body) => self.block(body),
@@ -115,7 +115,7 @@ impl<'f> Flow<'f, '_> {
         for (name, value) in locals {
             let shape = match (&declared, value) {
                 (Some(declared), Some(value)) => {
-                    self.value(value, Some(declared));
+                    self.converted(value, declared);
                     declared.clone()
                 }
                 (Some(declared), None) => declared.clone(),
@@ -124,7 +124,8 @@ impl<'f> Flow<'f, '_> {
                     self.touch(&shape);
                     shape
                 }
-                (None, None) => Shape::Unknown,
+                // What an accessor is given.
+                (None, None) => self.result.clone(),
             };
             self.locals.push((name, Local::Value(shape)));
         }

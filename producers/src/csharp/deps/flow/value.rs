@@ -1,7 +1,7 @@
 //! Values: what each expression's type is, and which members it uses on the way.
 
 use super::{Flow, Local, implied};
-use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Literal, Name, TypeRef, Word};
+use crate::csharp::code::ast::{Argument, Designation, Expression, Link, Name, TypeRef, Word};
 use crate::csharp::deps::resolve::{Meaning, predefined};
 use crate::csharp::deps::shape::Shape;
 use crate::csharp::deps::world::Candidate;
@@ -37,17 +37,17 @@ impl<'f, 'a> Flow<'f, 'a> {
     pub(super) fn value(&mut self, value: &'f Expression, target: Option<&Shape>) -> Shape {
         match value {
             Expression::Unknown => Shape::Unknown,
-            Expression::Literal(literal) => of_literal(*literal),
+            Expression::Literal(literal, _) => super::making::of_literal(*literal),
             Expression::This(_) => self.around.first().cloned().unwrap_or_default(),
             Expression::Base(_) => self.base(),
             Expression::Name(name) => self.simple(name).shape(),
-            Expression::Type(written) => {
+            Expression::Type(written, _) => {
                 self.shape_of_type(written);
                 Shape::Unknown
             }
             Expression::Chain(root, links) => self.chain(root, links, target),
             Expression::New(kind, args, entries, place) => self.creation(kind.as_ref(), args, entries, *place, target),
-            Expression::NewArray(kind, elements, sizes) => self.array(kind.as_ref(), elements, sizes),
+            Expression::NewArray(kind, elements, sizes, _) => self.array(kind.as_ref(), elements, sizes),
             Expression::Anonymous(members) => {
                 let members = members
                     .iter()
@@ -75,11 +75,11 @@ impl<'f, 'a> Flow<'f, 'a> {
                 self.pattern(pattern, &subject);
                 predefined("bool")
             }
-            Expression::TypeOf(written) => {
+            Expression::TypeOf(written, _) => {
                 self.shape_of_type(written);
                 Shape::of_key("~System.Type")
             }
-            Expression::Default(written) => self.shape_of_type(written),
+            Expression::Default(written, _) => self.shape_of_type(written),
             Expression::Operation(class, operands, signs) => self.operation(*class, operands, signs, target),
             Expression::Assign(left, right, sign) => self.assignment(left, right, sign),
             Expression::Await(inner, place) => {
@@ -89,13 +89,12 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Unary(sign, inner) => self.unary(sign, inner, target),
             Expression::Conditional(condition, yes, no) => {
                 self.value(condition, None);
-                let yes = self.value(yes, target);
-                let no = self.value(no, target);
-                self.common_type(yes, no)
+                let (first, second) = (self.value(yes, target), self.value(no, target));
+                self.joined(&[(yes, first), (no, second)], target)
             }
             Expression::Switch(subject, arms) => {
                 let subject = self.value(subject, None);
-                let mut result = Shape::Unknown;
+                let mut results = Vec::with_capacity(arms.len());
                 for (pattern, when, arm) in arms {
                     let locals = self.locals.len();
                     self.pattern(pattern, &subject);
@@ -103,10 +102,10 @@ impl<'f, 'a> Flow<'f, 'a> {
                         self.value(when, None);
                     }
                     let shape = self.value(arm, target);
-                    result = self.common_type(result, shape);
+                    results.push((arm, shape));
                     self.locals.truncate(locals);
                 }
-                result
+                self.joined(&results, target)
             }
             Expression::With(inner, entries) => {
                 let shape = self.value(inner, target);
@@ -119,7 +118,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                     _ => vec![Shape::Unknown; parts.len()],
                 };
                 let parts = parts.iter().zip(&targets).map(|(part, target)| {
-                    let shape = self.value(&part.value, Some(target));
+                    let shape = self.converted(&part.value, target);
                     (part.name.as_deref().map(Rc::from), shape)
                 });
                 Shape::Tuple(parts.collect()).bounded()
@@ -127,17 +126,17 @@ impl<'f, 'a> Flow<'f, 'a> {
             Expression::Collection(parts) => {
                 let element = target.map(|target| self.world.element(target)).unwrap_or_default();
                 for part in parts {
-                    self.value(part, Some(&element));
+                    self.converted(part, &element);
                 }
                 target.cloned().unwrap_or_default()
             }
-            Expression::Interpolated(parts) => {
+            Expression::Interpolated(parts, _) => {
                 for part in parts {
                     self.value(part, None);
                 }
                 predefined("string")
             }
-            Expression::NameOf(inner) => {
+            Expression::NameOf(inner, _) => {
                 let from = self.uses();
                 self.value(inner, None);
                 self.done(super::UseKind::Name, from, None);
@@ -165,21 +164,30 @@ impl<'f, 'a> Flow<'f, 'a> {
         }
     }
 
-    /// The type of a value that is one of two: the one that the other converts to.
-    pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
-        let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
-        if is_base || !one.is_known() { other } else { one }
-    }
-
-    fn base(&self) -> Shape {
+    pub(super) fn base(&self) -> Shape {
         let Some(own) = self.around.first() else { return Shape::Unknown };
-        self.world.levels(own).get(1).cloned().unwrap_or_else(|| predefined("object"))
+        let is_interface = |shape: &Shape| match shape.key() {
+            Some(key) if key.starts_with('^') => key[1..].starts_with('I') && key[2..].starts_with(|c: char| c.is_uppercase()),
+            key => self.world.kind(key.unwrap_or_default()) == 'i',
+        };
+        // Of a partial type a part with interfaces alone may come first.
+        let mut bases = self.world.levels(own).into_iter().skip(1);
+        bases.find(|base| !is_interface(base)).unwrap_or_else(|| predefined("object"))
     }
 
     // ── names and members ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     pub(super) fn find_local(&self, name: &str) -> Option<Local<'f>> {
-        self.locals.find(name).cloned()
+        let (at, local) = self.locals.find(name)?;
+        // In bodies a member comes before the parameter of a primary constructor that bears its name.
+        let is_hidden = || {
+            let own = self.around.first().map(|own| self.world.lookup(own, name)).unwrap_or_default();
+            !is_object(&own)
+        };
+        if at < self.header && !self.initializes && is_hidden() {
+            return None;
+        }
+        Some(local.clone())
     }
 
     /// A simple name that is not called.
@@ -470,7 +478,7 @@ impl<'f, 'a> Flow<'f, 'a> {
                 None => self.simple(name),
             },
             (Expression::Name(name), _) => self.simple(name),
-            (Expression::Type(written), _) => match self.type_root(written) {
+            (Expression::Type(written, _), _) => match self.type_root(written) {
                 Some(shape) => Stand::Type(shape),
                 None => match written {
                     TypeRef::Named(segments) => {
@@ -531,14 +539,22 @@ impl<'f, 'a> Flow<'f, 'a> {
     fn index(&mut self, shape: &Shape, args: &'f [Argument], place: u32) -> Shape {
         let given = self.arguments(args, &[]);
         match shape {
-            Shape::Array(element) => (**element).clone(),
+            Shape::Array(element) => {
+                for (arg, given) in args.iter().zip(&given) {
+                    self.note_conversion(&arg.value, given, &predefined("int"), true);
+                }
+                (**element).clone()
+            }
             Shape::Tuple(_) | Shape::Null | Shape::Anonymous(_) => Shape::Unknown,
-            shape => self.indexed(shape, &given, place),
+            shape => {
+                let values: Vec<&Expression> = args.iter().map(|arg| &arg.value).collect();
+                self.indexed(shape, &values, &given, place)
+            }
         }
     }
 
     /// The type of an element that an indexer gives.
-    pub(super) fn indexed(&mut self, shape: &Shape, given: &[Shape], place: u32) -> Shape {
+    pub(super) fn indexed(&mut self, shape: &Shape, values: &[&Expression], given: &[Shape], place: u32) -> Shape {
         let found = self.members_of(shape, INDEXER);
         if found.is_empty() {
             self.missed(shape, INDEXER, place, None);
@@ -559,6 +575,9 @@ impl<'f, 'a> Flow<'f, 'a> {
         let same = || found.iter().find(|candidate| candidate.parameters().len() == given.len());
         let chosen = best.map(|(_, one)| one).or_else(same).unwrap_or(&found[0]).clone();
         self.used(&chosen.owner, INDEXER, place, true, Some(implied::call_of(given, false)));
+        for ((value, given), (_, parameter)) in values.iter().zip(given).zip(chosen.parameters()) {
+            self.note_conversion(value, given, &parameter, true);
+        }
         chosen.result()
     }
 }
@@ -566,21 +585,4 @@ impl<'f, 'a> Flow<'f, 'a> {
 /// Whether all that was found are members that every value has.
 fn is_object(found: &[crate::csharp::deps::world::Candidate<'_>]) -> bool {
     found.iter().all(|candidate| candidate.owner.key() == Some("~System.Object"))
-}
-
-fn of_literal(literal: Literal) -> Shape {
-    predefined(match literal {
-        Literal::String => "string",
-        Literal::Char => "char",
-        Literal::Integer => "int",
-        Literal::UInt => "uint",
-        Literal::Long => "long",
-        Literal::ULong => "ulong",
-        Literal::Float => "float",
-        Literal::Real => "double",
-        Literal::Decimal => "decimal",
-        Literal::Truth => "bool",
-        Literal::Null => return Shape::Null,
-        Literal::Bytes => return Shape::Named("~System.ReadOnlySpan`1".into(), Rc::from([predefined("byte")])),
-    })
 }

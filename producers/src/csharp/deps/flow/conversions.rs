@@ -1,0 +1,151 @@
+//! Conversions that types of the workspace declare: those that a cast calls, and implicit ones, which no token of the code shows.
+
+use super::implied::call_of;
+use super::{Flow, UseKind};
+use crate::csharp::code::ast::{Argument, Expression};
+use crate::csharp::deps::shape::Shape;
+use crate::csharp::deps::world::Candidate;
+
+/// The name of implicit conversions.
+pub const IMPLICIT: &str = "op_Implicit";
+
+impl<'f, 'a> Flow<'f, 'a> {
+    /// The type of a value in a place of the type `target`, with the conversion that takes it there.
+    pub(super) fn converted(&mut self, value: &'f Expression, target: &Shape) -> Shape {
+        let shape = self.value(value, Some(target));
+        self.note_conversion(value, &shape, target, true);
+        shape
+    }
+
+    /// Notes the implicit conversion that takes a value of the type `from` to the type `to`, if one of the two declares one that fits, and
+    /// says whether there is one. `certain`: whether the code is sure to ask for it.
+    pub(super) fn note_conversion(&mut self, value: &Expression, from: &Shape, to: &Shape, certain: bool) -> bool {
+        let Some(place) = value.first_place() else { return false };
+        let Some((candidate, is_sure)) = self.conversion(from, to) else {
+            return false;
+        };
+        let call = call_of(std::slice::from_ref(without_null(from)), false);
+        let noted = self.uses();
+        self.used(&candidate.owner, IMPLICIT, place, certain && is_sure, Some(call));
+        self.done(UseKind::Convert, noted, Some(place));
+        true
+    }
+
+    /// Notes the conversions that take arguments of these shapes to the parameters.
+    pub(super) fn note_conversions(
+        &mut self,
+        args: &[Argument],
+        shapes: &[Option<Shape>],
+        parameters: &[Shape],
+        bindings: &[Shape],
+        certain: bool,
+    ) {
+        for ((arg, shape), parameter) in args.iter().zip(shapes).zip(parameters) {
+            if let Some(shape) = shape {
+                self.note_conversion(&arg.value, shape, &parameter.substitute(&[], bindings), certain);
+            }
+        }
+    }
+
+    /// The type of a value that is one of several: one that all others convert to, else that which its place asks for.
+    pub(super) fn joined(&mut self, values: &[(&'f Expression, Shape)], target: Option<&Shape>) -> Shape {
+        let common = values
+            .iter()
+            .fold(Shape::Unknown, |known, (_, shape)| self.common_type(known, shape.clone()));
+        let becomes = |from: &Shape, to: &Shape| {
+            let is_to =
+                !from.is_known() || !to.is_known() || from == to || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+            is_to || self.conversion(from, to).is_some()
+        };
+        let takes_all = |to: &Shape| values.iter().all(|(_, from)| becomes(from, to));
+        let natural = [&common]
+            .into_iter()
+            .chain(values.iter().map(|(_, shape)| shape))
+            .find(|to| to.is_known() && takes_all(to));
+        let Some(to) = natural.or(target).cloned() else { return common };
+        for (value, shape) in values {
+            self.note_conversion(value, shape, &to, true);
+        }
+        if to.is_known() { to } else { common }
+    }
+
+    /// The type of a value that is one of two: the one that the other converts to.
+    pub(super) fn common_type(&self, one: Shape, other: Shape) -> Shape {
+        let is_base = one != other && other.key().is_some_and(|key| self.world.as_base(&one, key).is_some());
+        if is_base || !one.is_known() { other } else { one }
+    }
+
+    /// The implicit conversion from one type to another that one of them declares, and whether what is known of the types decides it.
+    pub(super) fn conversion(&self, from: &Shape, to: &Shape) -> Option<(Candidate<'a>, bool)> {
+        let (from, to) = (without_null(from), without_null(to));
+        let is_own = |shape: &Shape| shape.key().is_some_and(|key| !key.starts_with(['~', '^']));
+        let (from_own, to_own) = (is_own(from), is_own(to));
+        let is_value = matches!(from, Shape::Named(..) | Shape::Array(_) | Shape::Unknown);
+        if from == to || !is_value || !(from_own || to_own) || !matches!(to, Shape::Named(..) | Shape::Array(_)) {
+            return None;
+        }
+        let mut found: Vec<Candidate<'a>> = Vec::new();
+        for (shape, is_own) in [(to, to_own), (from, from_own)] {
+            if is_own && matches!(self.world.kind(shape.key().unwrap_or_default()), 'c' | 's') {
+                found.extend(self.members_of(shape, IMPLICIT));
+            }
+        }
+        // Where the language itself converts, or an interface is asked for, no declaration is.
+        if found.is_empty() || self.is_related(from, to) || self.world.kind(to.key().unwrap_or_default()) == 'i' {
+            return None;
+        }
+        let rank = |candidate: &Candidate<'a>| -> Option<(u32, u32)> {
+            let parameters = candidate.parameters();
+            let (_, parameter) = parameters.first()?;
+            let taken = self.conversion_rank(parameter, from, &mut [])?;
+            Some((taken, self.conversion_rank(to, &candidate.result(), &mut [])?))
+        };
+        let fitting = found.iter().filter_map(|candidate| Some((rank(candidate)?, candidate)));
+        let (rank, best) = fitting.reduce(|one, other| if other.0 > one.0 { other } else { one })?;
+        let is_open = |shape: &Shape| !shape.is_known() || shape.key().is_some_and(|key| key.starts_with('^'));
+        Some((best.clone(), !is_open(from) && !is_open(to) && rank.0 > 0 && rank.1 > 0))
+    }
+
+    /// Whether one type is the other, or a base of it, or stands for all types.
+    fn is_related(&self, from: &Shape, to: &Shape) -> bool {
+        let is_base = |one: &Shape, other: &Shape| {
+            one.key()
+                .is_some_and(|key| key == "~System.Object" || self.world.as_base(other, key).is_some())
+        };
+        is_base(to, from) || is_base(from, to)
+    }
+
+    /// Notes the conversion that a cast calls, if one of the two types declares it.
+    pub(super) fn cast(&mut self, from: &Shape, to: &Shape, place: u32) {
+        let mut found: Vec<(&str, Candidate<'a>)> = Vec::new();
+        for name in ["op_Explicit", IMPLICIT] {
+            for side in [to, from] {
+                if !self.is_outside(side) {
+                    found.extend(self.members_of(side, name).into_iter().map(|candidate| (name, candidate)));
+                }
+            }
+        }
+        let converts = |(_, candidate): &&(&str, Candidate<'_>)| {
+            let parameters = candidate.parameters();
+            let takes = parameters
+                .first()
+                .is_some_and(|(_, own)| self.conversion_rank(own, from, &mut []).is_some());
+            takes && candidate.result().key() == to.key()
+        };
+        let certain = from.is_known();
+        let is_base = from.key().is_some_and(|key| self.world.as_base(to, key).is_some())
+            || to.key().is_some_and(|key| self.world.as_base(from, key).is_some());
+        if let Some((name, candidate)) = found.iter().find(converts).cloned().filter(|_| !is_base) {
+            let call = call_of(std::slice::from_ref(from), false);
+            self.used(&candidate.owner, name, place, certain, Some(call));
+        }
+    }
+}
+
+/// The type of what is there where a value may be none: `T` of `T?`.
+fn without_null(shape: &Shape) -> &Shape {
+    match shape {
+        Shape::Named(key, args) if &**key == "~System.Nullable`1" => args.first().unwrap_or(shape),
+        shape => shape,
+    }
+}
