@@ -3,6 +3,7 @@
 use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
 use super::earlier_answer::{self, Past};
+use super::invalidated::Stamp;
 use super::parts::{FiledParts, ReportedCost};
 use super::requested_rows::{self, Refusal};
 use super::shard::{Errand, Shard};
@@ -163,6 +164,8 @@ pub enum Make {
         paid: bool,
         /// No other process is to make the same meanwhile.
         reserved: bool,
+        /// The result under its key that is not wanted any more, where that is why it is made.
+        mark: Option<Stamp>,
     },
     /// A plan, of inputs of which some are not known yet.
     Plan {
@@ -486,7 +489,7 @@ impl Job {
             inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
-            Make::Output { reserved: true, .. } => match answers::take_off(shared, key, fresh, job_group) {
+            Make::Output { reserved: true, mark, .. } => match answers::take_off(shared, key, (fresh, mark), job_group) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },

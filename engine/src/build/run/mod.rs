@@ -25,7 +25,7 @@ mod tally;
 pub use finish::located;
 pub use leftover::Leftover;
 pub use money::{Priced, outcome};
-pub use options::Options;
+pub use options::{Options, OvertakenBuild};
 pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
@@ -454,6 +454,7 @@ impl<'a> Run<'a> {
             ledger: self.ledger,
             plans: self.plans,
             listed: None,
+            build: None,
             left: crate::build::unfinished::Unfinished::default(),
         })
     }
