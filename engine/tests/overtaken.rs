@@ -281,7 +281,7 @@ fn what_is_invalidated_while_a_build_waits_stays_so() {
 fn what_is_invalidated_is_made_by_one_of_two_builds() {
     for pool in [Pool::Paid, Pool::Slow] {
         let desk = Arc::new(Desk::default());
-        let mut bench = bench_in(&desk, pool);
+        let bench = bench_in(&desk, pool);
         bench.put("docs/a", "one\n");
         desk.answer(true);
         bench.build(&["//doc/docs/a:summary"]);

@@ -323,10 +323,13 @@ impl Run<'_> {
             travels: self.travels(id, &work, pool).filter(|_| !ask),
             ..self.job(id, &work, task)
         };
-        self.emit(&Event::Started {
-            label: &job.label,
-            paid: pool == Pool::Paid,
-        });
+        // A question begins when a thread has it.
+        if pool != Pool::Paid {
+            self.emit(&Event::Started {
+                label: &job.label,
+                paid: false,
+            });
+        }
         match pool {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),

@@ -379,6 +379,10 @@ impl<'a> Run<'a> {
             let stopping = self.stopping();
             self.hand_over_slow();
             self.pools.pump(stopping);
+            for id in self.pools.take_begun() {
+                let label = &self.graph.node(id).label;
+                self.emit(&Event::Started { label, paid: true });
+            }
             if self.pools.idle() {
                 if stopping || !self.break_cycle() {
                     return Ok(());

@@ -13,17 +13,20 @@ use os::info::FileInfo;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 const FLIGHTS: &str = "flights";
-/// The names of the files that processes lock begin with it; no key does.
+/// The names of the files that processes lock begin with it.
 const PROCESS: &str = "pid-";
 
 /// The flights of this process in one store.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     locked: Mutex<Weak<Locked>>,
+    /// Whether what killed processes left was removed.
+    is_swept: AtomicBool,
 }
 
 /// The file that stands for this process. It goes with its last flight.
@@ -119,7 +122,9 @@ impl Flights {
             return Ok(locked);
         }
         make(folder)?;
-        remove_unlocked(folder)?;
+        if !self.is_swept.swap(true, Relaxed) {
+            remove_unlocked(folder)?;
+        }
         let mut number = 0_u64;
         let locked = loop {
             let path = folder.join(format!("{PROCESS}{}-{number}", std::process::id()));
@@ -148,15 +153,12 @@ fn create_locked(path: &Path, purpose: &str) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Removes the files of processes that were killed.
+/// Removes the files of processes that were killed, with all their names.
 fn remove_unlocked(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with(PROCESS) {
-            continue;
-        }
-        match lock::open_there(&entry.path()) {
-            Ok(file) if lock::try_take(&file)? => remove_if_same(&file, &entry.path())?,
+        let path = entry?.path();
+        match lock::open_there(&path) {
+            Ok(file) if lock::try_take(&file)? => remove_if_same(&file, &path)?,
             _ => {}
         }
     }
@@ -237,13 +239,14 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let options = DiskOptions::default();
         let killed = Flights::default();
-        let flight = killed.begin(temp.path(), &key(b"a"), &options, &|| false).unwrap().unwrap();
+        let flights = [b"a", b"b"].map(|name| killed.begin(temp.path(), &key(name), &options, &|| false).unwrap().unwrap());
         let own = killed.locked(&temp.path().join(FLIGHTS), "cortex build").unwrap();
         // Its names stay, its lock goes.
         own._file.unlock().unwrap();
-        std::mem::forget((flight, own));
+        std::mem::forget((flights, own));
         let next = Flights::default();
         assert!(next.begin(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
+        // The name of the other one went as well.
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
     }
 }
