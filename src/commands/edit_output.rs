@@ -5,6 +5,7 @@ use crate::cli::EditOutputArgs;
 use crate::context::{Context, Failed, Outcome};
 use crate::exit::Code;
 use engine::build::Options;
+use engine::build::query::NodeState;
 use engine::build::request::Request;
 use engine::store::corrections;
 use engine::values::codes::ErrorCode;
@@ -12,6 +13,7 @@ use engine::values::diagnostic::{Diagnostic, Severity};
 use engine::values::digest::Digest;
 use workbench::correction::{CORRECTED, LONGEST, Refused, composed, corrected, notes, released};
 use workbench::editor::{self, EditError};
+use workbench::status::target_status;
 
 /// Runs it.
 pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
@@ -73,7 +75,13 @@ pub fn run(context: &Context, args: &EditOutputArgs) -> Outcome {
     let by_hand = noted.get(CORRECTED).cloned().unwrap_or_default();
     session.correct(&label, new.into_bytes(), noted, words)?.ok_or_else(nothing)?;
     if !last.current {
-        let why = "its inputs have moved since it was made; the next build asks for a patch of what you wrote";
+        let state = target_status(&context.root().unwrap_or_default(), &mut session, &label)?.state;
+        let why = match state {
+            NodeState::MaybeStale => {
+                "something below it has changed since it was made; if that reaches it, a build asks for a patch of what you wrote"
+            }
+            _ => "its inputs have changed since it was made; the next build asks for a patch of what you wrote",
+        };
         context.say(&[Diagnostic::new(Severity::Note, ErrorCode::N_STALE, why).label(&label)]);
     } else {
         // Lays the file out, which shows the correction.

@@ -119,7 +119,8 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
                     (NodeState::Pending, None) if status.last_error.is_some() => "is out of date, and the last try to make it again failed",
                     (NodeState::Pending, None) => "is out of date, and the last build did not make it again",
                     (NodeState::Generating, _) => "is out of date, and a build asks a model for another one now",
-                    _ => "is out of date: what it is made of has moved",
+                    _ if session.is_invalidated(label) => "is out of date: it was invalidated by hand",
+                    _ => "is out of date: what it is made of has changed",
                 };
                 let hint = format!("`cortex show --refresh '{label}'` makes it anew, `cortex explain` says why");
                 (what.to_owned(), hint)

@@ -49,7 +49,7 @@ fn argument_error(name: Option<&str>, words: &str) -> Diagnostic {
         return match (near.first(), known.as_slice()) {
             (Some(near), _) => why.hint(format!("did you mean '{near}'?")),
             (None, []) => why.hint("this takes no arguments"),
-            (None, known) => why.hint(format!("there are {}", known.join(", "))),
+            (None, known) => why.hint(format!("it takes {}", known.join(", "))),
         };
     }
     let typed = words

@@ -100,6 +100,11 @@ impl Session {
         Ok(marked.into_keys().collect())
     }
 
+    /// Whether a person asked that a target be made again.
+    pub fn is_invalidated(&self, label: &str) -> bool {
+        self.invalidated.contains_key(label)
+    }
+
     /// The row that leaves out what was made since; `None` when nothing was.
     pub(super) fn made_again(&mut self) -> Option<RowChange> {
         let count = self.invalidated.len();
