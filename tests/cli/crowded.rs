@@ -123,7 +123,11 @@ fn questions_are_answered_however_many_requests_wait_for_programs() {
     drop(gates);
     for (at, client) in waiting.iter_mut().enumerate() {
         let answer = client.answer();
-        assert_eq!((&answer["id"], &answer["error"]), (&json!(at.to_string()), &Value::Null), "{answer}");
+        assert_eq!(
+            (&answer["id"], &answer["error"]),
+            (&json!(at.to_string()), &Value::Null),
+            "{answer}"
+        );
     }
     assert_eq!(builds.answer()["error"], Value::Null);
 }
