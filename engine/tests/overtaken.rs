@@ -249,6 +249,72 @@ fn others_build_while_a_program_runs() {
     assert_eq!(texts_asked(&desk), ["answer to one\n", "one\n"]);
 }
 
+fn invalidate(bench: &Bench, label: &str) {
+    let mut session = bench.session();
+    let id = session.graph.find(label).expect("a node");
+    let patterns = bench.request(&[label], &toys::bench::How::default()).patterns;
+    assert_eq!(session.invalidate(&patterns, &[id]).expect("a store"), [label]);
+}
+
+#[test]
+fn what_is_invalidated_while_a_build_waits_stays_so() {
+    for pool in [Pool::Paid, Pool::Slow] {
+        let desk = Arc::new(Desk::default());
+        let mut bench = bench_in(&desk, pool);
+        bench.put("docs/a", "one\n");
+        bench.put("docs/b", "two\n");
+        desk.answer(true);
+        assert_eq!(bench.build(&["//doc/...:summary"]).report.failures, Vec::new());
+        bench.put("docs/b", "three\n");
+        let theirs = other(&bench);
+        let others = Box::new(move || invalidate(&theirs, "//doc/docs/a:summary"));
+        build_beside(&mut bench, &desk, (&["//doc/...:summary"], End::Taken), Some(others));
+        let status = bench.session().standing("//doc/docs/a:summary").expect("a store");
+        assert_eq!(status.state, NodeState::Stale);
+        assert_eq!(texts_asked(&desk), ["one\n", "three\n", "two\n"]);
+        assert_eq!(bench.build(&["//doc/...:summary"]).ran(), ["//doc/docs/a:summary"]);
+        assert_eq!(bench.build(&["//doc/...:summary"]).ran(), Vec::<&str>::new());
+    }
+}
+
+#[test]
+fn what_is_invalidated_is_made_by_one_of_two_builds() {
+    for pool in [Pool::Paid, Pool::Slow] {
+        let desk = Arc::new(Desk::default());
+        let bench = bench_in(&desk, pool);
+        bench.put("docs/a", "one\n");
+        desk.answer(true);
+        bench.build(&["//doc/docs/a:summary"]);
+        invalidate(&bench, "//doc/docs/a:summary");
+        bench.world.set_now(3_000_000_000);
+        let theirs = other(&bench);
+        // The other knows of the mark as well, and is done first.
+        let mut session = theirs.session();
+        let request = theirs.request(&["//doc/docs/a:summary"], &toys::bench::How::default());
+        assert_eq!(bench.build(&["//doc/docs/a:summary"]).ran(), ["//doc/docs/a:summary"]);
+        let report = session.build(&request, &engine::values::event::Silent, &Default::default());
+        assert_eq!(report.expect("a store").tally.ran, 0);
+        assert_eq!(texts_asked(&desk), ["one\n", "one\n"]);
+    }
+}
+
+#[test]
+fn history_knows_which_build_made_what_others_overtook() {
+    let desk = Arc::new(Desk::default());
+    let mut bench = bench(&desk);
+    bench.put("docs/a", "one\n");
+    let theirs = other(&bench);
+    let others = Box::new(move || {
+        theirs.world.set_now(3_000_000_000_000_000_000);
+        theirs.put("docs/b", "two\n");
+        drop(theirs.build(&["//doc/docs/b:clean"]));
+    });
+    build_beside(&mut bench, &desk, (&["//doc/docs/a:summary"], End::Taken), Some(others));
+    let versions = bench.store.history(ViewId(1), "//doc/docs/a:summary").expect("a store");
+    let record = bench.store.action(&versions[0].key).expect("a store").expect("a record");
+    assert_eq!((versions.len(), versions[0].build, versions[0].at), (1, Some(2), record.made_at));
+}
+
 #[test]
 fn what_was_asked_for_is_in_place_although_others_had_the_checkout() {
     let desk = Arc::new(Desk::default());

@@ -9,6 +9,7 @@ pub mod folders;
 pub mod handles;
 pub mod info;
 #[cfg(all(test, target_os = "linux"))]
+#[allow(dead_code, reason = "the tests here use only some of it")]
 mod late_listening;
 #[cfg_attr(target_os = "macos", path = "late_listening.rs")]
 #[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "no_listening.rs")]

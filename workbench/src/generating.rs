@@ -67,7 +67,9 @@ impl Observer for Generating {
     fn event(&self, event: &Event<'_>) {
         let (label, starts) = match event {
             Event::Started { label, paid: true } => (label, true),
-            Event::Ran { label, .. } | Event::Failed { label, .. } | Event::Skipped { label, .. } => (label, false),
+            Event::Ran { label, .. } | Event::Hit { label, .. } | Event::Failed { label, .. } | Event::Skipped { label, .. } => {
+                (label, false)
+            }
             _ => return,
         };
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,6 @@
 //! Answers that cost money: nobody else asks for one meanwhile, and of several machines that asked at the same moment all keep the same.
 
+use super::invalidated::Stamp;
 use super::jobs::{Done, Shared};
 use crate::seams::job_group::GroupMember;
 use crate::seams::producer::{Failure, Params, ProducerId};
@@ -10,7 +11,12 @@ use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
 /// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
-pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, job_group: Option<&GroupMember>) -> Result<Option<Flight>, Done> {
+pub(super) fn take_off(
+    shared: &Shared,
+    key: &ActionKey,
+    (fresh, mark): (bool, Option<Stamp>),
+    job_group: Option<&GroupMember>,
+) -> Result<Option<Flight>, Done> {
     let is_cancelled = || {
         // This job waits for another process, which may wait for a job of this group: the group goes on without it.
         job_group.iter().for_each(|member| member.leave());
@@ -20,10 +26,11 @@ pub(super) fn take_off(shared: &Shared, key: &ActionKey, fresh: bool, job_group:
     if shared.cancel.is_cancelled() {
         return Err(Done::of_failure(Failure::Cancelled));
     }
-    if fresh {
+    if fresh && mark.is_none() {
         return Ok(flight);
     }
     let filed = shared.blobs.action(key).map_err(Done::Broken)?;
+    let filed = filed.filter(|record| mark != Some(Stamp::of(key, record)));
     match filed {
         // The blob is looked at too: it may be why the producer was to run.
         Some(record) if shared.blobs.has_whole(&record.output).map_err(Done::Broken)? => Err(Done::Found(Box::new(record))),

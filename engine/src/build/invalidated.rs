@@ -1,31 +1,57 @@
 //! Invalidation: targets that a person wants made again although their results are filed under their present keys. The next build that asks for
 //! one runs its producer; until then it is stale.
 //!
-//! Their labels are kept in `Part::State` (key `invalidated`), one a line.
+//! Their labels are kept in `Part::State` (key `invalidated`), one a line, each with the stamp of the result that is to be made again, behind a tab:
+//! once another result is filed under the key, by whichever process, the target was made again.
 
 use super::engine::{Engine, EngineError};
 use super::request::{Report, Request};
 use super::run::Leftover;
 use super::session::Session;
 use crate::graph::NodeId;
+use crate::store::records::ActionRecord;
 use crate::store::{Part, RowChange, StoreError};
-use crate::values::digest::Digest;
+use crate::values::digest::{ActionKey, Digest};
 use crate::values::event::Silent;
 use crate::values::pattern::PatternSet;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// The row's key.
 const KEY: &[u8] = b"invalidated";
 
+/// What tells a result from every other one under its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(u64);
+
+impl Stamp {
+    /// That of a result under a key.
+    pub fn of(key: &ActionKey, record: &ActionRecord) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("cortex 2026-11 invalidated result 1");
+        hasher.update(&key.0.0).update(&record.output.0);
+        hasher.update(&record.made_at.to_le_bytes()).update(&record.took_us.to_le_bytes());
+        let hash = hasher.finalize();
+        Self(u64::from_le_bytes(
+            *hash.as_bytes().first_chunk().expect("invariant: a hash has 32 bytes"),
+        ))
+    }
+}
+
+/// Labels that are invalidated, each with the result that is to be made again.
+pub type Marks = BTreeMap<String, Stamp>;
+
 /// The labels of a view that are invalidated.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) fn labels(engine: &Engine) -> Result<BTreeSet<String>, StoreError> {
+pub(super) fn read(engine: &Engine) -> Result<Marks, StoreError> {
     let row = engine.store.row(engine.view, Part::State, KEY)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&row);
-    Ok(text.lines().map(str::to_owned).collect())
+    let mark = |line: &str| {
+        let (label, stamp) = line.split_once('\t')?;
+        Some((label.to_owned(), Stamp(u64::from_str_radix(stamp, 16).ok()?)))
+    };
+    Ok(text.lines().filter_map(mark).collect())
 }
 
 impl Session {
@@ -35,22 +61,24 @@ impl Session {
     /// # Errors
     /// When the store cannot be read or written.
     pub fn invalidate(&mut self, patterns: &PatternSet, nodes: &[NodeId]) -> Result<Vec<String>, EngineError> {
-        let mut marked = BTreeSet::new();
+        let mut marked = Marks::new();
         for &id in nodes {
             let is_leaf = self.rules.find(&self.graph.node(id).label).is_none();
             let meant: Vec<NodeId> = if is_leaf { self.links.readers(id).collect() } else { vec![id] };
             for id in meant {
-                if !self.graph.has_result(id) {
+                let Some(filed) = self.graph.node(id).result else { continue };
+                let Some(record) = self.engine.store.action(&filed.key)? else {
+                    // It is nowhere, and made again anyway.
                     continue;
-                }
+                };
                 self.graph.set_stale(id, true);
-                marked.insert(self.graph.node(id).label.to_string());
+                marked.insert(self.graph.node(id).label.to_string(), Stamp::of(&filed.key, &record));
             }
         }
         if marked.is_empty() {
             return Ok(Vec::new());
         }
-        self.invalidated.extend(marked.iter().cloned());
+        self.invalidated.extend(marked.clone());
         let request = Request {
             patterns: patterns.clone(),
             digest: Digest::of(b""),
@@ -76,7 +104,7 @@ impl Session {
             ..Leftover::default()
         };
         self.commit(leftover, vec![row(&self.invalidated)], false, None, None)?;
-        Ok(marked.into_iter().collect())
+        Ok(marked.into_keys().collect())
     }
 
     /// The row that leaves out what was made since; `None` when nothing was.
@@ -84,13 +112,13 @@ impl Session {
         let count = self.invalidated.len();
         let graph = &self.graph;
         self.invalidated
-            .retain(|label| graph.find(label).is_some_and(|id| graph.is_stale(id)));
+            .retain(|label, _| graph.find(label).is_some_and(|id| graph.is_stale(id)));
         (self.invalidated.len() < count).then(|| row(&self.invalidated))
     }
 }
 
-fn row(labels: &BTreeSet<String>) -> RowChange {
-    let lines: Vec<&str> = labels.iter().map(String::as_str).collect();
+fn row(marks: &Marks) -> RowChange {
+    let lines: Vec<String> = marks.iter().map(|(label, stamp)| format!("{label}\t{:016x}", stamp.0)).collect();
     let text = lines.join("\n");
     (Part::State, KEY.to_vec(), (!text.is_empty()).then(|| text.into_bytes()))
 }

@@ -5,6 +5,7 @@
 
 use super::jobs::{Done, Job, Shared, Task};
 use super::pools::{Finished, From, Waiting};
+use crate::graph::NodeId;
 use crate::seams::job_group::JobGroup;
 use crate::seams::producer::Failure;
 use crossbeam_channel::Sender;
@@ -45,7 +46,13 @@ impl JobGroups {
     }
 
     /// Hands out everything that waits, the most wanted first, unless a group is running.
-    pub(super) fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) {
+    pub(super) fn pump(
+        &mut self,
+        shared: &Arc<Shared>,
+        done: &Sender<Finished>,
+        stopped: &Arc<AtomicBool>,
+        mut begins: impl FnMut(NodeId),
+    ) {
         if self.out > 0 || self.waiting.is_empty() {
             return;
         }
@@ -54,6 +61,7 @@ impl JobGroups {
         let job_group = JobGroup::new(self.out, self.calls);
         for number in 0..self.out {
             let Some(Waiting { job, .. }) = self.waiting.pop() else { break };
+            begins(job.id);
             let (member, shared, done, stopped) = (job_group.member(number), shared.clone(), done.clone(), stopped.clone());
             self.threads.push(std::thread::spawn(move || {
                 let began = Instant::now();

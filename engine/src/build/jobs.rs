@@ -3,6 +3,8 @@
 use super::answers;
 use super::blobs::{Blobs, Lack, Paged};
 use super::earlier_answer::{self, Past};
+use super::invalidated::Stamp;
+use super::loading::{load, load_pieces};
 use super::parts::{FiledParts, ReportedCost};
 use super::requested_rows::{self, Refusal};
 use super::shard::{Errand, Shard};
@@ -22,7 +24,7 @@ use crate::values::codes::ErrorCode;
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pieces::{self, PieceError};
-use crate::values::tree::{self, File};
+use crate::values::tree;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
@@ -163,6 +165,8 @@ pub enum Make {
         paid: bool,
         /// No other process is to make the same meanwhile.
         reserved: bool,
+        /// The result under its key that is not wanted any more, where that is why it is made.
+        mark: Option<Stamp>,
     },
     /// A plan, of inputs of which some are not known yet.
     Plan {
@@ -486,7 +490,7 @@ impl Job {
             inputs.previous = earlier_answer::elsewhere(shared, &latest, &producer.id());
         }
         let flight = match how {
-            Make::Output { reserved: true, .. } => match answers::take_off(shared, key, fresh, job_group) {
+            Make::Output { reserved: true, mark, .. } => match answers::take_off(shared, key, (fresh, mark), job_group) {
                 Ok(flight) => flight,
                 Err(done) => return done,
             },
@@ -553,47 +557,4 @@ pub(super) fn panicked(producer: ProducerId, panic: &(dyn std::any::Any + Send))
     Diagnostic::error(ErrorCode::E_INTERNAL, format!("the producer {producer} stopped at a bug"))
         .found(words.chars().take(120).collect::<String>())
         .hint("report it with the input that leads there; other targets are not affected")
-}
-
-type Files = Arc<BTreeMap<String, File>>;
-
-/// A node's blob as its readers see it: a table in one page; of a tree also the files. A source file that looks like either is none.
-fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
-    if !matches!(node.fetch, Fetch::Made) {
-        return Ok((blob, None));
-    }
-    if tree::is_tree(&blob) {
-        let files = shared.blobs.tree(&blob)?;
-        return Ok((blob, Some(Arc::new(files))));
-    }
-    Ok((shared.blobs.readable(&blob)?, None))
-}
-
-/// What a job reads of a node. Of a source file of more than `most` bytes it is the first of them and one more: whoever gets that refuses it.
-fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
-    match &node.fetch {
-        Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
-        Fetch::Paths(paths) => Ok(Some(paths.clone())),
-        // Several producers may read one file.
-        Fetch::File(_) if let Some(bytes) = shared.blobs.held_blob(&node.digest) => Ok(Some(bytes)),
-        Fetch::File(path) => match shared.world.read_at_most(path, most + 1) {
-            // Its digest is not that of its beginning.
-            Ok(bytes) if bytes.len() > most => Ok(Some(bytes.into())),
-            Ok(bytes) if Digest::of(&bytes) == node.digest => {
-                let bytes: Arc<[u8]> = bytes.into();
-                shared.blobs.remember(node.digest, &bytes);
-                Ok(Some(bytes))
-            }
-            Ok(_) => Err(Done::of_failure(Failure::Transient(Box::new(
-                Diagnostic::error(ErrorCode::E_CHANGED, format!("{path} changed during the build"))
-                    .at(&**path, 0, 0)
-                    .hint("run the same command again"),
-            )))),
-            Err(error) => Err(Done::of_failure(Failure::Transient(Box::new(
-                Diagnostic::error(ErrorCode::E_READ, error.to_string())
-                    .at(&**path, 0, 0)
-                    .hint("make the file readable or exclude it from its source set"),
-            )))),
-        },
-    }
 }

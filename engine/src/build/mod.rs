@@ -25,6 +25,7 @@ mod last_table;
 pub mod layout;
 mod left_out;
 mod listing;
+mod loading;
 pub mod moves;
 pub mod outlook;
 mod overtaken;

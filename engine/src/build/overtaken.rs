@@ -4,7 +4,7 @@
 use super::engine::{Definition, Engine, EngineError};
 use super::remarks::{FailedTry, RunRemarks, Wait};
 use super::request::{Report, Request};
-use super::run::{Leftover, Options};
+use super::run::{Leftover, Options, OvertakenBuild};
 use super::session::Session;
 use super::state::STATE_KEY;
 use crate::graph::Graph;
@@ -90,7 +90,7 @@ impl Session {
     /// When the store or the workspace breaks.
     pub(super) fn settle_overtaken(
         &mut self,
-        (request, mut report): (&Request, Report),
+        (request, mut report, at): (&Request, Report, u64),
         (mut leftover, listed): (Leftover, Option<BuildRecord>),
         checkout: Checkout,
         cancel: &Cancel,
@@ -104,7 +104,9 @@ impl Session {
         let manifest = self.state.manifest.clone();
         self.reload()?;
         leftover.listed = listed;
+        let has_number = leftover.listed.is_some();
         self.commit_results(leftover)?;
+        let build = self.listed.as_ref().filter(|_| has_number).map(|listed| listed.number);
         self.is_unsaved = false;
         // Where others built with another manifest, that one's next build settles what there is.
         let is_theirs = self.is_redefined() && self.state.manifest != manifest;
@@ -116,7 +118,7 @@ impl Session {
             patterns: request.patterns.clone(),
             digest: request.digest,
             options: Options {
-                settles: true,
+                settles: Some(OvertakenBuild { at, build }),
                 fresh: Default::default(),
                 rebuilt: Default::default(),
                 ..request.options.clone()

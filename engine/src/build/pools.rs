@@ -28,6 +28,8 @@ pub struct Pools {
     slow: Lane,
     paid: Lane,
     job_groups: JobGroups,
+    /// Jobs that cost money and were handed to a thread.
+    begun: Vec<NodeId>,
     /// Jobs of lanes handed out but not begun are not to begin.
     stopped: Arc<AtomicBool>,
 }
@@ -144,6 +146,7 @@ impl Pools {
             // A call takes seconds: what is asked next is decided when a thread is free.
             paid: Lane::new(Pool::Paid, paid.clamp(1, MOST_THREADS), 0),
             job_groups: JobGroups::new(paid.clamp(1, MOST_THREADS)),
+            begun: Vec::new(),
             stopped: Arc::default(),
         }
     }
@@ -183,13 +186,19 @@ impl Pools {
             self.afield.iter_mut().for_each(Afield::clear);
         }
         self.pump_cpu();
-        for lane in [&mut self.slow, &mut self.paid] {
-            lane.pump(&self.shared, &self.done, &self.stopped);
-        }
+        self.slow.pump(&self.shared, &self.done, &self.stopped, |_| {});
+        let begun = &mut self.begun;
+        self.paid.pump(&self.shared, &self.done, &self.stopped, |id| begun.push(id));
         // What computes may bring more of them.
         if !self.computes() {
-            self.job_groups.pump(&self.shared, &self.done, &self.stopped);
+            let begun = &mut self.begun;
+            self.job_groups.pump(&self.shared, &self.done, &self.stopped, |id| begun.push(id));
         }
+    }
+
+    /// The jobs that cost money and were handed to a thread since this was last asked.
+    pub fn take_begun(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.begun)
     }
 
     fn pump_cpu(&mut self) {
@@ -320,12 +329,13 @@ impl Lane {
         }
     }
 
-    fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>) {
+    fn pump(&mut self, shared: &Arc<Shared>, done: &Sender<Finished>, stopped: &Arc<AtomicBool>, mut begins: impl FnMut(NodeId)) {
         while self.out < self.threads + self.ahead {
             let Some(Waiting { job, .. }) = self.waiting.pop() else {
                 break;
             };
             self.out += 1;
+            begins(job.id);
             self.workers(shared, done, stopped)
                 .send(job)
                 .expect("invariant: the workers of a lane live as long as its pool");

@@ -150,7 +150,7 @@ impl Session {
                 jobs: 1,
                 keep_going: true,
                 dry_run: true,
-                fresh: self.invalidated.clone(),
+                invalidated: self.invalidated.clone(),
                 ..Options::default()
             },
         };

@@ -139,9 +139,7 @@ impl Session {
         let stand = |known: &CurrentRequest| is_watched && known.outputs_stand(&*world, &sets);
         let listing = Listing::new(&self.rules, observer);
         let mut options = request.options.clone();
-        if !options.settles {
-            options.fresh.extend(self.invalidated.iter().cloned());
-        }
+        options.invalidated = self.invalidated.clone();
         let shared = Arc::new(Shared {
             blobs: Blobs::new(self.engine.store.clone()),
             world: self.engine.world.clone(),
@@ -170,7 +168,11 @@ impl Session {
             turn: self.engine.turn.clone().filter(|_| !request.options.dry_run),
         };
         let marked = request.options.dry_run.then(|| marked(setup.graph));
-        let mut run = Run::new(setup, self.engine.view, self.engine.world.now_secs());
+        let now = request
+            .options
+            .settles
+            .map_or_else(|| self.engine.world.now_secs(), |first| first.at);
+        let mut run = Run::new(setup, self.engine.view, now);
         let mut report = Report {
             diagnostics: self.refresh.diagnostics.clone(),
             ..Report::default()
@@ -272,7 +274,7 @@ impl Session {
                     .into_events()
                     .record(request, &report, began, &*self.engine.annotate, Vec::new());
                 return self
-                    .settle_overtaken((request, report), (leftover, listed), checkout, cancel)
+                    .settle_overtaken((request, report, now), (leftover, listed), checkout, cancel)
                     .map(Some);
             }
         }
@@ -359,7 +361,9 @@ impl Session {
         report.standing = standing;
         let known = known.map(|known| (request.digest, CurrentRequest { warnings, ..known }));
         let labels = gone.iter().flatten().map(|(label, _)| label.clone()).collect();
-        if !request.options.settles {
+        if let Some(first) = request.options.settles {
+            leftover.build = first.build;
+        } else {
             leftover.listed = heard.record(request, &report, began, &*self.engine.annotate, labels);
         }
         let committing = Instant::now();
@@ -430,7 +434,7 @@ impl Session {
         }
         let listed = leftover.listed.take().map(|listed| self.numbered(listed)).transpose()?;
         for (_, version) in &mut leftover.history {
-            version.build = listed.as_ref().map(|listed| listed.number);
+            version.build = listed.as_ref().map(|listed| listed.number).or(leftover.build);
         }
         if let Some(lost) = self.state.lost {
             let mut told = Vec::with_capacity(leftover.history.len());

@@ -3,6 +3,7 @@
 use super::bringing::Predecessors;
 use super::engine::{Definition, Engine, EngineError, Look};
 use super::graph_memory;
+use super::invalidated::Marks;
 use super::left_out::{LeftOut, left_out};
 use super::overtaken::HeardBefore;
 use super::run::{Leaves, file_label};
@@ -51,7 +52,7 @@ pub struct Session {
     /// What a bundle has of folds.
     pub(super) predecessors: Predecessors,
     /// Labels of targets that a person wants made again.
-    pub(super) invalidated: BTreeSet<String>,
+    pub(super) invalidated: Marks,
     /// Whether a build of this session asked the remote cache what others made of these sources.
     pub(super) has_asked_others: bool,
     /// The last build of this session in the log: one that reads outputs for the same question is told with it.
@@ -95,7 +96,7 @@ impl Session {
             definition: definition.digest,
             redefined,
             predecessors: Predecessors::default(),
-            invalidated: super::invalidated::labels(&engine)?,
+            invalidated: super::invalidated::read(&engine)?,
             has_asked_others: false,
             listed: None,
             is_unsaved: false,
@@ -178,7 +179,7 @@ impl Session {
                 Some((None, Some(_))) => Reason::FileAdded { path },
                 None => Reason::LeftStale,
             },
-            None if self.invalidated.contains(label) => Reason::Invalidated,
+            None if self.invalidated.contains_key(label) => Reason::Invalidated,
             None if self.graph.node(marked.node).result.is_none() => Reason::New,
             None if self.redefined => Reason::DefinitionChanged,
             None => Reason::LeftStale,

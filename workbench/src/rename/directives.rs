@@ -25,6 +25,7 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
     } = planning;
     let outputs = &mut **outputs;
     let mut naming: Vec<&String> = Vec::new();
+    let mut possible: Vec<String> = Vec::new();
     for file in asked.sources.iter().filter(|file| file.ends_with(".cs")) {
         if texts.read(file).is_some_and(|text| text.contains(&family.old)) {
             naming.push(file);
@@ -52,12 +53,18 @@ pub(super) fn find<O: Outputs>(planning: &mut Planning<'_, O>) -> Result<(), O::
                 Some(path) if family.is_type => match names_family(outputs, symbols, family, &path)? {
                     Some(true) => change.add(file, start, false),
                     Some(false) => {}
-                    None => way.add(format!("{file}:{line}: what the using directive names is not known")),
+                    None => possible.push(format!(
+                        "{file}:{line}: possible use: cortex does not know what this using directive names"
+                    )),
                 },
                 Some(_) => {}
-                None => way.add(format!("{file}:{line}: {} stands outside of every type", family.old)),
+                None => possible.push(format!("{file}:{line}: possible use: {} stands outside of every type", family.old)),
             }
         }
+    }
+    match asked.leave_possible {
+        true => change.left.extend(possible),
+        false => possible.into_iter().for_each(|place| way.add(place)),
     }
     Ok(())
 }

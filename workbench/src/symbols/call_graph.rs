@@ -218,7 +218,7 @@ fn uses<O: Outputs>(outputs: &mut O, symbols: &Symbols, path: &str, walk: &mut W
     let mut found = Vec::with_capacity(own.len());
     for (owner, name, place) in own {
         let Some(rows) = members.get(owner) else {
-            let why = "a member of this name on a value of unknown type".to_owned();
+            let why = "the type of the value is unknown".to_owned();
             found.push((format!("?#{name}"), place, Some(why)));
             continue;
         };
@@ -325,7 +325,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
 
     #[test]
     fn callers_to_a_depth() {
-        let unknown = "(a member of this name on a value of unknown type, in code that names A)";
+        let unknown = "(the type of the value is unknown, in code that names A)";
         assert_eq!(
             callers_of("A.Two", 1),
             [
@@ -360,7 +360,7 @@ void Go(A a, dynamic d) { a.One(); d.Two(); a.Three(d); System.Action f = a.Two;
         );
         let of_go = callees_of("B.Go", 1);
         assert!(
-            of_go.contains(&"1 B#Go(A,dynamic) calls ?#Two 10:38 (a member of this name on a value of unknown type)".to_owned()),
+            of_go.contains(&"1 B#Go(A,dynamic) calls ?#Two 10:38 (the type of the value is unknown)".to_owned()),
             "{of_go:?}"
         );
         let left = "1 B#Go(A,dynamic) calls A#Three 10:47 (one of Three(int) and Three(string))".to_owned();

@@ -65,7 +65,7 @@ pub fn types(symbols: &Symbols, names: &[Segment], scope: Option<&str>, plain: O
 
 /// The types that a pattern means whose wildcards may stand for several names: `Backport*` for `Backport.System.Threading.Lock`. Asked where the pattern
 /// matches nothing name by name.
-pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&str>, rooted: bool) -> Vec<usize> {
+pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&str>) -> Vec<usize> {
     let wanted: Vec<&str> = names.iter().map(|name| name.name.as_str()).collect();
     let wanted = Glob::new(&wanted.join("."));
     let matches = |at: &usize| {
@@ -74,8 +74,7 @@ pub(super) fn across_names(symbols: &Symbols, names: &[Segment], scope: Option<&
             .split(['.', '+'])
             .map(|name| name.split('`').next().unwrap_or(name))
             .collect();
-        let starts = if rooted { 1 } else { own.len() };
-        in_scope(key, scope) && (0..starts).any(|start| wanted.matches(&own[start..].join(".")))
+        in_scope(key, scope) && (0..own.len()).any(|start| wanted.matches(&own[start..].join(".")))
     };
     (0..symbols.len()).filter(matches).collect()
 }

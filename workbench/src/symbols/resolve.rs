@@ -256,8 +256,8 @@ impl<O: Outputs> Asking<'_, O> {
             return Ok((Some(How::Alias), found, Some(former)));
         }
         if path.is_wild() {
-            if path.member.is_none() && path.parameters.is_none() {
-                let types = across_names(self.symbols, &path.segments, path.scope.as_deref(), path.rooted);
+            if path.member.is_none() && path.parameters.is_none() && !path.rooted {
+                let types = across_names(self.symbols, &path.segments, path.scope.as_deref());
                 found.extend(types.into_iter().map(of_type));
             }
             return Ok(((!found.is_empty()).then_some(How::Wildcard), found, None));

@@ -166,8 +166,8 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Through(path) => write!(f, "through {path}"),
-            Self::UnknownValueNear(name) => write!(f, "a member of this name on a value of unknown type, in code that names {name}"),
-            Self::UnknownValue => f.write_str("a member of this name on a value of unknown type"),
+            Self::UnknownValueNear(name) => write!(f, "the type of the value is unknown, in code that names {name}"),
+            Self::UnknownValue => f.write_str("the type of the value is unknown"),
             Self::ByName => f.write_str("the name is the same; cortex does not bind names in this language"),
             Self::Overloads(others) => match others.as_slice() {
                 [other] => write!(f, "the arguments also fit {other}"),

@@ -43,7 +43,7 @@ fn certain_and_possible() {
         possible(&found),
         [
             "7:i.Go(); through I#Go",
-            "9:d.Go(); a member of this name on a value of unknown type, in code that names A"
+            "9:d.Go(); the type of the value is unknown, in code that names A"
         ]
     );
     let (_, of_type) = find_usages(&mut sample, "B");
@@ -502,7 +502,7 @@ fn implicit_conversions_are_uses_of_the_operator() {
     let shown = |place: &Place| format!("{}:{} {}", place.line, place.column, place.kind.as_str());
     assert_eq!(found.certain.iter().map(shown).collect::<Vec<_>>(), ["3:9 convert"]);
     let possible = found.possible.iter().map(|(place, why)| format!("{} {why}", shown(place)));
-    assert_eq!(possible.collect::<Vec<_>>(), ["4:9 convert on a value whose type is not known"]);
+    assert_eq!(possible.collect::<Vec<_>>(), ["4:9 convert the type of the value is unknown"]);
 }
 
 #[test]

@@ -68,10 +68,15 @@ impl Run<'_> {
         work.key = key;
         let depth = self.depth(&work);
         self.depths.insert(id, depth);
+        if self.options.settles.is_some() && self.is_unwanted(id, &key)? {
+            // It was invalidated while the build waited.
+            self.leave_stale(id);
+            return Ok(());
+        }
         if self.find_result(id, &work)? {
             return Ok(());
         }
-        if self.options.settles && self.pool(&work) != Pool::Cpu {
+        if self.options.settles.is_some() && self.pool(&work) != Pool::Cpu {
             self.tally.limited += 1;
             match self.is_paid(&work) {
                 true => self.put_off(id),
@@ -112,7 +117,7 @@ impl Run<'_> {
     /// Settles a node whose key did not move or whose result is filed. One whose blob is to be made again takes only results whose blob is
     /// at hand, because another node of the same key or content brought it meanwhile.
     fn find_result(&mut self, id: NodeId, work: &Work) -> Result<bool, RunError> {
-        if self.is_fresh(id) || self.is_rebuilt(id) {
+        if self.is_rebuilt(id) || self.is_unwanted(id, &work.key)? {
             return Ok(false);
         }
         let filed = self.graph.node(id).result;
@@ -290,6 +295,9 @@ impl Run<'_> {
             fresh: self.is_fresh(id),
             paid: pool == Pool::Paid,
             reserved: pool != Pool::Cpu && !self.is_rebuilt(id),
+            mark: self
+                .invalidated(id)
+                .filter(|_| !self.options.fresh.contains(&*self.graph.node(id).label)),
         };
         let key = work.key;
         let ask = !self.is_fresh(id) && !self.is_rebuilt(id) && self.is_shared(work.rule, pool);
@@ -315,10 +323,13 @@ impl Run<'_> {
             travels: self.travels(id, &work, pool).filter(|_| !ask),
             ..self.job(id, &work, task)
         };
-        self.emit(&Event::Started {
-            label: &job.label,
-            paid: pool == Pool::Paid,
-        });
+        // A question begins when a thread has it.
+        if pool != Pool::Paid {
+            self.emit(&Event::Started {
+                label: &job.label,
+                paid: false,
+            });
+        }
         match pool {
             Pool::Cpu => self.pools.cpu(job),
             Pool::Slow | Pool::Paid => self.slow_ready.push((job, pool)),

@@ -79,7 +79,7 @@ impl Run<'_> {
         }
         self.tally.skipped += 1;
         let has_reason = self.heard.waits.contains(cause) || self.heard.failed.iter().any(|(failed, _)| *failed == cause);
-        if self.options.settles && !has_reason {
+        if self.options.settles.is_some() && !has_reason {
             return self.leave_stale(id);
         }
         let (label, because) = (self.graph.node(id).label.clone(), self.graph.node(cause).label.clone());

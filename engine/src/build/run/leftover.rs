@@ -38,6 +38,8 @@ pub struct Leftover {
     pub plans: Vec<Priced>,
     /// The build's line in the log of builds, its number still to be given.
     pub listed: Option<crate::store::builds::BuildRecord>,
+    /// The number of the build that these belong to, where that is listed already.
+    pub build: Option<u64>,
     /// What is to be done after the commit.
     pub left: crate::build::unfinished::Unfinished,
 }

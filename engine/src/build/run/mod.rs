@@ -25,7 +25,7 @@ mod tally;
 pub use finish::located;
 pub use leftover::Leftover;
 pub use money::{Priced, outcome};
-pub use options::Options;
+pub use options::{Options, OvertakenBuild};
 pub use roots::{Root, Roots, UNSET};
 pub use source_nodes::{Leaves, file_label, file_path};
 pub use tally::Tally;
@@ -379,6 +379,10 @@ impl<'a> Run<'a> {
             let stopping = self.stopping();
             self.hand_over_slow();
             self.pools.pump(stopping);
+            for id in self.pools.take_begun() {
+                let label = &self.graph.node(id).label;
+                self.emit(&Event::Started { label, paid: true });
+            }
             if self.pools.idle() {
                 if stopping || !self.break_cycle() {
                     return Ok(());
@@ -454,6 +458,7 @@ impl<'a> Run<'a> {
             ledger: self.ledger,
             plans: self.plans,
             listed: None,
+            build: None,
             left: crate::build::unfinished::Unfinished::default(),
         })
     }

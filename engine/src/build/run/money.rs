@@ -2,6 +2,7 @@
 
 use super::{Run, RunError, SameKey, Slot, Work};
 use crate::build::earlier_answer::Past;
+use crate::build::invalidated::Stamp;
 use crate::build::jobs::{Make, Task};
 use crate::build::remarks::{FailedTry, Remark};
 use crate::build::writer::Batch;
@@ -9,9 +10,9 @@ use crate::graph::NodeId;
 use crate::seams::lineage::Present;
 use crate::seams::paid::{FormerNames, Plan, Spent};
 use crate::seams::producer::{Failure, Pool};
-use crate::store::Part;
 use crate::store::ledger::{LedgerEntry, Outcome};
 use crate::store::unconfirmed::{self, Unconfirmed};
+use crate::store::{Part, StoreError};
 use crate::values::digest::ActionKey;
 use crate::values::event::Event;
 use std::sync::Arc;
@@ -44,7 +45,25 @@ impl Run<'_> {
 
     /// Whether a person asked for a new result although one is filed.
     pub(super) fn is_fresh(&self, id: NodeId) -> bool {
-        !self.options.fresh.is_empty() && self.options.fresh.contains(&*self.graph.node(id).label)
+        let has_any = !self.options.fresh.is_empty() || !self.options.invalidated.is_empty();
+        has_any && (self.options.fresh.contains(&*self.graph.node(id).label) || self.invalidated(id).is_some())
+    }
+
+    /// The mark by which a person invalidated the result of a node.
+    pub(super) fn invalidated(&self, id: NodeId) -> Option<Stamp> {
+        self.options.invalidated.get(&*self.graph.node(id).label).copied()
+    }
+
+    /// Whether the result that is filed under a key does not serve a node: a person asked for another one, which no process has made yet.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn is_unwanted(&self, id: NodeId, key: &ActionKey) -> Result<bool, StoreError> {
+        if !self.is_fresh(id) || self.options.fresh.contains(&*self.graph.node(id).label) {
+            return Ok(self.is_fresh(id));
+        }
+        let filed = self.store.action(key)?.map(|record| Stamp::of(key, &record));
+        Ok(filed.is_some() && filed == self.invalidated(id))
     }
 
     /// Whether a node is made again to see whether the same comes out.
@@ -57,7 +76,7 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be read.
     pub(super) fn given_up(&self, id: NodeId, key: &ActionKey) -> Result<Option<FailedTry>, RunError> {
-        if self.is_fresh(id) || self.options.insist {
+        if self.options.insist || self.is_unwanted(id, key)? {
             return Ok(None);
         }
         let label = self.graph.node(id).label.clone();
@@ -159,7 +178,7 @@ impl Run<'_> {
 
     /// What a result found under its key had cost.
     pub(super) fn saved(&mut self, label: &str, spent: &Spent, took_us: u64) {
-        if self.options.settles {
+        if self.options.settles.is_some() {
             return;
         }
         self.tally.saved.add(spent);

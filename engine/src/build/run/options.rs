@@ -1,5 +1,16 @@
 //! Options: how a build goes about what it was asked for.
 
+use crate::build::invalidated::Marks;
+
+/// A build that others overtook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OvertakenBuild {
+    /// When it began, seconds since 1970.
+    pub at: u64,
+    /// Its number in the log of builds, if it is listed.
+    pub build: Option<u64>,
+}
+
 /// How a build goes about it.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -17,11 +28,13 @@ pub struct Options {
     pub insist: bool,
     /// Labels of paid targets that a person wants made anew although a result is filed.
     pub fresh: std::collections::BTreeSet<String>,
+    /// Labels of targets whose results are to be made again, by the marks that people set. Taken from the session.
+    pub invalidated: Marks,
     /// Labels of targets that are made again although a result is filed, to see whether the same comes out. What stands stays.
     pub rebuilt: std::collections::BTreeSet<String>,
     /// Only compute, and count nothing: an earlier build of this request ran the programs and asked the models, and others built the checkout
     /// meanwhile.
-    pub settles: bool,
+    pub settles: Option<OvertakenBuild>,
     /// Whether the program asks for itself: nobody waits for that again, so it is not made ahead.
     pub own: bool,
     /// Told to stop, a build commits the states of at most so many nodes. Of more it commits the results alone: the next build finds them under
@@ -41,7 +54,8 @@ impl Default for Options {
             insist: false,
             fresh: std::collections::BTreeSet::new(),
             rebuilt: std::collections::BTreeSet::new(),
-            settles: false,
+            settles: None,
+            invalidated: Marks::new(),
             own: false,
             settled_on_stop: SETTLED_ON_STOP,
         }

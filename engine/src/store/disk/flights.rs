@@ -13,17 +13,20 @@ use os::info::FileInfo;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 const FLIGHTS: &str = "flights";
-/// The names of the files that processes lock begin with it; no key does.
+/// The names of the files that processes lock begin with it.
 const PROCESS: &str = "pid-";
 
 /// The flights of this process in one store.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
     locked: Mutex<Weak<Locked>>,
+    /// Whether what killed processes left was removed.
+    is_swept: AtomicBool,
 }
 
 /// The file that stands for this process. It goes with its last flight.
@@ -57,7 +60,7 @@ impl Drop for Flight {
 impl Flights {
     /// Waits until no other process makes an action, for as long as the options say; `None` when told to stop. What the options want to hear of
     /// is the process that makes it, once it is waited for longer than a moment.
-    pub(super) fn begin(
+    pub(super) fn reserve(
         &self,
         store: &Path,
         key: &ActionKey,
@@ -119,7 +122,9 @@ impl Flights {
             return Ok(locked);
         }
         make(folder)?;
-        remove_unlocked(folder)?;
+        if !self.is_swept.swap(true, Relaxed) {
+            remove_unlocked(folder)?;
+        }
         let mut number = 0_u64;
         let locked = loop {
             let path = folder.join(format!("{PROCESS}{}-{number}", std::process::id()));
@@ -148,15 +153,12 @@ fn create_locked(path: &Path, purpose: &str) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Removes the files of processes that were killed.
+/// Removes the files of processes that were killed, with all their names.
 fn remove_unlocked(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().to_string_lossy().starts_with(PROCESS) {
-            continue;
-        }
-        match lock::open_there(&entry.path()) {
-            Ok(file) if lock::try_take(&file)? => remove_if_same(&file, &entry.path())?,
+        let path = entry?.path();
+        match lock::open_there(&path) {
+            Ok(file) if lock::try_take(&file)? => remove_if_same(&file, &path)?,
             _ => {}
         }
     }
@@ -207,7 +209,7 @@ mod tests {
                     // Each thread as a process of its own.
                     let flights = Flights::default();
                     for _ in 0..50 {
-                        let flight = flights.begin(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
+                        let flight = flights.reserve(temp.path(), &key(b"a"), &options, &never).unwrap().unwrap();
                         most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
                         std::thread::yield_now();
                         inside.fetch_sub(1, SeqCst);
@@ -218,16 +220,16 @@ mod tests {
         });
         assert_eq!(most.load(SeqCst), 1);
         let (flights, others) = (Flights::default(), Flights::default());
-        let held = flights.begin(temp.path(), &key(b"a"), &at_once, &never).unwrap().unwrap();
-        let second = flights.begin(temp.path(), &key(b"c"), &at_once, &never).unwrap().unwrap();
+        let held = flights.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap().unwrap();
+        let second = flights.reserve(temp.path(), &key(b"c"), &at_once, &never).unwrap().unwrap();
         for flights in [&flights, &others] {
-            let refused = flights.begin(temp.path(), &key(b"a"), &at_once, &never).unwrap_err();
+            let refused = flights.reserve(temp.path(), &key(b"a"), &at_once, &never).unwrap_err();
             let own = format!("pid {} (cortex build, ", std::process::id());
             assert!(matches!(&refused, Refusal::Busy(holder) if holder.starts_with(&own)), "{refused:?}");
-            let stopped = flights.begin(temp.path(), &key(b"a"), &options, &|| true).unwrap();
+            let stopped = flights.reserve(temp.path(), &key(b"a"), &options, &|| true).unwrap();
             assert!(stopped.is_none(), "it waits only until it is told to stop");
         }
-        assert!(others.begin(temp.path(), &key(b"b"), &options, &never).unwrap().is_some());
+        assert!(others.reserve(temp.path(), &key(b"b"), &options, &never).unwrap().is_some());
         drop((held, second));
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
     }
@@ -237,13 +239,14 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let options = DiskOptions::default();
         let killed = Flights::default();
-        let flight = killed.begin(temp.path(), &key(b"a"), &options, &|| false).unwrap().unwrap();
+        let flights = [b"a", b"b"].map(|name| killed.reserve(temp.path(), &key(name), &options, &|| false).unwrap().unwrap());
         let own = killed.locked(&temp.path().join(FLIGHTS), "cortex build").unwrap();
         // Its names stay, its lock goes.
         own._file.unlock().unwrap();
-        std::mem::forget((flight, own));
+        std::mem::forget((flights, own));
         let next = Flights::default();
-        assert!(next.begin(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
+        assert!(next.reserve(temp.path(), &key(b"a"), &options, &|| false).unwrap().is_some());
+        // The name of the other one went as well.
         assert_eq!(fs::read_dir(temp.path().join(FLIGHTS)).unwrap().count(), 0);
     }
 }

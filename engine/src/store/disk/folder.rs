@@ -469,7 +469,7 @@ impl Medium for Folder {
     }
 
     fn flight(&self, key: &ActionKey, is_cancelled: &dyn Fn() -> bool) -> Result<Option<Flight>, Refusal> {
-        self.flights.begin(&self.path, key, &self.options, is_cancelled)
+        self.flights.reserve(&self.path, key, &self.options, is_cancelled)
     }
 
     fn file_bytes(&self) -> u64 {

@@ -1,0 +1,54 @@
+//! What a job reads: the blobs of nodes, and source files as they were when the key was computed.
+
+use super::blobs::Lack;
+use super::jobs::{Done, Fetch, Settled, Shared};
+use crate::seams::producer::Failure;
+use crate::values::codes::ErrorCode;
+use crate::values::diagnostic::Diagnostic;
+use crate::values::digest::Digest;
+use crate::values::tree::{self, File};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Files = Arc<BTreeMap<String, File>>;
+
+/// A node's blob as its readers see it: a table in one page; of a tree also the files. A source file that looks like either is none.
+pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> Result<(Arc<[u8]>, Option<Files>), Lack> {
+    if !matches!(node.fetch, Fetch::Made) {
+        return Ok((blob, None));
+    }
+    if tree::is_tree(&blob) {
+        let files = shared.blobs.tree(&blob)?;
+        return Ok((blob, Some(Arc::new(files))));
+    }
+    Ok((shared.blobs.readable(&blob)?, None))
+}
+
+/// What a job reads of a node. Of a source file of more than `most` bytes it is the first of them and one more: whoever gets that refuses it.
+pub(super) fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
+    match &node.fetch {
+        Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),
+        Fetch::Paths(paths) => Ok(Some(paths.clone())),
+        // Several producers may read one file.
+        Fetch::File(_) if let Some(bytes) = shared.blobs.held_blob(&node.digest) => Ok(Some(bytes)),
+        Fetch::File(path) => match shared.world.read_at_most(path, most + 1) {
+            // Its digest is not that of its beginning.
+            Ok(bytes) if bytes.len() > most => Ok(Some(bytes.into())),
+            Ok(bytes) if Digest::of(&bytes) == node.digest => {
+                let bytes: Arc<[u8]> = bytes.into();
+                shared.blobs.remember(node.digest, &bytes);
+                Ok(Some(bytes))
+            }
+            Ok(_) => Err(Done::of_failure(Failure::Transient(Box::new(
+                Diagnostic::error(ErrorCode::E_CHANGED, format!("{path} changed during the build"))
+                    .at(&**path, 0, 0)
+                    .hint("run the same command again"),
+            )))),
+            Err(error) => Err(Done::of_failure(Failure::Transient(Box::new(
+                Diagnostic::error(ErrorCode::E_READ, error.to_string())
+                    .at(&**path, 0, 0)
+                    .hint("make the file readable or exclude it from its source set"),
+            )))),
+        },
+    }
+}
