@@ -50,7 +50,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if let Some(path) = &args.profile {
         replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
     }
-    let mut workspace = context.asking("build", &args.asking)?;
+    // Where models are, a dry run makes what costs nothing: the log tells which it was.
+    let purpose = if args.dry_run { "build --dry-run" } else { "build" };
+    let mut workspace = context.asking(purpose, &args.asking)?;
     if is_default {
         // Which patterns these are is in the manifest, which is not read where nothing changed.
         request.digest = Digest::of(&[b"default\0", &workspace.digest.0[..]].concat());

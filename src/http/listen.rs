@@ -59,11 +59,16 @@ pub fn bind(at: SocketAddr) -> io::Result<std::net::TcpListener> {
     Ok(listener)
 }
 
-/// Serves clients until it is stopped. The routes are made where tasks can be begun.
+/// Serves clients until it is stopped; `ends` is called then. The routes are made where tasks can be begun.
 ///
 /// # Errors
 /// When it cannot begin.
-pub fn serve<R: Routes>(listener: std::net::TcpListener, gate: Gate, stop: &Stop, routes: impl FnOnce() -> R) -> io::Result<()> {
+pub fn serve<R: Routes>(
+    listener: std::net::TcpListener,
+    gate: Gate,
+    stop: &Stop,
+    (routes, ends): (impl FnOnce() -> R, impl FnOnce()),
+) -> io::Result<()> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let listener = TcpListener::from_std(listener)?;
@@ -74,6 +79,7 @@ pub fn serve<R: Routes>(listener: std::net::TcpListener, gate: Gate, stop: &Stop
         }
         Ok(())
     });
+    ends();
     runtime.shutdown_timeout(LAST_WORDS);
     served
 }

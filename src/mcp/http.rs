@@ -26,15 +26,17 @@ use std::sync::Arc;
 /// # Errors
 /// When it cannot begin.
 pub fn listen(server: Server, listener: TcpListener, gate: Gate, stop: &Stop) -> io::Result<()> {
-    listen::serve(listener, gate, stop, || {
-        let host = server.host.clone();
+    let host = server.host.clone();
+    let routes = || {
+        let host = host.clone();
         // The gate knows hosts and origins better: it has looked at them when a request comes here.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins();
         let endpoint = StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config);
         Mcp { host, endpoint }
-    })
+    };
+    listen::serve(listener, gate, stop, (routes, || host.end_all()))
 }
 
 /// The routes of MCP.

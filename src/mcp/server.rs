@@ -76,6 +76,7 @@ impl Drop for Wanted {
 /// When it cannot begin.
 pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
+    let host = server.host.clone();
     let served = runtime.block_on(async {
         let talk = async {
             match server.serve(Line::new(tokio::io::stdin(), tokio::io::stdout())).await {
@@ -90,6 +91,7 @@ pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
             () = stop.stopped() => Ok(()),
         }
     });
+    host.end_all();
     // A read of standard input cannot be broken off.
     runtime.shutdown_background();
     served

@@ -30,10 +30,12 @@ static HEADERS: [(HeaderName, &str); 5] = [
 /// # Errors
 /// When it cannot begin.
 pub fn serve(shared: Shared, news: News, store: Option<PathBuf>, (listener, gate): (TcpListener, Gate), stop: &Stop) -> io::Result<()> {
-    listen::serve(listener, gate, stop, || {
+    let host = shared.host.clone();
+    let routes = || {
         tokio::spawn(news.clone().follow_builds(shared.host.clone(), store));
         Page { shared, news }
-    })
+    };
+    listen::serve(listener, gate, stop, (routes, || host.end_all()))
 }
 
 /// The routes.

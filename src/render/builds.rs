@@ -60,8 +60,10 @@ fn what(build: &BuildRecord) -> String {
         }
     }
     let plural = if counts.targets == 1 { "" } else { "s" };
+    // Targets that were marked for making again are no more than listed.
+    let colon = if parts.is_empty() { "" } else { ": " };
     let mut text = format!(
-        "{} target{plural}: {} ({})",
+        "{} target{plural}{colon}{} ({})",
         count(counts.targets),
         parts.join(", "),
         duration(build.took_us)

@@ -3,6 +3,7 @@
 use super::build_ahead::build_ahead;
 use super::figures::{Service, memory_mb};
 use super::meter::Meter;
+use super::running::Running;
 use super::turn::{Held, Ticket, Turn};
 use super::warm::Warm;
 use crate::cli::Global;
@@ -29,7 +30,7 @@ use producers::llm::Hear;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use workbench::context::shelf::IndexWithSources;
@@ -80,6 +81,9 @@ const LOADS: Duration = Duration::from_secs(2);
 /// What a watch that builds ahead needs to make way, and a build to let others have the store: neither is loading.
 const TO_MAKE_WAY: Duration = Duration::from_millis(500);
 
+/// How long a service that ends waits for what it was at.
+const TO_END: Duration = Duration::from_secs(5);
+
 /// How long a question waits for the right to build. Most questions are answered sooner; who has had it for longer builds, or waits for others.
 const TO_READ: Duration = Duration::from_millis(100);
 
@@ -107,27 +111,12 @@ pub struct Host {
     meter: Meter,
     /// What is being built just now.
     pub load: Arc<Load>,
-    /// Ends what is being built ahead.
-    ahead: Mutex<Cancel>,
-    requests: AtomicUsize,
+    /// What is being built ahead.
+    ahead: Running,
+    /// Requests that are being answered, or wait.
+    requests: Running,
     traces: AtomicU64,
     began: Instant,
-}
-
-/// A request that is being answered, or waits.
-struct Request<'h>(&'h AtomicUsize);
-
-impl<'h> Request<'h> {
-    fn count_request(count: &'h AtomicUsize) -> Self {
-        count.fetch_add(1, Relaxed);
-        Self(count)
-    }
-}
-
-impl Drop for Request<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
 }
 
 /// How far what is being built has come.
@@ -188,8 +177,8 @@ impl Host {
             graphs: GraphMemory::default(),
             meter: Meter::default(),
             load: Arc::new(Load::default()),
-            ahead: Mutex::default(),
-            requests: AtomicUsize::new(0),
+            ahead: Running::default(),
+            requests: Running::default(),
             traces: AtomicU64::new(0),
             began: Instant::now(),
         }
@@ -213,7 +202,7 @@ impl Host {
             hear,
         }: Asker,
     ) -> Outcome {
-        let _request = Request::count_request(&self.requests);
+        let _request = self.requests.register(cancel);
         let start = Instant::now();
         let question = self.question(entry, &arguments);
         if let Some(answer) = question.as_deref().and_then(|question| self.warm.get(question)) {
@@ -322,9 +311,9 @@ impl Host {
     /// Builds ahead until a request, or another process, wants the checkout. Whether it got to the end.
     pub fn build_ahead(&self) -> bool {
         let cancel = Cancel::default();
-        *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        let _ahead = self.ahead.register(&cancel);
         // Requests are counted before they end what is built ahead: one that came too early for that is seen here.
-        if self.requests.load(Relaxed) > 0 {
+        if self.requests.count() > 0 {
             return false;
         }
         let Ok(_turn) = self.turn.take("build ahead", Duration::ZERO, Duration::MAX, &cancel) else {
@@ -339,7 +328,14 @@ impl Host {
 
     /// Others want the checkout: what is built ahead ends.
     pub fn end_build_ahead(&self) {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        self.ahead.cancel_all();
+    }
+
+    /// The service ends: what it is at ends as a command does that is told to, with its programs, and is waited for.
+    pub fn end_all(&self) {
+        self.end_build_ahead();
+        self.requests.finish_within(TO_END);
+        self.ahead.finish_within(TO_END);
     }
 
     /// How long a command waits for others.
@@ -407,7 +403,7 @@ impl Host {
             pid: std::process::id(),
             uptime_sec: self.began.elapsed().as_secs(),
             memory_mb: memory_mb(),
-            requests: self.requests.load(Relaxed),
+            requests: self.requests.count(),
             p95_resolve_ms: methods.get("resolve").map_or(0.0, |figures| figures.p95_ms),
             hit_ratio: if calls > 0 { warm as f64 / calls as f64 } else { 0.0 },
             methods,
@@ -443,19 +439,26 @@ impl Seat<'_> {
     }
 }
 
-/// A request's turn to build, which it leaves to others while it waits for a model.
-struct BuildTurn {
+/// A request's turn to build, or to read beside who builds, which it leaves to others while it waits for a model or a program.
+struct RequestTurn {
     host: Arc<Host>,
     ticket: Ticket,
+    is_beside: bool,
 }
 
-impl CheckoutTurn for BuildTurn {
+impl RequestTurn {
+    fn turn(&self) -> &Turn {
+        if self.is_beside { &self.host.beside } else { &self.host.turn }
+    }
+}
+
+impl CheckoutTurn for RequestTurn {
     fn give_back(&self) {
-        self.host.turn.leave(self.ticket);
+        self.turn().leave(self.ticket);
     }
 
     fn take_again(&self, is_cancelled: &dyn Fn() -> bool) -> Result<bool, StoreError> {
-        match self.host.turn.enter_again(self.ticket, is_cancelled) {
+        match self.turn().enter_again(self.ticket, is_cancelled) {
             true => Ok(true),
             false => Err(StoreError::ViewBusy {
                 holder: "another request".to_owned(),
@@ -465,11 +468,12 @@ impl CheckoutTurn for BuildTurn {
 }
 
 impl Seat<'_> {
-    /// The right to build, which is given back with the checkout.
-    fn may_build<'t>(&self, held: Held<'t>) -> Held<'t> {
-        self.context.gives_back(Arc::new(BuildTurn {
+    /// Has a right given back while the request waits; the right to build with the checkout.
+    fn giving_back<'t>(&self, held: Held<'t>, is_beside: bool) -> Held<'t> {
+        self.context.gives_back(Arc::new(RequestTurn {
             host: self.host.clone(),
             ticket: held.ticket,
+            is_beside,
         }));
         held
     }
@@ -478,14 +482,14 @@ impl Seat<'_> {
 impl Serving for Seat<'_> {
     fn turn(&self) -> Result<Held<'_>, Failed> {
         self.host.end_build_ahead();
-        self.wait_in(&self.host.turn).map(|held| self.may_build(held))
+        self.wait_in(&self.host.turn).map(|held| self.giving_back(held, false))
     }
 
     fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed> {
         self.host.end_build_ahead();
         match self.host.turn.take(self.method, TO_READ, TO_READ, self.cancel) {
-            Ok(held) => Ok((self.may_build(held), true)),
-            Err(_) => Ok((self.wait_in(&self.host.beside)?, false)),
+            Ok(held) => Ok((self.giving_back(held, false), true)),
+            Err(_) => Ok((self.giving_back(self.wait_in(&self.host.beside)?, true), false)),
         }
     }
 

@@ -15,6 +15,7 @@ pub mod meter;
 mod one_message;
 mod outbox;
 pub mod peer;
+mod running;
 pub mod server;
 pub mod session_watch;
 pub mod turn;

@@ -78,6 +78,7 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
     let clients = clients();
     let runtime = runtime()?;
+    let ends = host.clone();
     let shared = shared(host, stop);
     let listener = socket.listener().try_clone()?;
     runtime
@@ -123,6 +124,7 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
             }
             Ok(())
         })
+        .inspect(|()| ends.end_all())
         .inspect(|()| runtime.shutdown_timeout(Duration::from_secs(5)))
 }
 
@@ -148,13 +150,14 @@ fn refuse(stream: UnixStream) {
 /// When it cannot begin.
 pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
-    let shared = shared(host, stop);
+    let shared = shared(host.clone(), stop);
     runtime.block_on(async {
         tokio::select! {
             () = stop.0.notified() => {}
             () = peer::serve(shared.clone(), tokio::io::stdin(), tokio::io::stdout(), || false) => {}
         }
     });
+    host.end_all();
     // A read of standard input cannot be broken off.
     runtime.shutdown_background();
     Ok(())

@@ -11,11 +11,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct Turn {
     places: usize,
-    taken: Mutex<Vec<Ticket>>,
+    taken: Mutex<Vec<(Ticket, Instant)>>,
     given_back: Condvar,
 }
 
-/// Who has it, since when.
+/// Who has it, and since when he had it first. Since when he has it now is noted with the turn: who gave it back meanwhile kept nobody waiting.
 pub type Ticket = (&'static str, Instant);
 
 /// The right; given back with the value.
@@ -44,7 +44,7 @@ impl Turn {
         let until = Instant::now() + patience;
         let mut taken = self.lock();
         while taken.len() >= self.places {
-            let (holder, since) = taken[0];
+            let ((holder, _), since) = taken[0];
             if cancel.is_cancelled() || Instant::now() >= until || since.elapsed() >= long {
                 return Err(holder);
             }
@@ -55,14 +55,14 @@ impl Turn {
                 .0;
         }
         let ticket = (what, Instant::now());
-        taken.push(ticket);
+        taken.push((ticket, ticket.1));
         Ok(Held { turn: self, ticket })
     }
 
     /// Gives it back before its time.
     pub fn leave(&self, ticket: Ticket) {
         let mut taken = self.lock();
-        if let Some(own) = taken.iter().position(|one| *one == ticket) {
+        if let Some(own) = taken.iter().position(|(one, _)| *one == ticket) {
             taken.remove(own);
         }
         drop(taken);
@@ -82,16 +82,16 @@ impl Turn {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        taken.push(ticket);
+        taken.push((ticket, Instant::now()));
         true
     }
 
     /// What has it for the longest, and for how long.
     pub fn holder(&self) -> Option<(&'static str, Duration)> {
-        self.lock().first().map(|(holder, since)| (*holder, since.elapsed()))
+        self.lock().first().map(|((holder, _), since)| (*holder, since.elapsed()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Ticket>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<(Ticket, Instant)>> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -118,6 +118,19 @@ mod tests {
         let third = take().expect("free");
         assert!(take().is_err());
         drop((second, third));
+        assert_eq!(turn.holder(), None);
+    }
+
+    #[test]
+    fn who_gave_it_back_and_has_it_again_has_it_since_then() {
+        let turn = Turn::of(1);
+        let held = turn.take("node get", Duration::ZERO, LONG, &Cancel::default()).expect("free");
+        turn.leave(held.ticket);
+        assert_eq!(turn.holder(), None);
+        let left = Instant::now();
+        assert!(turn.enter_again(held.ticket, &|| false));
+        assert!(turn.lock()[0].1 >= left);
+        drop(held);
         assert_eq!(turn.holder(), None);
     }
 

@@ -113,9 +113,10 @@ impl Bench {
     /// Holds the checkout, which was built before.
     pub fn lock_checkout(&self) -> File {
         let locks = std::fs::read_dir(self.store().join("views")).expect("checkouts");
-        let mut locks = locks.map(|entry| entry.expect("a file").path());
+        let locks = locks.map(|entry| entry.expect("a file").path());
         let own = |path: &PathBuf| path.extension().is_some_and(|end| end == "lock") && !path.to_string_lossy().ends_with(".watch.lock");
-        self.lock(&locks.find(own).expect("a checkout"))
+        // Places beside it have the numbers that follow.
+        self.lock(&locks.filter(own).min().expect("a checkout"))
     }
 
     /// The end of a pipe to write to, once somebody reads the other one; `reader` must not end before.

@@ -3,7 +3,9 @@
 use crate::bench::Bench;
 use crate::serve::{Client, Service, request};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// A request that needs the checkout for itself.
@@ -58,6 +60,96 @@ fn who_asks_while_a_build_of_the_service_commits_is_told_how_far_it_is() {
     assert_eq!((&data["code"], &data["exitCode"]), (&json!("Busy"), &json!(4)), "{busy}");
     assert!(data["progress"].as_u64().is_some_and(|percent| percent <= 100), "{busy}");
     drop(lock);
+    for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
+        let answer = client.answer();
+        assert_eq!((&answer["id"], &answer["error"]), (&json!(id), &Value::Null), "{answer}");
+    }
+}
+
+/// The fixture with so many targets that are made only when something is written to a pipe of theirs, and the pipes.
+fn several_wait<const N: usize>() -> (Bench, [PathBuf; N]) {
+    let bench = Bench::memotree();
+    let mut manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let pipes = std::array::from_fn(|at| {
+        let pipe = bench.beside(&format!("pipe-{at}"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let _ = write!(
+            manifest,
+            "\n[producer.wait-{at}]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\nsandbox = \"off\"\n\n\
+             [[rule]]\ntarget = \"//index:waits-{at}\"\nproducer = \"wait-{at}\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
+            pipe.display()
+        );
+        pipe
+    });
+    bench.write("cortex.toml", &manifest);
+    (bench, pipes)
+}
+
+/// A request for a target.
+fn node(id: &str, label: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": "node.get", "params": {"label": label}}).to_string()
+}
+
+#[test]
+fn questions_are_answered_however_many_requests_wait_for_programs() {
+    let (bench, pipes) = several_wait::<3>();
+    let service = Service::start(&bench);
+    let mut waiting: Vec<Client> = pipes.iter().map(|_| service.client()).collect();
+    for (at, client) in waiting.iter_mut().enumerate() {
+        client.send(&node(&at.to_string(), &format!("//index:waits-{at}")));
+    }
+    let gates = pipes.map(|pipe| std::fs::File::options().write(true).open(pipe).expect("the program reads"));
+    bench.change(
+        "src/MemoTree.Core/NodeStore.cs",
+        "namespace MemoTree.Core;",
+        "namespace MemoTree.Core;\n\nclass Between { }",
+    );
+    // The right to build is taken by a request that waits for another process: questions are answered beside it.
+    let held = bench.lock_checkout();
+    let mut builds = service.client();
+    builds.send(&order("x", Some("p")));
+    while service.client().result("cortex.about", json!({}))["requests"] != json!(waiting.len() + 1) {
+        std::thread::yield_now();
+    }
+    let mut asks = service.client();
+    for (method, params) in [
+        ("semantic", json!({"symbol": "NodeTree"})),
+        ("usages", json!({"symbol": "NodeId"})),
+        ("source", json!({"symbols": ["NodeStore.Get"]})),
+    ] {
+        asks.result(method, params);
+    }
+    drop(held);
+    drop(gates);
+    for (at, client) in waiting.iter_mut().enumerate() {
+        let answer = client.answer();
+        assert_eq!(
+            (&answer["id"], &answer["error"]),
+            (&json!(at.to_string()), &Value::Null),
+            "{answer}"
+        );
+    }
+    assert_eq!(builds.answer()["error"], Value::Null);
+}
+
+#[test]
+fn who_asks_for_what_another_request_makes_is_told_so() {
+    let (bench, pipe) = Bench::waits();
+    let service = Service::start(&bench);
+    let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
+    first.send(&node("a", "//index:waits"));
+    let gate = std::fs::File::options().write(true).open(pipe).expect("the program reads");
+    let mut waits = serde_json::from_str::<Value>(&node("b", "//index:waits")).expect("JSON");
+    waits["params"]["progressToken"] = "q".into();
+    told.send(&waits.to_string());
+    short.send(&node("c", "//index:waits"));
+    let busy = short.next();
+    let data = &busy["error"]["data"];
+    assert_eq!((&busy["error"]["code"], &data["code"]), (&json!(-32001), &json!("Busy")), "{busy}");
+    let made = "another request of this process is making the same result";
+    assert!(data["message"].as_str().is_some_and(|told| told.starts_with(made)), "{busy}");
+    drop(gate);
+    // A request with a token waits for it.
     for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
         let answer = client.answer();
         assert_eq!((&answer["id"], &answer["error"]), (&json!(id), &Value::Null), "{answer}");

@@ -11,7 +11,7 @@ pub const NEW: &str = "2026-07-28";
 
 /// A client on the server's standard input and output.
 pub struct Client {
-    child: Child,
+    pub child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     last: u64,
@@ -67,7 +67,7 @@ impl Client {
         message
     }
 
-    fn begin(&mut self, method: &str, mut params: Value) -> u64 {
+    pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
         self.last += 1;
         if self.new {
             let meta = json!({

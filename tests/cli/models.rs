@@ -55,6 +55,7 @@ const SEMANTIC: &str = "//types/N.Shelf:semantic";
 fn a_build_is_priced_before_it_is_made_and_paid_once() {
     let bench = shelf();
     let priced = bench.run(&["build", "--dry-run", SEMANTIC]);
+    assert!(bench.run(&["log"]).out.contains(&format!("  build --dry-run {SEMANTIC}\n")));
     assert_eq!((priced.code, calls(&bench)), (0, 0), "{priced:?}");
     assert!(
         priced.err.contains("asks     1 new answer: 1 call, about ") && priced.err.contains(" USD"),

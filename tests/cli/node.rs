@@ -80,11 +80,11 @@ fn what_was_invalidated_is_made_again_once() {
     assert_eq!(ask(&bench, &["explain", OUTLINE])["state"], "stale");
     let why = bench.run(&["explain", OUTLINE]).out;
     assert!(why.contains("it was invalidated by hand"), "{why}");
-    assert!(
-        bench.run(&["log"]).out.contains(&format!("invalidate {OUTLINE}")),
-        "{}",
-        bench.run(&["log"]).out
-    );
+    let unmade = bench.run(&["invalidate", "//index:json"]);
+    assert!(unmade.code == 2 && unmade.err.contains("E_NO_OUTPUT"), "{unmade:?}");
+    let log = bench.run(&["log"]).out;
+    assert!(log.contains(&format!("invalidate {OUTLINE}\n       1 target (")), "{log}");
+    assert_eq!(log.matches("invalidate").count(), 1, "{log}");
     let ran = |args: &[&str]| {
         let built = bench.run(&[&["build", "--output", "json"], args].concat()).json();
         built["tally"]["ran"].as_u64().expect("a number")

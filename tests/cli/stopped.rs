@@ -1,11 +1,13 @@
 //! `SIGTERM` and `SIGINT` at several moments of a build: it ends without going on, what finished is kept, and the next build makes the rest.
 
 use crate::bench::Bench;
+use crate::{mcp, serve};
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Command, Stdio};
 
 /// A workspace of so many files, each with a type that mentions the one before.
 fn generated(files: usize) -> Bench {
@@ -127,4 +129,38 @@ fn files_of_two_gigabytes_are_refused_and_not_read() {
     let ran = bench.shell(limited);
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.out.contains("a manifest has at most 64 MiB"), "{ran:?}");
+}
+
+/// Tells a service to end while a program of one of its requests reads the pipe.
+fn end_while_a_program_runs(bench: &Bench, pipe: &Path, service: &mut Child) {
+    let mut gate = std::fs::File::options().write(true).open(pipe).expect("the program reads");
+    let pid = service.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
+    let ended = service.wait().expect("it ends");
+    assert!(matches!(ended.code(), Some(0 | 143)), "{ended}");
+    let unread = gate.write_all(b"x").expect_err("the program ended with it");
+    assert_eq!(unread.kind(), ErrorKind::BrokenPipe, "{unread}");
+    let flights = std::fs::read_dir(bench.store().join("flights")).expect("flights");
+    let flights: Vec<_> = flights.map(|flight| flight.expect("a flight").path()).collect();
+    assert!(flights.is_empty(), "{flights:?}");
+}
+
+#[test]
+fn a_service_told_to_end_ends_the_programs_of_its_requests() {
+    let (bench, pipe) = Bench::waits();
+    let get = json!({"jsonrpc": "2.0", "id": 1, "method": "node.get", "params": {"label": "//index:waits"}}).to_string();
+    let mut own = bench.command(&["serve", "--stdio"]);
+    let mut own = own.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    writeln!(own.stdin.as_mut().expect("piped"), "{get}").expect("written");
+    end_while_a_program_runs(&bench, &pipe, &mut own);
+    let mut service = serve::Service::start(&bench);
+    let mut client = service.client();
+    client.send(&get);
+    end_while_a_program_runs(&bench, &pipe, &mut service.child);
+    let mut agent = mcp::Client::start(&bench, true);
+    agent.begin(
+        "tools/call",
+        json!({"name": "node", "arguments": {"op": "get", "label": "//index:waits"}}),
+    );
+    end_while_a_program_runs(&bench, &pipe, &mut agent.child);
 }

@@ -206,9 +206,10 @@ pub(crate) fn claim_checkout(folder: &Path, view: ViewId, options: &DiskOptions,
     }
 }
 
-/// What a build gives back while it waits for a model.
+/// What a build gives back while it waits for a model. One that has no checkout has its turn among the requests of a service alone.
 pub(crate) fn turn_of(hold: Option<&Arc<Hold>>, among_requests: Option<Arc<dyn CheckoutTurn>>) -> Option<Arc<dyn CheckoutTurn>> {
-    let hold: Arc<dyn CheckoutTurn> = hold?.clone();
+    let Some(hold) = hold else { return among_requests };
+    let hold: Arc<dyn CheckoutTurn> = hold.clone();
     Some(match among_requests {
         Some(turn) => Arc::new(Together(vec![turn, hold])),
         None => hold,

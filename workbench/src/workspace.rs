@@ -110,7 +110,7 @@ pub struct Opening<'a> {
     pub overlay: Option<&'a str>,
     /// The last graph that this process loaded, if it opens the workspace several times.
     pub graphs: Option<GraphMemory>,
-    /// What is given back with the checkout while a build waits for a model: the turn among the requests of a service.
+    /// What is given back while a build waits for a model, with the checkout if it has it: the turn among the requests of a service.
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
@@ -274,7 +274,7 @@ impl Workspace {
             }),
             sharing: None,
             graphs: opening.graphs,
-            turn: turn_of(hold.as_ref().filter(|_| builds && !is_beside), opening.turn),
+            turn: turn_of(hold.as_ref().filter(|_| builds && !is_beside), opening.turn.filter(|_| builds)),
         };
         let (engine, beneath) = match opening.overlay.zip(documents) {
             None if is_beside => (overlay::build::reading(engine), None),

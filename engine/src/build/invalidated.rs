@@ -75,6 +75,9 @@ impl Session {
                 marked.insert(self.graph.node(id).label.to_string(), Stamp::of(&filed.key, &record));
             }
         }
+        if marked.is_empty() {
+            return Ok(Vec::new());
+        }
         self.invalidated.extend(marked.clone());
         let request = Request {
             patterns: patterns.clone(),
@@ -83,10 +86,14 @@ impl Session {
             list: false,
             outputs: false,
         };
+        let report = Report {
+            targets: marked.len(),
+            ..Report::default()
+        };
         let began = (self.engine.world.now_secs(), Instant::now());
         let listed = super::listing::Listing::new(&self.rules, &Silent).into_events().line(
             &request,
-            &Report::default(),
+            &report,
             began,
             &*self.engine.annotate,
             Vec::new(),

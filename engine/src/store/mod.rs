@@ -151,7 +151,7 @@ pub enum StoreError {
         holder: String,
     },
     /// Another process makes the same result.
-    #[error("another process is making the same result, {holder}")]
+    #[error("{} is making the same result, {holder}", maker(.holder))]
     ActionBusy {
         /// Who, as it wrote itself down.
         holder: String,
@@ -204,6 +204,14 @@ pub enum StoreError {
         /// The store's folder.
         path: PathBuf,
     },
+}
+
+/// Who makes a result that somebody waits for: in a service that may be another request.
+fn maker(holder: &str) -> &'static str {
+    match holder.starts_with(&format!("pid {} ", std::process::id())) {
+        true => "another request of this process",
+        false => "another process",
+    }
 }
 
 /// An action that this process alone asks for; see [`Store::flight`].

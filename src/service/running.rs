@@ -1,0 +1,99 @@
+//! What a service is at: each request can be ended, and a service that ends waits until what it had begun has ended.
+
+use engine::seams::producer::Cancel;
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Work that is being done.
+#[derive(Debug, Default)]
+pub struct Running {
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whether what is begun now is cancelled at once.
+    is_over: bool,
+    last: u64,
+    cancels: BTreeMap<u64, Cancel>,
+}
+
+/// A piece of it; it has ended with the value.
+#[derive(Debug)]
+pub struct Registered<'r> {
+    running: &'r Running,
+    number: u64,
+}
+
+impl Running {
+    /// Notes that something is being done, and what ends it.
+    pub fn register(&self, cancel: &Cancel) -> Registered<'_> {
+        let mut state = self.lock();
+        if state.is_over {
+            cancel.cancel();
+        }
+        state.last += 1;
+        let number = state.last;
+        state.cancels.insert(number, cancel.clone());
+        Registered { running: self, number }
+    }
+
+    /// How much is being done.
+    pub fn count(&self) -> usize {
+        self.lock().cancels.len()
+    }
+
+    /// Ends what is being done now.
+    pub fn cancel_all(&self) {
+        self.lock().cancels.values().for_each(Cancel::cancel);
+    }
+
+    /// Ends what is being done, and what is begun from now on; waits for its end no longer than that.
+    pub fn finish_within(&self, patience: Duration) {
+        let until = Instant::now() + patience;
+        let mut state = self.lock();
+        state.is_over = true;
+        state.cancels.values().for_each(Cancel::cancel);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if state.cancels.is_empty() || left.is_zero() {
+                return;
+            }
+            state = self.ended.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Registered<'_> {
+    fn drop(&mut self) {
+        self.running.lock().cancels.remove(&self.number);
+        self.running.ended.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_ends_it_waits_for_what_was_begun() {
+        let (running, cancel, late) = (Running::default(), Cancel::default(), Cancel::default());
+        let first = running.register(&cancel);
+        running.finish_within(Duration::ZERO);
+        assert!(cancel.is_cancelled() && running.count() == 1);
+        let second = running.register(&late);
+        assert!(late.is_cancelled(), "nothing more is begun");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| running.finish_within(Duration::from_secs(600)));
+            drop((first, second));
+            waits.join().expect("no panic");
+        });
+        assert_eq!(running.count(), 0);
+    }
+}
