@@ -37,60 +37,6 @@ fn who_asks_while_a_program_runs_is_answered() {
 }
 
 #[test]
-fn who_asks_while_a_build_of_the_service_commits_is_told_how_far_it_is() {
-    let (bench, pipe) = Bench::waits();
-    let service = Service::start(&bench);
-    let (mut first, mut told, mut short) = (service.client(), service.client(), service.client());
-    first.send(&request("a", "//index:waits", Some("p")));
-    let gate = std::fs::File::options().write(true).open(&pipe).expect("the program reads");
-    // The store is free while the program runs, and the checkout is taken again before its output is committed.
-    let lock = bench.lock(&bench.store().join("store.lock"));
-    drop(gate);
-    told.send(&order("b", Some("q")));
-    let progress = told.next();
-    assert_eq!(
-        (&progress["method"], &progress["params"]["token"]),
-        (&json!("$/progress"), &json!("q"))
-    );
-    // A request without a token is told to ask again.
-    short.send(&order("c", None));
-    let busy = short.next();
-    assert_eq!(busy["error"]["code"], -32001, "{busy}");
-    let data = &busy["error"]["data"];
-    assert_eq!((&data["code"], &data["exitCode"]), (&json!("Busy"), &json!(4)), "{busy}");
-    assert!(data["progress"].as_u64().is_some_and(|percent| percent <= 100), "{busy}");
-    drop(lock);
-    for (client, id) in [(&mut first, "a"), (&mut told, "b")] {
-        let answer = client.answer();
-        assert_eq!((&answer["id"], &answer["error"]), (&json!(id), &Value::Null), "{answer}");
-    }
-}
-
-/// The fixture with so many targets that are made only when something is written to a pipe of theirs, and the pipes.
-fn several_wait<const N: usize>() -> (Bench, [PathBuf; N]) {
-    let bench = Bench::memotree();
-    let mut manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
-    let pipes = std::array::from_fn(|at| {
-        let pipe = bench.beside(&format!("pipe-{at}"));
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
-        let _ = write!(
-            manifest,
-            "\n[producer.wait-{at}]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\nsandbox = \"off\"\n\n\
-             [[rule]]\ntarget = \"//index:waits-{at}\"\nproducer = \"wait-{at}\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
-            pipe.display()
-        );
-        pipe
-    });
-    bench.write("cortex.toml", &manifest);
-    (bench, pipes)
-}
-
-/// A request for a target.
-fn node(id: &str, label: &str) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "method": "node.get", "params": {"label": label}}).to_string()
-}
-
-#[test]
 fn questions_are_answered_however_many_requests_wait_for_programs() {
     let (bench, pipes) = several_wait::<3>();
     let service = Service::start(&bench);
