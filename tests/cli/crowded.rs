@@ -36,6 +36,30 @@ fn who_asks_while_a_program_runs_is_answered() {
     assert_eq!(first.answer()["id"], "a");
 }
 
+/// The fixture with so many targets that are made only when something is written to a pipe of theirs, and the pipes.
+fn several_wait<const N: usize>() -> (Bench, [PathBuf; N]) {
+    let bench = Bench::memotree();
+    let mut manifest = std::fs::read_to_string(bench.root().join("cortex.toml")).expect("a manifest");
+    let pipes = std::array::from_fn(|at| {
+        let pipe = bench.beside(&format!("pipe-{at}"));
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let _ = write!(
+            manifest,
+            "\n[producer.wait-{at}]\nuses = \"command\"\nargv = [\"cat\", \"{}\", \"{{in.text}}\"]\nsandbox = \"off\"\n\n\
+             [[rule]]\ntarget = \"//index:waits-{at}\"\nproducer = \"wait-{at}\"\ninputs = {{ text = \"//files/cortex.toml:bytes\" }}\n",
+            pipe.display()
+        );
+        pipe
+    });
+    bench.write("cortex.toml", &manifest);
+    (bench, pipes)
+}
+
+/// A request for a target.
+fn node(id: &str, label: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": "node.get", "params": {"label": label}}).to_string()
+}
+
 #[test]
 fn questions_are_answered_however_many_requests_wait_for_programs() {
     let (bench, pipes) = several_wait::<3>();
