@@ -272,6 +272,7 @@ fn what_is_invalidated_while_a_build_waits_stays_so() {
         let status = bench.session().standing("//doc/docs/a:summary").expect("a store");
         assert_eq!(status.state, NodeState::Stale);
         assert_eq!(texts_asked(&desk), ["one\n", "three\n", "two\n"]);
+        assert_eq!(bench.known(&["//doc/...:summary"]), None);
         assert_eq!(bench.build(&["//doc/...:summary"]).ran(), ["//doc/docs/a:summary"]);
         assert_eq!(bench.build(&["//doc/...:summary"]).ran(), Vec::<&str>::new());
     }

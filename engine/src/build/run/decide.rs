@@ -70,6 +70,7 @@ impl Run<'_> {
         self.depths.insert(id, depth);
         if self.options.settles.is_some() && self.is_unwanted(id, &key)? {
             // It was invalidated while the build waited.
+            self.tally.limited += 1;
             self.leave_stale(id);
             return Ok(());
         }
