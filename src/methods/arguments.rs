@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(hint(json!({"limt": 5})), "did you mean 'limit'?");
         assert_eq!(
             hint(json!({"zzzzzzzz": 5})),
-            "there are query, limit, kind, namespace, generated, semantic, cursor"
+            "it takes query, limit, kind, namespace, generated, semantic, cursor"
         );
     }
 }
