@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """How long questions take while others build: scripts/bench_readers.py [TYPES] [ROUNDS] [--program PROGRAM]
 
-A workspace of synthetic C# types. Six questions are asked ROUNDS times, each as a process of its own, on a quiet machine, during a cold build,
+A workspace of synthetic C# types. Six questions are asked ROUNDS times, each as a process of its own, on a quiet machine before and after all
+is made, during a cold build,
 during a build of all files edited, while another process waits ten seconds for a model, while `gc` runs over and over, and the same with
 `store verify`; then of a `cortex serve`, quiet and while its own request waits for the model. Prints P50 and P95 in milliseconds, how many
 questions were asked before the other work ended, and how many were not answered (any exit code but 0)."""
 
 import argparse
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -158,7 +160,13 @@ def main():
             return beside(options.rounds, process, answer)
 
         free = ["//...", "-//types/...:semantic", "-//types/...:role", "-//groups/...", "--keep-going"]
-        rows = [("a cold build", again("build", *free))]
+        def from_nothing(name):
+            shutil.rmtree(bench.store, ignore_errors=True)
+            return answer(name)
+
+        rows = [("nothing, and nothing is made yet", ask(options.rounds, lambda: True, from_nothing))]
+        shutil.rmtree(bench.store)
+        rows.append(("a cold build", again("build", *free)))
         bench.run("build", *free)
         bench.run("semantic", "Type7")
         rows.insert(0, ("nothing", ask(options.rounds, lambda: True, answer)))
