@@ -448,7 +448,7 @@ impl Context {
             lock_timeout: self.patience.get().unwrap_or_else(|| self.as_flagged()),
             on_wait: waits("waiting for the store, held by"),
             on_wait_view: waits("waiting for another build of this checkout,"),
-            on_wait_answer: waits("waiting for a result that is being made already, by"),
+            on_wait_result: waits("waiting for a result that is being made already, by"),
             ..DiskOptions::default()
         }
     }

@@ -5,10 +5,10 @@
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd};
+pub use crate::notices::Notice;
 use crate::sockets::Stream;
 use notify::event::{CreateKind, DataChange, ModifyKind, RemoveKind};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,31 +16,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Whether a notice is there before the call that caused it returns.
 pub const IS_PROMPT: bool = false;
-
-/// Something that was heard of a folder, which has the number that [`Queue::add`] gave.
-#[derive(Debug)]
-pub enum Notice<'n> {
-    /// Notices were lost: anything may have happened.
-    Lost,
-    /// Something happened to a name in a folder.
-    Name {
-        /// The folder.
-        folder: i32,
-        /// The name; a lossy one if it is no text.
-        name: Cow<'n, str>,
-        /// Whether it is a folder's, as far as the system says.
-        is_dir: bool,
-        /// Whether only bytes were written.
-        written: bool,
-    },
-    /// A folder went away.
-    Gone {
-        /// The folder.
-        folder: i32,
-        /// Whether its number means nothing any more.
-        is_over: bool,
-    },
-}
 
 /// What was heard of folders that are listened to.
 #[derive(Debug)]

@@ -16,6 +16,7 @@ mod late_listening;
 pub mod listening;
 pub mod modes;
 pub mod names;
+mod notices;
 pub mod plain_files;
 pub mod processes;
 pub mod sockets;

@@ -6,9 +6,9 @@
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd, OwnedFd};
+pub use crate::notices::Notice;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
-use std::borrow::Cow;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
@@ -20,31 +20,6 @@ const PIECE: usize = 64 << 10;
 
 /// So many notices are taken at once; who is faster for so long is not waited for.
 const AT_ONCE: usize = 1 << 20;
-
-/// Something that was heard of a folder, which has the number that [`Queue::add`] gave.
-#[derive(Debug)]
-pub enum Notice<'n> {
-    /// The queue was full: anything may have happened.
-    Lost,
-    /// Something happened to a name in a folder.
-    Name {
-        /// The folder.
-        folder: i32,
-        /// The name; a lossy one if it is no text.
-        name: Cow<'n, str>,
-        /// Whether it is a folder's.
-        is_dir: bool,
-        /// Whether only bytes were written.
-        written: bool,
-    },
-    /// A folder went away, or what it is mounted from did.
-    Gone {
-        /// The folder.
-        folder: i32,
-        /// Whether its number means nothing any more.
-        is_over: bool,
-    },
-}
 
 /// What was heard of folders that are listened to.
 #[derive(Debug)]

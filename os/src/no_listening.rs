@@ -2,28 +2,11 @@
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd, OwnedFd};
-use std::borrow::Cow;
+pub use crate::notices::Notice;
 use std::path::Path;
 
 /// Whether a notice is there before the call that caused it returns.
 pub const IS_PROMPT: bool = false;
-
-/// What cannot be heard.
-#[derive(Debug)]
-#[allow(dead_code, missing_docs)]
-pub enum Notice<'n> {
-    Lost,
-    Name {
-        folder: i32,
-        name: Cow<'n, str>,
-        is_dir: bool,
-        written: bool,
-    },
-    Gone {
-        folder: i32,
-        is_over: bool,
-    },
-}
 
 /// No queue: there is none of this type.
 #[derive(Debug)]

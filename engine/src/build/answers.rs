@@ -10,7 +10,8 @@ use crate::store::{Commit, Flight, superseded};
 use crate::values::digest::{ActionKey, Digest};
 use std::sync::Arc;
 
-/// Waits until no other process asks for what a key costs; `Err` when nothing is to be asked any more.
+/// Waits until no other process makes what is filed under a key; `Err` when it is filed by then, or the build was stopped. `mark` is the result
+/// that a person invalidated: that one does not count.
 pub(super) fn take_off(
     shared: &Shared,
     key: &ActionKey,

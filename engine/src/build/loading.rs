@@ -24,7 +24,7 @@ pub(super) fn load_pieces(shared: &Shared, node: &Settled, blob: Arc<[u8]>) -> R
     Ok((shared.blobs.readable(&blob)?, None))
 }
 
-/// What a job reads of a node. Of a source file of more than `most` bytes it is the first of them and one more: whoever gets that refuses it.
+/// Loads what a job reads of a node. Of a source file that is longer than `most` bytes it loads `most + 1`: the producer refuses that length.
 pub(super) fn load(shared: &Shared, node: &Settled, most: usize) -> Result<Option<Arc<[u8]>>, Done> {
     match &node.fetch {
         Fetch::Made => shared.blobs.get(&node.digest).map_err(Done::Broken),

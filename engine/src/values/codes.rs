@@ -45,7 +45,7 @@ codes! {
     CS_FILE_ENCODING "CS-FILE-ENCODING", "A source file is not valid UTF-8 or UTF-16. It was read as Windows-1252, or broken characters were replaced", "save the file as UTF-8";
     CS_FILE_LARGE "CS-FILE-LARGE", "A source file is larger than the parser reads", "leave the file out of the source set, or split it";
     CS_ID_WIDENED "CS-ID-WIDENED", "Two short identifiers of types were equal, so both were made longer", "nothing; `//index:conflicts` lists them";
-    CS_LEFT_OUT "CS-LEFT-OUT", "Files of the source set are compiled by no project, beside projects that compile others", "give what a project compiles to it: `include` below `[producer.project.params.projects.\"PATH\"]`; exclude what nobody compiles: `[sources.csharp] exclude`";
+    CS_LEFT_OUT "CS-LEFT-OUT", "No project compiles these files of the source set, though projects compile others", "give what a project compiles to it: `include` below `[producer.project.params.projects.\"PATH\"]`; exclude what no project compiles: `[sources.csharp] exclude`";
     CS_PACK_BUDGET "CS-PACK-BUDGET", "The budget of a pack is smaller than its first type", "give the pack more tokens";
     CS_PACK_EMPTY "CS-PACK-EMPTY", "The filter of a pack selects no type", "correct the filter; `cortex show //index:types` lists the types";
     CS_PACK_NOTHING "CS-PACK-NOTHING", "A name in a pack selects no type", "correct the name; the message suggests one";

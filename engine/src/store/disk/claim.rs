@@ -1,6 +1,6 @@
 //! Locks beside the store's own, one for each checkout that is being built.
 //!
-//! Order: a checkout's lock, then an [action's](super::flights), then the store's: nobody waits for one of them with a later one in his hands (`store-layout.md`,
+//! Order: a checkout's lock, then an [action's](super::flights), then the store's: a process that holds one waits only for later ones (`store-layout.md`,
 //! Invariants 9). Who holds a checkout's lock may write rows of that view; who only reads needs none. The kernel gives all of them back when a
 //! process dies.
 

@@ -1,8 +1,8 @@
-//! Flights: each action that a program or a model is at, is made by one process; others wait for it.
+//! Flights: one process at a time makes an action that runs a program or asks a model; the others wait for its result.
 //!
 //! A process has one locked file for all its flights, and a flight is another name of that file, which ends in the action's key: a file of its
-//! own for each would cost every program that starts the time to close them. The kernel gives the lock back when a process dies: what is
-//! found unlocked is nobody's.
+//! own for each would cost every program that starts the time to close them. The kernel releases the lock when a process dies: a file that
+//! is not locked reserves nothing.
 
 use super::DiskOptions;
 use super::claim::make;
@@ -52,7 +52,7 @@ impl Drop for Locked {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        // A name that stays leads to a file that nobody locks; whoever finds it there removes it.
+        // If this fails, the name leads to a file that no process locks; the next process that reserves an action removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -103,7 +103,7 @@ impl Flights {
             if start.elapsed() >= options.lock_timeout && is_still_there(&file, &path)? {
                 return Err(Refusal::Busy(lock::holder(&mut file)?.to_string()));
             }
-            if let Some(on_wait) = options.on_wait_answer.as_ref().filter(|_| start.elapsed() >= lock::TELL_AFTER) {
+            if let Some(on_wait) = options.on_wait_result.as_ref().filter(|_| start.elapsed() >= lock::TELL_AFTER) {
                 let holder = lock::holder(&mut file)?;
                 if told.as_ref() != Some(&holder) {
                     on_wait(&holder.to_string());

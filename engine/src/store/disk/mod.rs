@@ -63,7 +63,7 @@ pub struct DiskOptions {
     /// Called when a checkout is waited for that another process builds.
     pub on_wait_view: Option<OnWait>,
     /// Called when another process asks for the same paid result, which is waited for.
-    pub on_wait_answer: Option<OnWait>,
+    pub on_wait_result: Option<OnWait>,
     /// Most memory for pages of the file.
     pub cache_bytes: usize,
     /// Whether others that wait are let in between two steps. Not for who reads: what it reads is one state.
@@ -79,7 +79,7 @@ impl Default for DiskOptions {
             lock_timeout: Duration::from_secs(60),
             on_wait: None,
             on_wait_view: None,
-            on_wait_answer: None,
+            on_wait_result: None,
             cache_bytes: 16 << 20,
             gives_way: false,
             sets_aside: true,
