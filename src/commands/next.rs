@@ -5,10 +5,10 @@ use crate::context::{Context, Failed, Outcome};
 use crate::render::{Style, count, moment, printable};
 use engine::build::session::Session;
 use producers::command::Trust;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use workbench::builds::log;
+use workbench::example_symbol;
 use workbench::trust::{Trusted, waiting};
 use workbench::workspace::Workspace;
 
@@ -104,7 +104,7 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
         false if changed > 0 => steps.push(Step::new("cortex build", "bring outlines and the index up to date")),
         false => {}
     }
-    if let Some(symbol) = symbol(&mut session)? {
+    if let Some(symbol) = example_symbol::find(&mut session)? {
         steps.extend(tries(&symbol));
     }
     steps.push(Step::new("cortex status", "how all targets stand"));
@@ -127,7 +127,7 @@ fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
 
 /// Prints what can be asked after the first build.
 pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Failed> {
-    if let Some(symbol) = symbol(session)? {
+    if let Some(symbol) = example_symbol::find(session)? {
         note_line!("{}", steps_text(&tries(&symbol), "try", context.err).trim_end());
     }
     Ok(())
@@ -154,33 +154,4 @@ fn steps_text(steps: &[Step], head: &str, style: Style) -> String {
         let _ = writeln!(text, "{head:<5} {}  {}", style.bold(&command), style.dim(&printable(&step.why)));
     }
     text
-}
-
-/// A type of this workspace that many others name, if possible one that is not for tests and whose last name no other type has; `None` before the
-/// type graph was built.
-fn symbol(session: &mut Session) -> Result<Option<String>, Failed> {
-    let Some(last) = session.last("//index:graph")? else {
-        return Ok(None);
-    };
-    let Some(bytes) = session.engine.store.output(&last.filed.output)? else {
-        return Ok(None);
-    };
-    let serde_json::Value::Object(types) = engine::values::table::to_json(&bytes) else {
-        return Ok(None);
-    };
-    let mut bearers: HashMap<&str, usize> = HashMap::new();
-    for name in types.keys() {
-        *bearers.entry(last_name(name)).or_default() += 1;
-    }
-    let is_alone = |name: &str| bearers.get(last_name(name)) == Some(&1);
-    let references = |row: &serde_json::Value| row["references"].as_u64().unwrap_or(0);
-    // A generic type is written with a sign that shells treat as their own.
-    let plain = types.iter().filter(|(name, _)| !name.contains(['`', '+', '<']));
-    let is_for_tests = |name: &str| name.contains("Test");
-    let most = plain.max_by_key(|(name, row)| (!is_for_tests(name), is_alone(name), references(row), std::cmp::Reverse(name.len())));
-    Ok(most.map(|(name, _)| if is_alone(name) { last_name(name).to_owned() } else { name.clone() }))
-}
-
-fn last_name(name: &str) -> &str {
-    name.rsplit(['.', '+']).next().unwrap_or(name)
 }

@@ -103,8 +103,34 @@ impl Method for Resolve {
         for one in &found.candidates {
             let id = one.member_id.as_ref().unwrap_or(&one.type_id);
             let words = format!("{} {}", one.accessibility, one.kind);
-            text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), one.files.join(", ")));
+            text.push_str(&format!("{}  {id}  {}  {}\n", one.path, words.trim(), listed(&one.files)));
         }
         printable(&format!("{text}{}", notes(&answer.state)))
+    }
+}
+
+/// Most files that a line names all of.
+const MOST_NAMED: usize = 4;
+/// How many it names of more.
+const NAMED: usize = 3;
+
+/// The files that declare a symbol: all if they are few, otherwise the first and how many more there are.
+fn listed(files: &[String]) -> String {
+    match files.len() {
+        all if all > MOST_NAMED => format!("{} and {} more files", files[..NAMED].join(", "), all - NAMED),
+        _ => files.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn a_line_names_few_files() {
+        let files = |count: usize| -> Vec<String> { (1..=count).map(|at| format!("{at}.cs")).collect() };
+        assert_eq!(listed(&files(1)), "1.cs");
+        assert_eq!(listed(&files(4)), "1.cs, 2.cs, 3.cs, 4.cs");
+        assert_eq!(listed(&files(30)), "1.cs, 2.cs, 3.cs and 27 more files");
     }
 }

@@ -63,10 +63,9 @@ fn of_names(files: &[String]) -> CodeSurvey {
     let mut foreign: BTreeMap<String, usize> = BTreeMap::new();
     let (mut generated, mut tests) = (0, 0);
     for path in files {
-        let folders: Vec<&str> = path.split('/').collect();
-        let folders = &folders[..folders.len() - 1];
         generated += usize::from(is_generated(path, ""));
-        tests += usize::from(folders.iter().any(|name| is_of_tests(name)));
+        tests += usize::from(is_among_tests(path));
+        let folders: Vec<&str> = folders_of(path).collect();
         let at = folders.iter().position(|name| FOREIGN.contains(&name.to_lowercase().as_str()));
         if let Some(at) = at {
             *foreign.entry(folders[..=at].join("/")).or_default() += 1;
@@ -82,6 +81,15 @@ fn of_names(files: &[String]) -> CodeSurvey {
         foreign,
         ..CodeSurvey::default()
     }
+}
+
+/// Whether a file lies in a folder that has the name of tests.
+pub fn is_among_tests(path: &str) -> bool {
+    folders_of(path).any(is_of_tests)
+}
+
+fn folders_of(path: &str) -> impl Iterator<Item = &str> {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder).split('/')
 }
 
 /// Whether a folder has the name of tests: `test`, `Tests`, `Core.Tests`, `UnitTests`.

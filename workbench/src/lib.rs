@@ -15,6 +15,7 @@ pub mod correction;
 pub mod doctor;
 pub mod edit;
 pub mod editor;
+pub mod example_symbol;
 pub mod facts;
 pub mod filling;
 pub mod finish;

@@ -12,8 +12,8 @@ use crate::values::pages::PageError;
 use crate::values::pages::edit::{Edited, edit};
 use std::collections::BTreeMap;
 
-/// An update pays when at most one in so many inputs moved.
-const ONE_IN: usize = 4;
+/// An update pays when at most one in so many inputs, or rows of an input, moved.
+pub(super) const ONE_IN: usize = 4;
 
 impl Job {
     /// The output as it follows from the one that was filed under `before` and what moved since; `None` when the producer has to run.
@@ -29,7 +29,7 @@ impl Job {
         if fold.is_some_and(|fold| !last.is_made_of(fold.role())) {
             return None;
         }
-        let (moved, all) = last.share_moved()?;
+        let (moved, all) = last.share_moved();
         if moved * ONE_IN > all {
             return None;
         }
@@ -51,7 +51,7 @@ impl Job {
 /// The rows of a fold that follow from what moved.
 fn folded_rows(fold: &dyn Fold, last: &LastTable<'_>) -> Option<UpdatedRows> {
     let mut rows: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
-    for MovedInput { item, before, now } in &last.changed_inputs(fold.role())? {
+    for MovedInput { item, before, now } in last.changed_inputs(fold.role())? {
         let before = before.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest))?;
         let now = now.map_or(Some(BTreeMap::new()), |digest| read_rows(last, fold, item, digest))?;
         for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {

@@ -1,17 +1,18 @@
 //! What a job knows of the table that its node had last: its rows, the inputs it was made of, and which of them moved since.
 
+use super::folded::ONE_IN;
 use super::jobs::{Job, JobInput, Shared, Task};
-use crate::manifest::model::InputFrom;
+use crate::manifest::model::{InputFrom, Rule};
 use crate::planning::expand::ItemFrame;
 use crate::seams::update::{MovedInput, Moves, TableView};
-use crate::store::records::ActionRecord;
+use crate::store::records::{ActionRecord, InputRecord};
 use crate::values::diagnostic::Diagnostic;
 use crate::values::digest::{ActionKey, Digest};
 use crate::values::pages::scan::rows_from;
-use crate::values::pages::{PageError, RowReader, each_change};
+use crate::values::pages::{PageError, RowReader, count, each_change};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The last table of a job's node.
@@ -20,11 +21,12 @@ pub(super) struct LastTable<'a> {
     job: &'a Job,
     inputs: &'a [JobInput],
     record: ActionRecord,
+    moved: BTreeMap<Arc<str>, Vec<MovedInput>>,
     table: StoredTable<'a>,
 }
 
 impl<'a> LastTable<'a> {
-    /// The table that was filed under `before`; `None` when it is not at hand, or another producer or node made it.
+    /// The table that was filed under `before`; `None` when it is not at hand, or another producer or node made it, or of other roles.
     pub(super) fn find(shared: &'a Shared, job: &'a Job, before: &ActionKey) -> Option<Self> {
         let Task::Produce { producer, inputs, .. } = &job.task else {
             return None;
@@ -34,13 +36,16 @@ impl<'a> LastTable<'a> {
             return None;
         }
         let table = StoredTable::open(shared, &record.output)?;
-        Some(Self {
+        let mut last = Self {
             shared,
             job,
             inputs,
             record,
+            moved: BTreeMap::new(),
             table,
-        })
+        };
+        last.moved = last.find_moved()?;
+        Some(last)
     }
 
     /// The root page of the table.
@@ -53,51 +58,40 @@ impl<'a> LastTable<'a> {
         self.inputs.iter().all(|input| *input.role == *role) && self.record.inputs.iter().all(|input| *input.role == *role)
     }
 
-    /// How many inputs moved, and how many there are.
-    pub(super) fn share_moved(&self) -> Option<(usize, usize)> {
-        let mut roles: Vec<&str> = self.record.inputs.iter().map(|input| &*input.role).collect();
-        roles.extend(self.inputs.iter().map(|input| &*input.role));
-        roles.sort_unstable();
-        roles.dedup();
-        let moved: Option<Vec<usize>> = roles.into_iter().map(|role| Some(self.changed_inputs(role)?.len())).collect();
-        Some((moved?.into_iter().sum(), self.inputs.len()))
+    /// Of the inputs that stand in lists, how many moved, and how many there are. A single input is read by its rows: see [`Moves::changed_rows`].
+    pub(super) fn share_moved(&self) -> (usize, usize) {
+        let lists = self.rule().inputs.iter().filter(|input| is_list(&input.from));
+        lists.fold((0, 0), |(moved, all), list| {
+            (moved + self.moved[&list.role].len(), all + self.of_role(&list.role).len())
+        })
     }
 
-    /// The present inputs of a role, which follow each other.
-    fn of_role(&self, role: &str) -> &'a [JobInput] {
-        let first = self
-            .inputs
-            .iter()
-            .position(|input| *input.role == *role)
-            .unwrap_or(self.inputs.len());
-        let rest = &self.inputs[first..];
-        &rest[..rest.iter().position(|input| *input.role != *role).unwrap_or(rest.len())]
+    fn rule(&self) -> &'a Rule {
+        &self.shared.manifest.rules[self.job.rule as usize]
     }
 
-    /// What tells the item of a label in a list input.
-    fn frame(&self, role: &str) -> Option<ItemFrame> {
-        let rule = &self.shared.manifest.rules[self.job.rule as usize];
-        let input = rule.inputs.iter().find(|input| *input.role == *role)?;
-        match &input.from {
-            InputFrom::Many { target, .. } => ItemFrame::of(target, &self.job.vars),
-            _ => None,
+    /// What moved of each role; `None` when the node was made by other roles, or of labels that stand in a role twice.
+    fn find_moved(&self) -> Option<BTreeMap<Arc<str>, Vec<MovedInput>>> {
+        let roles = &self.rule().inputs;
+        let mut then: BTreeMap<&str, Vec<&InputRecord>> = BTreeMap::new();
+        for input in &self.record.inputs {
+            then.entry(&input.role).or_default().push(input);
         }
+        let mut moved = BTreeMap::new();
+        for input in roles {
+            let found = self.moved_of(&input.role, then.remove(&*input.role).unwrap_or_default())?;
+            let came_or_went = |one: &MovedInput| one.before.is_none() || one.now.is_none();
+            if !is_list(&input.from) && found.iter().any(came_or_went) {
+                return None;
+            }
+            moved.insert(input.role.clone(), found);
+        }
+        then.is_empty().then_some(moved)
     }
-}
 
-impl Moves for LastTable<'_> {
-    fn last(&self) -> &dyn TableView {
-        &self.table
-    }
-
-    fn diagnostics(&self) -> &[Diagnostic] {
-        &self.record.diagnostics
-    }
-
-    fn changed_inputs(&self, role: &str) -> Option<Vec<MovedInput>> {
-        let of_role = self.record.inputs.iter().filter(|input| *input.role == *role);
-        let mut then: FxHashMap<&str, Digest> = of_role.clone().map(|input| (&*input.label, input.digest)).collect();
-        if then.len() != of_role.count() {
+    fn moved_of(&self, role: &str, before: Vec<&InputRecord>) -> Option<Vec<MovedInput>> {
+        let mut then: FxHashMap<&str, Digest> = before.iter().map(|input| (&*input.label, input.digest)).collect();
+        if then.len() != before.len() {
             return None;
         }
         let mut moved = Vec::new();
@@ -120,6 +114,40 @@ impl Moves for LastTable<'_> {
             });
         }
         Some(moved)
+    }
+
+    /// The present inputs of a role, which follow each other.
+    fn of_role(&self, role: &str) -> &'a [JobInput] {
+        let first = self
+            .inputs
+            .iter()
+            .position(|input| *input.role == *role)
+            .unwrap_or(self.inputs.len());
+        let rest = &self.inputs[first..];
+        &rest[..rest.iter().position(|input| *input.role != *role).unwrap_or(rest.len())]
+    }
+
+    /// What tells the item of a label in a list input.
+    fn frame(&self, role: &str) -> Option<ItemFrame> {
+        let input = self.rule().inputs.iter().find(|input| *input.role == *role)?;
+        match &input.from {
+            InputFrom::Many { target, .. } => ItemFrame::of(target, &self.job.vars),
+            _ => None,
+        }
+    }
+}
+
+impl Moves for LastTable<'_> {
+    fn last(&self) -> &dyn TableView {
+        &self.table
+    }
+
+    fn diagnostics(&self) -> &[Diagnostic] {
+        &self.record.diagnostics
+    }
+
+    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]> {
+        self.moved.get(role).map(Vec::as_slice)
     }
 
     fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)> {
@@ -150,9 +178,16 @@ impl Moves for LastTable<'_> {
                 keys.insert(key.to_owned());
             })
             .ok()?;
+            if keys.len() * ONE_IN > count(&now)? {
+                return None;
+            }
         }
         Some(keys)
     }
+}
+
+fn is_list(from: &InputFrom) -> bool {
+    matches!(from, InputFrom::Many { .. } | InputFrom::Rows { .. })
 }
 
 /// A table whose pages are read as they are needed.

@@ -45,7 +45,7 @@ pub trait Moves {
     fn diagnostics(&self) -> &[Diagnostic];
 
     /// The inputs of a role that moved.
-    fn changed_inputs(&self, role: &str) -> Option<Vec<MovedInput>>;
+    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]>;
 
     /// The present inputs of a role by item.
     fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)>;
@@ -59,7 +59,8 @@ pub trait Moves {
     /// A table, to read rows of.
     fn table(&self, digest: &Digest) -> Option<Box<dyn TableView + '_>>;
 
-    /// The keys of the rows that two tables do not have in common. What they share is not read.
+    /// The keys of the rows that two tables do not have in common. What they share is not read. `None` also when they are so many that reading
+    /// all rows is quicker.
     fn changed_rows(&self, before: &Digest, now: &Digest) -> Option<BTreeSet<String>>;
 }
 

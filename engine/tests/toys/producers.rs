@@ -224,10 +224,10 @@ impl TableUpdate for Joined {
         let mut keys: BTreeSet<String> = BTreeSet::new();
         let mut given: BTreeMap<Arc<str>, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
         for MovedInput { item, before, now } in moves.changed_inputs("all")? {
-            let rows = |digest: Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| Some(Counted.rows(&moves.bytes(&digest)?)));
+            let rows = |digest: &Option<Digest>| digest.map_or(Some(BTreeMap::new()), |digest| Some(Counted.rows(&moves.bytes(&digest)?)));
             keys.extend(rows(before)?.into_keys());
             keys.extend(rows(now)?.into_keys());
-            given.insert(item, rows(now)?);
+            given.insert(item.clone(), rows(now)?);
         }
         for table in moves.changed_inputs("main")? {
             let changed = moves.changed_rows(&table.before?, &table.now?)?;

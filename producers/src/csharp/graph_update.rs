@@ -75,17 +75,20 @@ impl TableUpdate for Graph {
 }
 
 /// The table of a role as it was and is.
-struct Versions<'m> {
-    before: Box<dyn TableView + 'm>,
-    now: Box<dyn TableView + 'm>,
+pub struct Versions<'m> {
+    /// As it was.
+    pub before: Box<dyn TableView + 'm>,
+    /// As it is.
+    pub now: Box<dyn TableView + 'm>,
     /// Keys of the rows that they do not have in common.
-    changed: BTreeSet<String>,
+    pub changed: BTreeSet<String>,
 }
 
 impl<'m> Versions<'m> {
-    fn of(moves: &'m dyn Moves, role: &str) -> Option<Self> {
+    /// Finds them; `None` when one is not at hand.
+    pub fn of(moves: &'m dyn Moves, role: &str) -> Option<Self> {
         let now = moves.digest(role, "")?;
-        let before = match &*moves.changed_inputs(role)? {
+        let before = match moves.changed_inputs(role)? {
             [] => now,
             [moved] => moved.before?,
             _ => return None,

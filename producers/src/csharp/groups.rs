@@ -3,12 +3,15 @@
 //! A group is summarised as one (seed 000 §7): its row says whom it is about and what they depend on outside of it.
 
 use super::graph::GraphRow;
+use super::graph_update::Versions;
 use super::structure::check_flags;
 use super::types::json;
 use engine::seams::producer::{Failure, Inputs, Output, ParamError, Params, Producer, ProducerId};
+use engine::seams::update::{Moves, TableUpdate, UpdatedRows};
 use engine::values::table::{Table, write_table};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// One row of `//index:groups`. Fields stand in the order of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -32,12 +35,14 @@ impl Producer for Groups {
         check_flags(params, &[])
     }
 
+    fn update(&self) -> Option<&dyn TableUpdate> {
+        Some(self)
+    }
+
     fn produce(&self, inputs: &Inputs<'_>) -> Result<Output, Failure> {
         let broken = || Failure::permanent("input 'graph' is not the table of //index:graph");
         let table = Table::open(&inputs.single("graph")?.bytes).ok_or_else(broken)?;
         let mut groups: BTreeMap<String, GroupRow> = BTreeMap::new();
-        // Most types are in no group, and say so in bytes that no text within a row can hold.
-        let is_grouped = |value: &[u8]| memchr::memmem::find(value, br#""group":null"#).is_none();
         for (key, value) in table.rows().filter(|(_, value)| is_grouped(value)) {
             let row: GraphRow = serde_json::from_slice(value).map_err(|_| broken())?;
             if let Some(group) = row.group {
@@ -48,5 +53,29 @@ impl Producer for Groups {
         }
         let rows: BTreeMap<&str, Vec<u8>> = groups.iter().map(|(group, row)| (group.as_str(), json(row))).collect();
         Ok(Output::new(write_table(&rows)))
+    }
+}
+
+/// Whether a type is in a group. Most are in none, and say so in bytes that no text within a row can hold.
+fn is_grouped(row: &[u8]) -> bool {
+    memchr::memmem::find(row, br#""group":null"#).is_none()
+}
+
+impl TableUpdate for Groups {
+    /// No row changes while every type that moved is in no group, or in the one that it was in with the same types outside.
+    fn update(&self, moves: &dyn Moves) -> Option<UpdatedRows> {
+        let graph = Versions::of(moves, "graph")?;
+        for key in &graph.changed {
+            let read = |row: Option<Arc<[u8]>>| match row.filter(|row| is_grouped(row)) {
+                Some(row) => serde_json::from_slice::<GraphRow>(&row)
+                    .ok()
+                    .map(|row| Some((row.group, row.outside))),
+                None => Some(None),
+            };
+            if read(graph.before.row(key)?)? != read(graph.now.row(key)?)? {
+                return None;
+            }
+        }
+        Some(UpdatedRows::default())
     }
 }

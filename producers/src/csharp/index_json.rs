@@ -3,23 +3,43 @@
 //! `generatedAt` and a pack's `lastBuild` are left out, because an output holds no time; `semanticState` is `none` for every type, because states belong to the
 //! engine: whoever writes the file out replaces them. A partial type adds `files`; `file` is the first.
 
-use super::graph::GraphRow;
 use super::ids::short_hash;
 use super::layout::Layout;
 use super::pack::form::PackFacts;
 use super::structure::{Config, check_flags};
-use super::types::TypeRow;
 use engine::seams::producer::{Failure, Input, Inputs, Output, ParamError, Params, Producer, ProducerId};
 use engine::values::table::Table;
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What is read of a row of `//index:types`. There are as many rows as types, and most text of them is not wanted here.
+#[derive(Deserialize)]
+struct TypeRow<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    project: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    files: Vec<Cow<'a, str>>,
+}
+
+/// What is read of a row of `//index:graph`.
+#[derive(Default, Deserialize)]
+struct GraphRow<'a> {
+    #[serde(borrow)]
+    group: Option<Cow<'a, str>>,
+    depth: u32,
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Index {
+struct Index<'a> {
     schema_version: &'static str,
     projects: Vec<ProjectEntry>,
-    types: Vec<TypeEntry>,
+    types: Vec<TypeEntry<'a>>,
     packs: Vec<PackFacts>,
     config_snapshot: ConfigSnapshot,
 }
@@ -35,19 +55,19 @@ struct ProjectEntry {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TypeEntry {
-    id: String,
-    fqn: String,
-    project_id: Option<String>,
-    kind: String,
-    file: String,
+struct TypeEntry<'a> {
+    id: Cow<'a, str>,
+    fqn: &'a str,
+    project_id: Option<Cow<'a, str>>,
+    kind: Cow<'a, str>,
+    file: Cow<'a, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<String>,
+    files: Vec<Cow<'a, str>>,
     structure_hash: String,
     impl_hash: String,
     xml_doc_hash: String,
     semantic_state: &'static str,
-    semantic_group_id: Option<String>,
+    semantic_group_id: Option<Cow<'a, str>>,
     depth_hint: u32,
 }
 
@@ -94,8 +114,8 @@ impl Producer for IndexJson {
         let mut entries = Vec::with_capacity(types.len());
         for (key, value) in types.rows() {
             let broken = |error: serde_json::Error| Failure::permanent(format!("the row of {key} cannot be read: {error}"));
-            let row: TypeRow = serde_json::from_slice(value).map_err(broken)?;
-            let place: GraphRow = graph
+            let row: TypeRow<'_> = serde_json::from_slice(value).map_err(broken)?;
+            let place: GraphRow<'_> = graph
                 .get(key)
                 .map(serde_json::from_slice)
                 .transpose()
@@ -103,7 +123,7 @@ impl Producer for IndexJson {
                 .unwrap_or_default();
             entries.push(TypeEntry {
                 id: row.id,
-                fqn: key.to_owned(),
+                fqn: key,
                 project_id: row.project,
                 kind: row.kind,
                 file: row.files.first().cloned().unwrap_or_default(),

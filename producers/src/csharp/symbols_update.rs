@@ -31,7 +31,7 @@ impl TableUpdate for Symbols {
             return None;
         }
         let now = moves.digest("types", "")?;
-        let before = match &*moves.changed_inputs("types")? {
+        let before = match moves.changed_inputs("types")? {
             [] => now,
             [moved] => moved.before?,
             _ => return None,

@@ -3,6 +3,7 @@
 use super::dependencies::DependencyRow;
 use super::fixture::{blob, run};
 use super::graph::Graph;
+use super::groups::Groups;
 use super::names::names;
 use super::parse::read;
 use super::symbols::Symbols;
@@ -106,7 +107,34 @@ impl State {
 struct Since<'a> {
     before: &'a State,
     now: &'a State,
+    moved: BTreeMap<&'static str, Vec<MovedInput>>,
     last: Held,
+}
+
+impl<'a> Since<'a> {
+    fn new(before: &'a State, now: &'a State, last: Held) -> Self {
+        let roles: BTreeSet<&'static str> = before.roles.keys().chain(now.roles.keys()).copied().collect();
+        Self {
+            moved: roles.into_iter().map(|role| (role, moved(before, now, role))).collect(),
+            before,
+            now,
+            last,
+        }
+    }
+}
+
+/// The inputs of a role that two states do not have in common.
+fn moved(before: &State, now: &State, role: &str) -> Vec<MovedInput> {
+    let (before, now) = (before.digests(role), now.digests(role));
+    let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
+    let moved = items.into_iter().filter(|item| before.get(*item) != now.get(*item));
+    moved
+        .map(|item| MovedInput {
+            item: item.clone(),
+            before: before.get(item).copied(),
+            now: now.get(item).copied(),
+        })
+        .collect()
 }
 
 impl Moves for Since<'_> {
@@ -118,19 +146,8 @@ impl Moves for Since<'_> {
         &self.before.table.diagnostics
     }
 
-    fn changed_inputs(&self, role: &str) -> Option<Vec<MovedInput>> {
-        let (before, now) = (self.before.digests(role), self.now.digests(role));
-        let items: BTreeSet<&Arc<str>> = before.keys().chain(now.keys()).collect();
-        let moved = items.into_iter().filter(|item| before.get(*item) != now.get(*item));
-        Some(
-            moved
-                .map(|item| MovedInput {
-                    item: item.clone(),
-                    before: before.get(item).copied(),
-                    now: now.get(item).copied(),
-                })
-                .collect(),
-        )
+    fn changed_inputs(&self, role: &str) -> Option<&[MovedInput]> {
+        self.moved.get(role).map(Vec::as_slice)
     }
 
     fn present(&self, role: &str) -> Vec<(Arc<str>, Digest)> {
@@ -185,7 +202,7 @@ fn compare<P: Producer + TableUpdate>(producer: &P, before: &State, now: &State)
     let Some(UpdatedRows {
         rows: changes,
         diagnostics,
-    }) = TableUpdate::update(producer, &Since { before, now, last })
+    }) = TableUpdate::update(producer, &Since::new(before, now, last))
     else {
         return Ok(false);
     };
@@ -257,6 +274,13 @@ fn graph_of(named: &Named) -> State {
     State { roles, table }
 }
 
+/// The groups of such a graph.
+fn groups_of(graph: &State) -> State {
+    let roles = BTreeMap::from([("graph", vec![blob("", graph.table.bytes.clone())])]);
+    let table = run(&Groups, "", "{}", roles.clone().into_iter().collect()).expect("a table");
+    State { roles, table }
+}
+
 #[test]
 fn a_new_type_and_another_body_update_the_graph() {
     let all = |masks: &[(u8, u8)]| masks.iter().map(|masks| Some(*masks)).collect::<Named>();
@@ -265,6 +289,7 @@ fn a_new_type_and_another_body_update_the_graph() {
     let edited = graph_of(&all(&[(0, 0b100), (0b1, 0), (0b10, 0), (0b10100, 0b1), (0b1000, 0), (0b1100, 0b1)]));
     for (before, now) in [(&first, &grown), (&grown, &edited), (&grown, &first)] {
         assert!(compare(&Graph, before, now).expect("equal tables"));
+        assert!(compare(&Groups, &groups_of(before), &groups_of(now)).expect("equal tables"));
     }
 }
 
@@ -286,6 +311,7 @@ proptest! {
             };
             let now = graph_of(&named);
             compare(&Graph, &before, &now)?;
+            compare(&Groups, &groups_of(&before), &groups_of(&now))?;
             before = now;
         }
     }

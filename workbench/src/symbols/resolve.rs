@@ -494,7 +494,7 @@ impl<O: Outputs> Asking<'_, O> {
         near.sort_by_cached_key(|(edits, at)| {
             let key = symbols.key(*at);
             let used = recent.iter().position(|path| path == key).unwrap_or(usize::MAX);
-            (*edits, used, rank(key, symbols.glance(*at).access))
+            (*edits, used, symbols.is_generated(key), rank(key, symbols.glance(*at).access))
         });
         near.into_iter().map(|(_, at)| of_type(at)).collect()
     }
