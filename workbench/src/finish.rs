@@ -20,6 +20,10 @@ impl Finish for States {
         &[INDEX]
     }
 
+    fn shows_times(&self) -> bool {
+        self.with_times
+    }
+
     fn followed(&self) -> &[&str] {
         // `aliases.json`, and words that people wrote, go by the names of types.
         &["//index:types"]

@@ -29,7 +29,7 @@ pub struct OutputToFinish<'a> {
     pub label: &'a str,
     /// The blob.
     pub blob: &'a [u8],
-    /// Seconds since 1970 when it was made, if that is known.
+    /// Seconds since 1970 when it was made, if that is known and [`Finish::shows_times`].
     pub made_at: Option<u64>,
 }
 
@@ -37,6 +37,11 @@ pub struct OutputToFinish<'a> {
 pub trait Finish: Send + Sync {
     /// The labels of the nodes whose files show more than their blobs.
     fn labels(&self) -> &[&str];
+
+    /// Whether a file may say when its output was made.
+    fn shows_times(&self) -> bool {
+        false
+    }
 
     /// The labels of the nodes that files beside the outputs follow from, such as a list of former names.
     fn followed(&self) -> &[&str] {

@@ -48,7 +48,10 @@ impl Session {
             let Some(blob) = self.engine.store.output(&filed.output)? else {
                 continue;
             };
-            let made_at = self.engine.store.action(&filed.key)?.map(|record| record.made_at);
+            let made_at = match finish.shows_times() {
+                true => self.engine.store.action(&filed.key)?.map(|record| record.made_at),
+                false => None,
+            };
             let mut trouble = None;
             let mut states = |labels: &[String]| {
                 self.states(labels, cancel).unwrap_or_else(|error| {

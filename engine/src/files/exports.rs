@@ -342,6 +342,7 @@ impl Exports {
         if let Ok(info) = folder.info_of(name)
             && info.kind() == Kind::File
             && info.size == bytes.len() as u64
+            && !old.is_some_and(|old| old.digest != digest && is_as_written(old, &info))
         {
             let (flags, stamp) = old
                 .filter(|old| old.digest == digest)
@@ -498,6 +499,11 @@ fn replace(temporary: (&Folder, &str), to: (&Folder, &str), bytes: &[u8]) -> Res
     temporary.0.rename(temporary.1, to.0, to.1)?;
     // After the rename, which moves the change time. It is our own file that is asked, whatever took its name since.
     Ok(Stamp::of(&FileInfo::of(&file)?))
+}
+
+/// Whether a file is for certain what was last written there: nothing of it needs to be read to know its digest.
+fn is_as_written(entry: &Entry, info: &FileInfo) -> bool {
+    entry.flags & SETTLED != 0 && Stamp::of(info) == entry.stamp
 }
 
 /// Compares a file with what is recorded; reads it when its stamp proves nothing.
