@@ -7,7 +7,8 @@ use super::jobs::{Done, Job, Shared, Task};
 use super::pools::{Finished, From, Waiting};
 use crate::graph::NodeId;
 use crate::seams::job_group::JobGroup;
-use crate::seams::producer::Failure;
+use crate::seams::producer::{Failure, Grouping};
+use crate::store::records::Class;
 use crossbeam_channel::Sender;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -39,6 +40,15 @@ impl JobGroups {
 
     pub(super) fn add(&mut self, waiting: Waiting) {
         self.waiting.push(waiting);
+    }
+
+    /// Takes all waiting jobs away if grouping them does not pay: see [`Grouping::AfterEdits`].
+    pub(super) fn take_ungrouped(&mut self, shared: &Shared) -> BinaryHeap<Waiting> {
+        let pays = |job: &Job| grouping(shared, job) == Grouping::Always || replaces_paid_result(shared, job);
+        match self.waiting.len() {
+            2.. if self.waiting.iter().any(|waiting| pays(&waiting.job)) => BinaryHeap::new(),
+            _ => std::mem::take(&mut self.waiting),
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -90,6 +100,10 @@ impl JobGroups {
         self.out -= 1;
     }
 
+    pub(super) fn is_between_groups(&self) -> bool {
+        self.out == 0
+    }
+
     pub(super) fn is_idle(&self) -> bool {
         self.out == 0 && self.waiting.is_empty()
     }
@@ -107,11 +121,20 @@ impl JobGroups {
     }
 }
 
-/// Whether a job may be asked about together with others.
-pub(super) fn joins_group(shared: &Shared, job: &Job) -> bool {
+/// When a job is asked about together with others.
+pub(super) fn grouping(shared: &Shared, job: &Job) -> Grouping {
     let definition = &shared.manifest.producers[shared.manifest.rules[job.rule as usize].producer as usize];
-    let Task::Produce { producer, .. } = &job.task else {
+    match &job.task {
+        Task::Produce { producer, .. } => producer.grouping(&definition.params, &definition.settings),
+        Task::Expand { .. } => Grouping::Never,
+    }
+}
+
+/// Whether a job replaces a result that was paid for.
+fn replaces_paid_result(shared: &Shared, job: &Job) -> bool {
+    let Task::Produce { past: Some(past), .. } = &job.task else {
         return false;
     };
-    producer.joins_group(&definition.params, &definition.settings)
+    let earlier = past.previous.and_then(|key| shared.blobs.action(&key).ok().flatten());
+    earlier.is_some_and(|record| record.class == Class::Paid)
 }

@@ -7,7 +7,7 @@ use super::job_groups::{self, JobGroups};
 use super::jobs::{Done, Job, Shared};
 use super::remote_queue::Afield;
 use crate::graph::NodeId;
-use crate::seams::producer::{Failure, Pool};
+use crate::seams::producer::{Failure, Grouping, Pool};
 use crate::values::event::Worked;
 use crossbeam_channel::Sender;
 use std::cmp::Ordering;
@@ -167,7 +167,7 @@ impl Pools {
 
     /// Takes a job that costs money.
     pub fn paid(&mut self, job: Job, priority: f64) {
-        if job_groups::joins_group(&self.shared, &job) {
+        if job_groups::grouping(&self.shared, &job) != Grouping::Never {
             let waiting = self.paid.arrive(job, priority);
             self.job_groups.add(waiting);
         } else {
@@ -187,6 +187,9 @@ impl Pools {
         }
         self.pump_cpu();
         self.slow.pump(&self.shared, &self.done, &self.stopped, |_| {});
+        if !self.computes() && self.job_groups.is_between_groups() {
+            self.paid.waiting.append(&mut self.job_groups.take_ungrouped(&self.shared));
+        }
         let begun = &mut self.begun;
         self.paid.pump(&self.shared, &self.done, &self.stopped, |id| begun.push(id));
         // What computes may bring more of them.

@@ -1,4 +1,4 @@
-//! A job group: jobs that run side by side so that what they ask can be asked as one. A producer that [joins a group](super::producer::Producer::joins_group)
+//! A job group: jobs that run side by side so that what they ask can be asked as one. A producer that [joins a group](super::producer::Producer::grouping)
 //! is made a member; what it submits, all others of the group see once each has submitted something or left.
 
 use std::any::Any;

@@ -338,6 +338,17 @@ pub trait RowSource {
     fn get(&self, key: &str) -> Option<Arc<[u8]>>;
 }
 
+/// When jobs of a producer that wait at one time are members of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    /// Each job runs alone.
+    Never,
+    /// When at least one of them replaces a result that was paid for: after an edit, not in a first build.
+    AfterEdits,
+    /// Whenever several wait.
+    Always,
+}
+
 /// A pure function from inputs to an output blob.
 pub trait Producer: Send + Sync {
     /// Name and version; both are in the key.
@@ -368,10 +379,10 @@ pub trait Producer: Send + Sync {
         Ok(Plan::default())
     }
 
-    /// Whether jobs of it that wait at one time are made [members](Inputs::job_group) of one group, so that it can ask about them together.
-    fn joins_group(&self, params: &Params, settings: &Params) -> bool {
+    /// When jobs of it that wait at one time are [members](Inputs::job_group) of one group, so that it can ask about them together.
+    fn grouping(&self, params: &Params, settings: &Params) -> Grouping {
         let _ = (params, settings);
-        false
+        Grouping::Never
     }
 
     /// Whether it makes what costs money from the previous result where there is one: then the newest answer of any machine will do for it.

@@ -67,6 +67,9 @@ pub trait Ask: Send + Sync {
         false
     }
 
+    /// Called when no part of a joint answer could be used: from now on this model is asked one question at a time.
+    fn give_up_joining(&self, _model: &Params) {}
+
     /// Sends everything that was deferred.
     ///
     /// # Errors

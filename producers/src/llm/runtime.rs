@@ -5,6 +5,7 @@ use super::batch::Batches;
 use super::exchange::Line;
 use super::keys::{Access, Keys};
 use super::meter::{Amount, Hold, Limits, Meter};
+use super::model::name;
 use super::patience::{Breakers, Locks};
 use super::price::Price;
 use super::program::{self, Program};
@@ -24,8 +25,9 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use engine::values::digest::ActionKey;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What programs end with to say that another try may help (`EX_TEMPFAIL`).
 const TRY_AGAIN: i32 = 75;
@@ -46,6 +48,8 @@ pub struct Runtime {
     recordings: Recordings,
     batches: Batches,
     agents: Agents,
+    /// Names of models that gave a joint answer without a usable part.
+    no_joining: Mutex<BTreeSet<String>>,
     tell: Box<dyn Fn(&str) + Send + Sync>,
     hear: Option<Hear>,
     trust: Arc<dyn Trust>,
@@ -130,6 +134,7 @@ impl Runtime {
             limits,
             batches: Batches::new(&root),
             agents: Agents::new(&root),
+            no_joining: Mutex::default(),
             root,
             world,
             breakers: Breakers::default(),
@@ -163,6 +168,10 @@ impl Runtime {
     #[must_use]
     pub fn heard_by(self, hear: Option<Hear>) -> Self {
         Self { hear, ..self }
+    }
+
+    fn no_joining(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.no_joining.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What agents are asked.
@@ -401,7 +410,11 @@ impl Ask for Runtime {
         let api = Model::of(model).map(|model| model.api);
         let is_kept = api.is_none_or(|api| Reach::of(settings, api).record.is_some());
         let answers = matches!(api, Some(Api::Anthropic | Api::OpenAi | Api::Command));
-        answers && !is_kept && !self.limits.batch && self.hear.is_none()
+        answers && !is_kept && !self.limits.batch && self.hear.is_none() && !self.no_joining().contains(name(model))
+    }
+
+    fn give_up_joining(&self, model: &Params) {
+        self.no_joining().insert(name(model).to_owned());
     }
 
     fn flush(&self) -> Result<(), Failure> {

@@ -153,7 +153,13 @@ fn lead(ask: &dyn Ask, question: &Question<'_>, member: &GroupMember, group: &[(
         ask.ask(&joined, cancel)
     };
     let shares: Vec<Share> = match asked {
-        Ok(answer) => shares(answer, group),
+        Ok(answer) => {
+            let shares = shares(answer, group);
+            if !shares.iter().any(|share| matches!(share, Share::Answered(_))) {
+                ask.give_up_joining(question.model);
+            }
+            shares
+        }
         Err(Failure::Cancelled) => group.iter().map(|_| Share::Failed(Failure::Cancelled)).collect(),
         Err(failure) => {
             // What it cost is told once. That it was too much at once says nothing of a single one.

@@ -41,7 +41,7 @@ pub use secrets::{Withheld, withheld};
 
 use crate::llm::Ask;
 use engine::seams::paid::Plan;
-use engine::seams::producer::{Bound, Failure, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
+use engine::seams::producer::{Bound, Failure, Grouping, Inputs, Output, ParamError, Params, Pool, Producer, ProducerId, Registry, Sees};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -96,8 +96,13 @@ impl Producer for Semantic {
         plan::plan(inputs, &*self.ask, &self.rooms)
     }
 
-    fn joins_group(&self, params: &Params, settings: &Params) -> bool {
-        parameters::asks(params) && parameters::together(settings) > 1
+    fn grouping(&self, params: &Params, settings: &Params) -> Grouping {
+        match parameters::together(settings) {
+            _ if !parameters::asks(params) => Grouping::Never,
+            None => Grouping::AfterEdits,
+            Some(1) => Grouping::Never,
+            Some(_) => Grouping::Always,
+        }
     }
 
     fn builds_on_previous(&self, params: &Params) -> bool {

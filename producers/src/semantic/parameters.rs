@@ -40,6 +40,9 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// Parameters that say how an answer is come by and not what it is: they are no part of the key.
+/// Most questions that are asked as one, unless it is set.
+const TOGETHER: usize = 8;
+
 const SETTINGS: [&str; 3] = ["max_diff", "max_patches", "together"];
 
 /// Most sections, the seed's included.
@@ -108,7 +111,7 @@ impl Wishes {
             max_tokens: params.get("max_tokens").and_then(Value::as_u64).unwrap_or(1200),
             max_patches: settings.get("max_patches").and_then(Value::as_u64).unwrap_or(32),
             max_diff: settings.get("max_diff").and_then(Value::as_f64).unwrap_or(1.0),
-            together: together(settings),
+            together: together(settings).unwrap_or(TOGETHER),
             never_send: texts("never_send"),
             template: params.get("template").and_then(Value::as_str).map(str::to_owned),
         }
@@ -159,10 +162,10 @@ pub(super) fn bind(params: &Params, models: &BTreeMap<String, Params>) -> Bound 
     bound
 }
 
-/// Most questions that are asked as one.
-pub(super) fn together(settings: &Params) -> usize {
-    let most = settings.get("together").and_then(Value::as_u64).unwrap_or(1);
-    usize::try_from(most).unwrap_or(1)
+/// Most questions that are asked as one, where that is set.
+pub(super) fn together(settings: &Params) -> Option<usize> {
+    let most = settings.get("together").and_then(Value::as_u64)?;
+    usize::try_from(most).ok()
 }
 
 /// Whether bound parameters name a language model.
