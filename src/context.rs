@@ -29,7 +29,7 @@ use workbench::locks::Hold;
 use workbench::trust::Trusting;
 use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
 
-/// Minimum time that a reader waits for the store; covers the gap between two steps of a build, in which the build releases the store.
+/// Minimum time that a reader waits for the store: long enough for a build to release it between two steps.
 const MOMENT: Duration = Duration::from_millis(500);
 
 /// Receiver of status, diagnostics and events, besides the answer.

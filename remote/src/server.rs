@@ -92,7 +92,7 @@ impl Server {
         };
         let signer = Signer::read(def, &around.folder, &around.variables);
         let mut trusted = signature::trusted(def);
-        // Trust the own key too: this client vouches for all results that it uses.
+        // A client that signs vouches for the results that it uses, so it accepts only those signed by a trusted key or its own.
         trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
@@ -163,7 +163,7 @@ impl Server {
         self.credentials.clean(&sentence(status))
     }
 
-    /// Decodes the address of a volume, if this server or one with the same names gave it.
+    /// Decodes the address of a volume; `None` unless this cache gave it, with the same function for names.
     pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
         Address::read(address, self.id).filter(|address| address.function == self.terms.function.number())
     }

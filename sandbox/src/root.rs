@@ -57,7 +57,7 @@ pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
     }
     devices(root)?;
     at("its users cannot be written", users(root))?;
-    // Read-only: settings of the machine (`/proc/sys`) are protected by the user's number, and inside the superuser has its own.
+    // Read-only: writes to machine settings (`/proc/sys`) are checked by user number alone, and a superuser keeps its own number in here.
     let proc = root.join("proc");
     let made = fs::create_dir_all(&proc);
     at("/proc cannot be made", made)?;

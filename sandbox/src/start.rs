@@ -37,7 +37,7 @@ fn leaves(child: Child) {
     leaving.push(child);
 }
 
-/// A program in a sandbox. Dropping it leaves the program running; [`Confined::kill_all`] ends it.
+/// A program in a sandbox. Dropping it kills the program, except at [`Level::None`]; [`Confined::kill_all`] always does, and waits for the end.
 pub struct Confined {
     /// First process; its streams are those of the program.
     pub child: Child,

@@ -182,7 +182,7 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     let saved = ask(talk, "commit")?;
     let text = saved["summary"].as_str().unwrap_or_default();
     if !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
-        // Other edits to the files followed: the change can never be reverted.
+        // The files have changed since, so the change can never be reverted.
         let _ = ask(talk, "discard");
         forget_accepted(talk, &session, cancel)?;
         return Ok(format!(

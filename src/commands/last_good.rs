@@ -92,7 +92,7 @@ pub fn remark_missing(
     Ok(true)
 }
 
-/// Reports since when and why a label that is not of a type is gone, or when it was last built. Returns whether it was ever built.
+/// Reports since when and why a label that is not of a type is gone, or when it was last built. Returns whether it reported anything.
 fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some(why) = departure(session, label)? else { return Ok(false) };
     let kept = !session.engine.store.history(session.engine.view, label)?.is_empty();

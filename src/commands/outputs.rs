@@ -26,7 +26,7 @@ pub fn outputs(
         options: Options {
             jobs: build::default_jobs(),
             keep_going,
-            // Index tables are only read, so their own outputs suffice.
+            // cortex itself looks up answers in index tables; such a request is not built ahead.
             own: labels.iter().all(|label| label.starts_with("//index:")),
             ..Options::default()
         },
