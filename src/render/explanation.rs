@@ -106,7 +106,7 @@ impl Page {
             return;
         }
         self.moves("moved", &target.moved);
-        // A source that does not exist has no steps without a reason or an input.
+        // For a missing source, leave out steps without a reason or an input: they only say that it is as in the sources.
         let missing = is_source && target.failure.is_some();
         let said = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
         let mut chain = target.chain.iter().filter(said);
