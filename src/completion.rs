@@ -1,7 +1,7 @@
-//! What shells ask while a command line is typed: labels, targets, and names of types and members, known from the workspace at hand.
+//! Shell completion of a command line: labels, targets, and names of types and members of the current workspace.
 //!
-//! A shell runs this program with `COMPLETE=SHELL`, by the protocol of `clap_complete`. Commands, flags and their values come from the flags
-//! themselves; labels and names from `cortex ls` and `cortex search`, run beside and only for [`PATIENCE`].
+//! A shell runs this program with `COMPLETE=SHELL`, by the protocol of `clap_complete`. Commands, flags and their values come from the flag
+//! definitions; labels and names from `cortex ls` and `cortex search`, run as child processes for at most [`PATIENCE`].
 
 mod bash;
 
@@ -16,11 +16,11 @@ use std::io::Read;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// The variable by which a shell asks.
+/// Variable that marks a completion request and names the shell.
 const VARIABLE: &str = "COMPLETE";
-/// How long a shell waits for labels and names, at most.
+/// Time-out of a child process that looks up labels or names.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Nushell has no protocol of its own here: it asks by that of fish, whose answer is lines of a value and maybe a tab and its description.
+/// Script for Nushell, for which `clap_complete` has no protocol. It uses that of fish: lines of a value, and optionally a tab and a description.
 const NUSHELL: &str = r#"def "nu-complete cortex" [line: string, position: int] {
     let words = ($line | str substring 0..<$position | split row " ")
     with-env { COMPLETE: fish } { ^cortex -- ...$words }
@@ -29,9 +29,9 @@ const NUSHELL: &str = r#"def "nu-complete cortex" [line: string, position: int] 
 }
 export extern cortex [...words: string@"nu-complete cortex"]
 "#;
-/// Candidates of one kind, at most: a shell asks before it lists more.
+/// Limit of candidates per kind: a shell asks the user before it lists more.
 const MOST: usize = 200;
-/// Answers a shell that asks. Whether one did.
+/// Answers a completion request, if this is one. Returns whether it was.
 pub fn answer(arguments: &[OsString]) -> bool {
     let directory = std::env::current_dir().ok();
     CompleteEnv::with_factory(command)
@@ -41,7 +41,7 @@ pub fn answer(arguments: &[OsString]) -> bool {
         .unwrap_or_else(|error| error.exit())
 }
 
-/// The script that has a shell ask.
+/// Returns the script that registers completion in a shell.
 pub fn registration(shell: Shell) -> std::io::Result<Vec<u8>> {
     let of: &dyn EnvCompleter = match shell {
         Shell::Bash => &bash::Bash,
@@ -56,7 +56,7 @@ pub fn registration(shell: Shell) -> std::io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The commands, whose arguments know their candidates.
+/// Returns the command definitions, with candidates for their arguments.
 fn command() -> Command {
     with_candidates(Cli::command())
 }
@@ -71,7 +71,7 @@ fn with_candidates(command: Command) -> Command {
     command.mut_args(candidates).mut_subcommands(with_candidates)
 }
 
-/// Labels that begin so, name by name; of a name alone the types and their targets.
+/// Returns labels with a prefix, completed name by name; for a bare name, the types and their targets.
 fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str() else { return Vec::new() };
     if current.starts_with('/') {
@@ -89,7 +89,7 @@ fn targets(current: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// Labels as far as the next name: `//ty` is `//types/`, `//types/A` all packages that begin so, and those of one package its targets.
+/// Completes labels up to the next name: `//ty` gives `//types/`, `//types/A` all packages with that prefix, a single package its targets.
 fn labels(current: &str) -> BTreeSet<String> {
     let current = if current.len() < 2 { "//" } else { current };
     if current.contains(':') {
@@ -112,7 +112,7 @@ fn labels(current: &str) -> BTreeSet<String> {
     }
 }
 
-/// Commands and topics of `cortex help`.
+/// Returns commands and topics of `cortex help`.
 fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     let current = current.to_str().unwrap_or_default();
     let command = Cli::command();
@@ -121,7 +121,7 @@ fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     candidates(all.filter(|one| one.starts_with(current)).map(str::to_owned))
 }
 
-/// Types and members whose names match.
+/// Returns types and members with matching names.
 fn names(current: &OsStr) -> Vec<CompletionCandidate> {
     let Some(current) = current.to_str().filter(|current| !current.is_empty()) else {
         return Vec::new();
@@ -132,7 +132,7 @@ fn names(current: &OsStr) -> Vec<CompletionCandidate> {
         let mut answer: serde_json::Value = serde_json::from_str(&answer).unwrap_or_default();
         answer[list].as_array_mut().map(std::mem::take).unwrap_or_default()
     };
-    // Behind a dot stands what a type or a namespace has.
+    // After a separator, list the contents of a type or namespace.
     let mut found = match current.contains(['.', '#', '+']) {
         true => ask("resolve", &format!("{current}*"), "candidates"),
         false => Vec::new(),
@@ -141,13 +141,13 @@ fn names(current: &OsStr) -> Vec<CompletionCandidate> {
         found = ask("search", current, "hits");
     }
     let paths = found.iter().filter_map(|hit| hit["path"].as_str());
-    // A member is written as the word has it: behind a dot or a mark, and behind a dot without its parameters.
+    // A member takes the separator of the typed word; after a dot it has no parameters.
     let paths = paths.filter_map(|path| match path.split_once('#') {
         Some((_, member)) if !current.contains('#') && member.starts_with('.') => None,
         Some((of, member)) if !current.contains('#') => Some(format!("{of}.{}", member.split('(').next().unwrap_or(member))),
         _ => Some(path.to_owned()),
     });
-    // A shell keeps what begins with the word: the short name stands for the full one.
+    // A shell keeps only candidates that start with the word, so a short name replaces the full one.
     candidates(paths.filter_map(|path| {
         let starts = path.starts_with(current);
         let short = || {
@@ -164,7 +164,7 @@ fn candidates(values: impl IntoIterator<Item = String>) -> Vec<CompletionCandida
     values.into_iter().take(MOST).map(CompletionCandidate::new).collect()
 }
 
-/// Labels of patterns.
+/// Returns the labels of patterns.
 fn ls(patterns: &[&str]) -> Vec<String> {
     patterns
         .iter()
@@ -172,7 +172,7 @@ fn ls(patterns: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// What this program answers in the folder that the line typed so far names; nothing when it fails or takes too long.
+/// Runs this program in the folder of the typed `-C`. Returns its output; empty if it fails or takes too long.
 fn run(arguments: &[&str]) -> String {
     let Ok(program) = std::env::current_exe() else {
         return String::new();
@@ -205,7 +205,7 @@ fn text_within_patience(mut child: Child) -> String {
     text
 }
 
-/// `-C DIR`, as the line typed so far has it.
+/// Returns `-C DIR` of the typed line.
 fn folder() -> Vec<OsString> {
     let words: Vec<OsString> = std::env::args_os().collect();
     let at = words.iter().rposition(|word| word == "-C");

@@ -1,4 +1,4 @@
-//! What every command starts from: the flags resolved, the workspace open, and one way to say that something is wrong.
+//! The context of a command: resolved flags, access to the workspace and the store, and one way to report diagnostics.
 
 mod saying;
 
@@ -29,57 +29,57 @@ use workbench::locks::Hold;
 use workbench::trust::Trusting;
 use workbench::workspace::{Access, Opening, WorkbenchError, Workspace};
 
-/// What a reader needs to get the store from a build that lets go of it.
+/// Minimum time that a reader waits for the store: long enough for a build to release it between two steps.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// Whom a command speaks to besides its answer.
+/// Receiver of status, diagnostics and events, besides the answer.
 enum Voice {
-    /// People, on standard error.
+    /// A person, by standard error.
     Terminal,
-    /// Another program, which gets everything with the answer.
+    /// Another program, which gets all diagnostics with the answer.
     Caller {
-        /// What was said so far.
+        /// Diagnostics reported so far.
         said: RefCell<Vec<Diagnostic>>,
-        /// Ends what is being built.
+        /// Cancels the build.
         cancel: Cancel,
-        /// Told what happens meanwhile.
+        /// Receives the events of the build.
         observer: Arc<dyn Observer + Send + Sync>,
-        /// Told how things go, in words for a person.
+        /// Receives status in words for a person.
         tell: Option<Tell>,
-        /// Hears a streamed answer of a model as it grows.
+        /// Receives a streamed model answer while it grows.
         hear: Option<Hear>,
-        /// What fits in an answer to it, if it takes no longer ones.
+        /// Limit of an answer's length, if the program sets one.
         room: Option<Room>,
     },
 }
 
-/// Hears how things go, in words for a person.
+/// Callback that receives status in words for a person.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The resolved flags.
+/// Resolved flags and state of one command or request.
 pub struct Context {
     voice: Voice,
-    /// The flags.
+    /// Resolved flags.
     pub global: Global,
-    /// Colours on standard output.
+    /// Colours of standard output.
     pub out: Style,
-    /// Colours on standard error.
+    /// Colours of standard error.
     pub err: Style,
-    /// What is kept from other processes.
+    /// Store and checkout locks that this command acquired.
     opened: RefCell<Vec<Arc<Hold>>>,
-    /// The stores that were opened, for what they met.
+    /// Opened stores, for the damage that they found.
     stores: RefCell<Vec<Arc<dyn Store>>>,
-    /// Whether it was told that nothing can be filed.
+    /// Whether the notice that no result can be stored was already reported.
     unfiled: Cell<bool>,
-    /// The overlay that is looked at and built in.
+    /// Overlay that the command reads and builds in.
     overlay: OnceCell<String>,
-    /// How long other processes are waited for, if not as long as the flags say.
+    /// Wait for other processes, if it differs from the flags.
     patience: Cell<Option<Duration>>,
-    /// Whether the workspace is read beside those who build the checkout.
+    /// Whether the workspace is read beside another build of the checkout.
     is_beside: Cell<bool>,
-    /// The last graph that the service loaded, if one answers.
+    /// Last graph that the service loaded; `None` outside a service.
     graphs: Option<GraphMemory>,
-    /// What is given back with the checkout while a model is waited for.
+    /// Turn that is released with the checkout while a request waits for a model.
     turn: RefCell<Option<Arc<dyn CheckoutTurn>>>,
 }
 
@@ -107,7 +107,7 @@ impl Context {
         }
     }
 
-    /// For a request of another program, in the folder where this one stands: nothing is printed, what is said is kept for the answer.
+    /// Creates the context of another program's request, in the current folder. Prints nothing; keeps diagnostics for the answer.
     pub fn of_request(global: Global, cancel: Cancel, observer: Arc<dyn Observer + Send + Sync>) -> Self {
         Self {
             voice: Voice::Caller {
@@ -122,7 +122,7 @@ impl Context {
         }
     }
 
-    /// As one of several requests of this process, which share the last graph that one of them loaded.
+    /// Shares the last loaded graph with the other requests of this process.
     pub fn sharing_graph(self, graphs: &GraphMemory) -> Self {
         Self {
             graphs: Some(graphs.clone()),
@@ -130,12 +130,12 @@ impl Context {
         }
     }
 
-    /// Has a turn given back with the checkout from now on, while a model is waited for.
+    /// From now on, releases `turn` together with the checkout while a request waits for a model.
     pub fn gives_back(&self, turn: Arc<dyn CheckoutTurn>) {
         *self.turn.borrow_mut() = Some(turn);
     }
 
-    /// With someone who tells a person how things go, and someone who hears a streamed answer of a model as it grows.
+    /// Sets the receivers of status and of a streamed model answer.
     pub fn telling(mut self, teller: Option<Tell>, listener: Option<Hear>) -> Self {
         if let Voice::Caller { tell, hear, .. } = &mut self.voice {
             (*tell, *hear) = (teller, listener);
@@ -143,7 +143,7 @@ impl Context {
         self
     }
 
-    /// For someone who takes no answer that is longer.
+    /// Limits the length of an answer.
     pub fn in_room(mut self, most: Option<Room>) -> Self {
         if let Voice::Caller { room, .. } = &mut self.voice {
             *room = most;
@@ -151,7 +151,7 @@ impl Context {
         self
     }
 
-    /// What fits in an answer. Answers that are kept for others do not depend on it.
+    /// Returns the limit of an answer's length. Answers that are cached for other requests do not depend on it.
     pub fn room(&self) -> Option<Room> {
         match &self.voice {
             Voice::Terminal => None,
@@ -159,17 +159,17 @@ impl Context {
         }
     }
 
-    /// What ends a build that another program asked for, and who is told of it; `None` when a person did.
+    /// Returns the cancellation and the observer of the program that sent the request; `None` for a person's command.
     pub fn caller(&self) -> Option<(&Cancel, &(dyn Observer + Send + Sync))> {
         match &self.voice {
             Voice::Terminal => None,
-            // It hears of what is built in its turn, not of what is read beside that.
+            // The observer gets events only of builds in the request's turn, not of reads beside another build.
             Voice::Caller { cancel, .. } if self.is_beside.get() => Some((cancel, &Silent)),
             Voice::Caller { cancel, observer, .. } => Some((cancel, &**observer)),
         }
     }
 
-    /// What ends the work of this command: a signal, or the program that asked.
+    /// Returns the cancellation of this command: by a signal, or by the program that sent the request.
     pub fn cancel(&self) -> Cancel {
         if let Some((cancel, _)) = self.caller() {
             return cancel.clone();
@@ -180,7 +180,7 @@ impl Context {
         cancel
     }
 
-    /// Tells a person how things go.
+    /// Reports status to a person.
     pub fn print_status(&self, words: &str) {
         match &self.voice {
             Voice::Terminal if self.json() => {}
@@ -189,20 +189,20 @@ impl Context {
         }
     }
 
-    /// The overlay that is looked at and built in, if one is.
+    /// Returns the overlay that the command reads and builds in, if any.
     pub fn overlay(&self) -> Option<&str> {
         self.overlay.get().map(String::as_str)
     }
 
-    /// Looks and builds in an overlay from now on; one that was named before stays.
+    /// Reads and builds in `overlay` from now on, unless an overlay is already set.
     pub fn use_overlay(&self, overlay: &str) {
         let _ = self.overlay.set(overlay.to_owned());
     }
 
-    /// Goes to the folder of `-C`, from which all relative paths are meant.
+    /// Changes to the folder of `-C`, against which all relative paths are resolved.
     pub fn change_directory(&mut self) -> Result<(), Failed> {
         let folder = std::mem::replace(&mut self.global.directory, PathBuf::from("."));
-        // Where the program stands already may be a folder that was removed: that is told by who reads it.
+        // The current folder may have been removed; the first read of it reports that.
         if folder == self.global.directory {
             return Ok(());
         }
@@ -219,17 +219,17 @@ impl Context {
         })
     }
 
-    /// Whether to print JSON.
+    /// Returns whether to print JSON.
     pub fn json(&self) -> bool {
         self.global.output == OutputForm::Json
     }
 
-    /// Whether nothing may leave this machine.
+    /// Returns whether network access is disabled.
     pub fn is_offline(&self) -> bool {
         self.global.offline
     }
 
-    /// Opens the workspace to build and to ask models, within limits.
+    /// Opens the workspace to build and to ask models, within the limits of `asking`.
     pub fn asking(&self, purpose: &str, asking: &AskingArgs) -> Result<Workspace, Failed> {
         self.open(purpose, asking, Access::Build)
     }
@@ -239,45 +239,45 @@ impl Context {
         self.open(purpose, &AskingArgs::default(), Access::Build)
     }
 
-    /// Opens the workspace to read. `purpose` is what other processes are told while they wait for the store.
+    /// Opens the workspace to read. Other processes that wait for the store report `purpose`.
     pub fn workspace(&self, purpose: &str) -> Result<Workspace, Failed> {
         self.open(purpose, &AskingArgs::default(), Access::Look)
     }
 
-    /// Opens the workspace for a question: what is not current of what it reads is made, and who builds the checkout is not waited for. Without
-    /// `may_build` others are known to build it.
+    /// Opens the workspace for a question: builds the outputs that it reads if they are not current, and does not wait for another build of the
+    /// checkout. `may_build` is false if another build is known to run.
     pub fn reading(&self, purpose: &str, asking: &AskingArgs, may_build: bool) -> Result<Workspace, Failed> {
         self.open(purpose, asking, if may_build { Access::Read } else { Access::Beside })
     }
 
-    /// Whether the workspace is read beside those who build the checkout.
+    /// Returns whether the workspace is read beside another build of the checkout.
     pub fn is_beside(&self) -> bool {
         self.is_beside.get()
     }
 
-    /// Whether the checkout stays as it is: an overlay is looked at, or others build it.
+    /// Returns whether this command leaves the checkout unchanged: it uses an overlay, or another process builds the checkout.
     pub fn leaves_checkout(&self) -> bool {
         self.overlay().is_some() || self.is_beside.get()
     }
 
-    /// Standard output, for the answer. Whoever reads it may take his time: others can have the store and the checkout meanwhile.
+    /// Returns standard output for the answer. Releases the locks first, because the program that reads the output may be slow.
     pub fn stdout(&self) -> StdoutLock<'static> {
         self.let_go();
         std::io::stdout().lock()
     }
 
-    /// Nothing is read or written any more: others can have the store and the checkout.
+    /// Releases the store and checkout locks; call once only printing is left.
     pub fn let_go(&self) {
         self.opened.borrow().iter().for_each(|hold| hold.let_go());
     }
 
-    /// The same for a command that goes on and will open the workspace again.
+    /// Releases the locks of a command that will open the workspace again.
     pub fn close(&self) {
         self.let_go();
         self.opened.borrow_mut().clear();
     }
 
-    /// Opens the workspace for a watch: to build if nobody else has the checkout for long, else to read. Which of them it is comes with it.
+    /// Opens the workspace for a watch: to build, or to read if another process keeps the checkout. Returns whether it may build.
     pub fn watching(&self, purpose: &str, asking: &AskingArgs) -> Result<(Workspace, bool), Failed> {
         let limits = Limits {
             max_calls: asking.max_calls,
@@ -315,18 +315,18 @@ impl Context {
         }
     }
 
-    /// Tells what damage the stores met that nobody told of yet.
+    /// Reports the damage that the stores found since the last call.
     pub fn say_damage(&self) {
         let met: Vec<String> = self.stores.take().iter().flat_map(|store| store.damage()).collect();
         self.say(&crate::commands::build::damaged(met));
     }
 
-    /// What this command has kept from other processes.
+    /// Returns the locks that this command acquired.
     pub fn locks_held(&self) -> Vec<Arc<Hold>> {
         self.opened.borrow().clone()
     }
 
-    /// Files may have been laid out.
+    /// Notes that the build may have written files into the output folder.
     pub fn built(&self) {
         if self.leaves_checkout() {
             return;
@@ -334,36 +334,36 @@ impl Context {
         self.opened.borrow().iter().for_each(|hold| hold.built());
     }
 
-    /// The root of the workspace that the command runs in, if it runs in one.
+    /// Returns the root of the workspace around the current folder, if any.
     pub fn root(&self) -> Option<PathBuf> {
         find_root(&self.global.directory.canonicalize().ok()?)
     }
 
-    /// The store's folder, if there is one.
+    /// Returns the folder of the store, if any.
     pub fn store_folder(&self) -> Option<PathBuf> {
         self.store().ok()?.folder(&self.root()?)
     }
 
-    /// The logs of edits that are wanted.
+    /// Returns the log categories of edits that `CORTEX_DEBUG_CATEGORIES` enables.
     pub fn logs(&self) -> Vec<Category> {
         let wanted = std::env::var("CORTEX_DEBUG_CATEGORIES").unwrap_or_default();
         Category::parse_list(&wanted)
     }
 
-    /// Where the service of this checkout is asked, whether or not there is one; `None` without a workspace or a store.
+    /// Returns the socket path of this checkout's service, running or not; `None` without a workspace or a store.
     pub fn service(&self) -> Option<PathBuf> {
         let root = self.root()?;
         let store = self.store_folder()?;
         Some(workbench::watch::service(&store, view(&root)))
     }
 
-    /// Opens the store alone: that of `--store` or `CORTEX_STORE`, or of the workspace. `None` when the workspace has none yet. A folder that is
-    /// named and is no store is refused, and nothing made in it.
+    /// Opens only the store: of `--store`, of `CORTEX_STORE`, or of the workspace. Returns `None` if the workspace has no store yet. Refuses a named
+    /// folder that is no store, and creates nothing in it.
     pub fn disk(&self, purpose: &str) -> Result<Option<DiskStore>, Failed> {
         self.disk_that(purpose, false)
     }
 
-    /// As [`Self::disk`]; `sets_aside`: a file that cannot be opened is set aside, and an empty store begun.
+    /// As [`Self::disk`]; with `sets_aside`, renames a store file that cannot be opened and starts an empty store.
     pub fn disk_that(&self, purpose: &str, sets_aside: bool) -> Result<Option<DiskStore>, Failed> {
         let Some(folder) = self.disk_folder(purpose)? else {
             return Ok(None);
@@ -378,7 +378,7 @@ impl Context {
         Ok(Some(disk))
     }
 
-    /// The folder of the store that [`Self::disk`] opens.
+    /// Returns the folder of the store that [`Self::disk`] opens.
     pub fn disk_folder(&self, purpose: &str) -> Result<Option<PathBuf>, Failed> {
         if self.global.no_store {
             let why = Diagnostic::error(
@@ -419,7 +419,7 @@ impl Context {
         Ok(Some(folder))
     }
 
-    /// How long other processes are waited for by the flags.
+    /// Returns how long the flags let this command wait for other processes.
     pub fn as_flagged(&self) -> Duration {
         match self.global.no_wait {
             true => Duration::ZERO,
@@ -427,20 +427,20 @@ impl Context {
         }
     }
 
-    /// Waits for other processes no longer than that from now on.
+    /// Limits the wait for other processes to `patience` from now on.
     pub fn wait_for(&self, patience: Duration) {
         self.patience.set(Some(patience.min(self.as_flagged())));
     }
 
-    /// Since when another process builds this checkout, if one does.
+    /// Returns how long another process has been building this checkout, if one does.
     pub fn built_elsewhere(&self) -> Option<Duration> {
         let (folder, view) = (self.store_folder()?, view(&self.root()?));
-        // Who cannot be seen is met when the checkout is wanted.
+        // If the claims cannot be read, acquiring the checkout reports the holder.
         let held = Claim::held(&folder).unwrap_or_default();
         held.into_iter().find(|held| held.is_of(view) && !held.is_own)?.age()
     }
 
-    /// How the store is opened.
+    /// Returns the options to open the store with.
     fn options(&self, purpose: &str) -> DiskOptions {
         let waits = |what: &'static str| self.caller().is_none().then(|| report_waiting_once(what, self.err));
         DiskOptions {
@@ -456,7 +456,7 @@ impl Context {
     fn open(&self, purpose: &str, asking: &AskingArgs, access: Access) -> Result<Workspace, Failed> {
         let mut options = self.options(purpose);
         if access != Access::Build {
-            // A build lets readers have the store between two steps: that is no waiting.
+            // A build releases the store to readers between two steps; this short wait is not reported as waiting.
             options.lock_timeout = options.lock_timeout.max(MOMENT);
         }
         options.sets_aside &= access != Access::Look;
@@ -496,7 +496,7 @@ impl Context {
         Ok(workspace)
     }
 
-    /// Whose programs are run: those that this user let run, or everyone's where `CORTEX_TRUST` says so.
+    /// Returns which programs may run: those that this user trusts, or all if `CORTEX_TRUST` is `all`.
     pub fn trusting(&self) -> Trusting {
         if std::env::var_os("CORTEX_TRUST").is_some_and(|value| value == "all") {
             return Trusting::Everything;
@@ -510,7 +510,7 @@ impl Context {
         if self.global.no_store {
             return Ok(StoreChoice::None);
         }
-        // A variable that is empty counts as unset.
+        // An empty variable counts as unset.
         let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(folder) = self.global.store.clone().or_else(|| from("CORTEX_STORE")) {
             return Ok(StoreChoice::Folder(folder));
@@ -532,7 +532,7 @@ impl Context {
     }
 }
 
-/// Tells once of each process that is waited for, however often it has to be.
+/// Reports each process that holds the lock once, however often the command waits for it.
 fn report_waiting_once(what: &'static str, style: Style) -> OnWait {
     let before = Mutex::new(String::new());
     Arc::new(move |holder: &str| {

@@ -1,4 +1,4 @@
-//! The desk that a method works at: one request's view of the workspace, opened when it is first needed and brought up to date first.
+//! One request's view of the workspace, as its method uses it: opened and updated on first use.
 
 use crate::cli::AskingArgs;
 use crate::commands::build::build_free;
@@ -32,54 +32,54 @@ use workbench::symbols::outputs::{Output, Outputs};
 use workbench::symbols::state::{Flaws, flaws};
 use workbench::workspace::Workspace;
 
-/// What a request works with.
+/// View of the workspace for one request.
 pub struct Desk<'c> {
-    /// Whom it speaks to.
+    /// Flags, diagnostics and locks of the request.
     pub context: &'c Context,
     method: &'static str,
     asking: AskingArgs,
     host: Option<&'c dyn Serving>,
-    /// Whether who builds the checkout is not waited for.
+    /// Whether the request does not wait for another build of the checkout.
     reads: bool,
-    /// Whether it may build the checkout in its turn.
+    /// Whether the request may build the checkout in its turn.
     may_build: bool,
     open: Option<(Workspace, Session)>,
-    /// A workspace that was redefined, until it is read again.
+    /// Workspace whose declarations changed, until it is opened again.
     closed: Option<Workspace>,
-    /// Given back after what is open is closed.
+    /// Declared after `open`, so that the workspace closes before the turn is released.
     held: Option<Held<'c>>,
-    /// The moment of names that were known already.
+    /// Moment as of which the cached names are true.
     known: Option<Moment>,
     flaws: Option<Arc<Flaws>>,
-    /// What was read of the workspace that is open, by label or pattern.
+    /// Outputs already read from the open workspace, by label or pattern.
     read: HashMap<String, Vec<Output>>,
     worst: Code,
 }
 
-/// Who answers several requests at once.
+/// Host that answers several requests at once.
 pub trait Serving {
     /// Waits for the right to build.
     fn turn(&self) -> Result<Held<'_>, Failed>;
-    /// Waits a moment for that right, or for the right to read beside who has it. Whether it is the right to build comes with it.
+    /// Waits briefly for the right to build, else for the right to read beside the build. Returns whether it is the right to build.
     fn turn_to_read(&self) -> Result<(Held<'_>, bool), Failed>;
-    /// How long another process is waited for that builds the checkout.
+    /// Returns how long to wait for another process that builds the checkout.
     fn patience(&self) -> Duration;
-    /// Answers another request when this one is answered.
+    /// Runs another request after this one is answered.
     fn later(&self, method: &'static str, arguments: Value);
-    /// What it can tell of itself.
+    /// Returns the figures of the service.
     fn figures(&self) -> Service;
-    /// The names of the workspace, if they are known and nothing moved since.
+    /// Returns the names of the workspace, if they are cached and no source changed since.
     fn names(&self) -> Option<(Names, Moment)>;
-    /// Keeps them, true as of a moment.
+    /// Caches the names, true as of `moment`.
     fn remember_names(&self, names: &Names, moment: Moment);
-    /// The last index of what types say, with the moment as of which it is true; things may have moved since.
+    /// Returns the last search index of types and the moment as of which it is true; sources may have changed since.
     fn index(&self) -> Option<(Arc<IndexWithSources>, Moment)>;
-    /// Keeps it, true as of a moment.
+    /// Caches the index, true as of `moment`.
     fn keep_index(&self, index: &Arc<IndexWithSources>, moment: Moment);
 }
 
 impl<'c> Desk<'c> {
-    /// For a request of the method of that name.
+    /// Creates the desk of a request for `method`.
     pub fn new(context: &'c Context, method: &'static str) -> Self {
         Self {
             context,
@@ -98,17 +98,17 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// As one of several requests: it waits for its turn before it opens the workspace.
+    /// Makes this request one of several: it waits for its turn before it opens the workspace.
     pub fn served_by(self, host: &'c dyn Serving) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// Whether a service answers.
+    /// Returns whether a service runs this request.
     pub fn is_served(&self) -> bool {
         self.host.is_some()
     }
 
-    /// Has the service answer another request when this one is answered.
+    /// Lets the service run another request after this one is answered.
     pub fn later<M: Method>(&self, method: &'static str, arguments: &M) {
         let arguments = serde_json::to_value(arguments).expect("invariant: arguments are plain values");
         if let Some(host) = self.host {
@@ -116,27 +116,27 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// What the service tells of itself, if one answers.
+    /// Returns the figures of the service, if a service runs this request.
     pub fn service(&self) -> Option<Service> {
         self.host.map(Serving::figures)
     }
 
-    /// Whether it has the right to build.
+    /// Returns whether the request has the right to build.
     pub fn has_turn(&self) -> bool {
         self.held.is_some() && !self.context.is_beside()
     }
 
-    /// Who builds the checkout is not waited for: what is asked needs nothing written in it.
+    /// Does not wait for another build of the checkout, because the request writes nothing into it.
     pub fn read_only(&mut self) {
         self.reads = true;
     }
 
-    /// What may be asked of models, told before the workspace is opened.
+    /// Sets the limits for models; call before the workspace is opened.
     pub fn ask(&mut self, asking: AskingArgs) {
         self.asking = asking;
     }
 
-    /// The workspace, opened when it is this request's turn.
+    /// Opens the workspace in this request's turn.
     fn workspace(&mut self) -> Result<Workspace, Failed> {
         let (context, method) = (self.context, self.method);
         if self.reads {
@@ -159,7 +159,7 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// The workspace and its sources as they are now; opened to build.
+    /// Returns the workspace and its sources as they are now, opened to build.
     pub fn open(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
             let opened = self.workspace();
@@ -167,7 +167,7 @@ impl<'c> Desk<'c> {
                 let session = workspace.session()?;
                 Ok((workspace, session))
             });
-            // Who fails keeps nothing from anybody, himself included.
+            // A failed request must not keep locks from other processes, nor from its own next attempt.
             let (workspace, session) = opened.inspect_err(|_| self.context.close())?;
             self.say_of_manifest(&workspace);
             self.open = Some((workspace, session));
@@ -183,7 +183,7 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// The workspace, to change what is declared of it. What follows reads it anew.
+    /// Returns the workspace, to change its declarations. The next access reads it again.
     pub fn redefine(&mut self) -> Result<&mut Workspace, Failed> {
         self.open()?;
         let (workspace, session) = self.open.take().expect("invariant: it was just opened");
@@ -192,7 +192,7 @@ impl<'c> Desk<'c> {
         Ok(self.closed.insert(workspace))
     }
 
-    /// The workspace and its sources as they are now, to look at: nothing is built, and who builds is not waited for.
+    /// Returns the workspace and its sources as they are now, to read: builds nothing and does not wait for another build.
     pub fn open_to_read(&mut self) -> Result<(&Workspace, &mut Session), Failed> {
         if self.open.is_none() {
             let workspace = self.context.workspace(self.method)?;
@@ -204,7 +204,7 @@ impl<'c> Desk<'c> {
         Ok((workspace, session))
     }
 
-    /// The outputs of labels or patterns, made if need be. What could not be made is said, and makes the request's code worse.
+    /// Returns the outputs of labels or patterns; builds them if they are not current. Reports failures, which worsen the request's code.
     pub fn outputs(&mut self, labels: &[String], keep_going: bool) -> Result<Report, Failed> {
         let (context, method) = (self.context, self.method);
         let (_, session) = self.open()?;
@@ -213,16 +213,16 @@ impl<'c> Desk<'c> {
         Ok(report)
     }
 
-    /// Makes what costs nothing of what a label is made of, so that its state is known.
+    /// Builds the unpaid part of a label's inputs, so that its state is known.
     pub fn settle_free(&mut self, label: &str) -> Result<(), Failed> {
         let context = self.context;
         let (_, session) = self.open()?;
         build_free(context, session, &[label.to_owned()]).map(drop)
     }
 
-    /// What labels or patterns mean is made and read.
+    /// Builds and reads the targets of labels or patterns.
     fn read_anew(&mut self, labels: &[String]) -> Result<Vec<Output>, Failed> {
-        // Without an index there is nothing to look in.
+        // A manifest without an index reports that; there is nothing to search.
         if let [label] = labels
             && label.starts_with("//index:")
         {
@@ -237,7 +237,7 @@ impl<'c> Desk<'c> {
         Ok(labels.zip(report.outputs).map(|(label, bytes)| Output { label, bytes }).collect())
     }
 
-    /// The output of one label, made if need be. That it cannot be laid out is said, and makes the request's code worse.
+    /// Returns the output of one label; builds it if it is not current. Reports a failure to lay it out, which worsens the request's code.
     pub fn output(&mut self, label: &str) -> Result<LabelledOutput, Failed> {
         let context = self.context;
         let (_, session) = self.open()?;
@@ -246,7 +246,7 @@ impl<'c> Desk<'c> {
         Ok(shown)
     }
 
-    /// The files whose declarations could not all be read, as far as they were built.
+    /// Returns the files with declarations that could not all be read, among the files already built.
     pub fn flaws(&mut self) -> Result<Arc<Flaws>, Failed> {
         if self.flaws.is_none() {
             let found = flaws(self.open()?.1)?;
@@ -255,17 +255,17 @@ impl<'c> Desk<'c> {
         Ok(self.flaws.clone().expect("invariant: they were just found"))
     }
 
-    /// How the projects of the workspace stand, as far as they were built.
+    /// Returns the health of the workspace's projects, as far as they were built.
     pub fn health(&mut self) -> Result<Health, Failed> {
         Ok(Health::read(self.open()?.1)?)
     }
 
-    /// Who remembers what is known of the workspace, if that is asked about: of an overlay nothing is remembered.
+    /// Returns the host that caches facts about the workspace; `None` for an overlay, which is never cached.
     fn memory(&self) -> Option<&'c dyn Serving> {
         self.host.filter(|_| self.context.overlay().is_none())
     }
 
-    /// The names of the workspace as they are now.
+    /// Returns the names of the workspace as they are now.
     pub fn names(&mut self) -> Result<Names, Failed> {
         if let Some((names, moment)) = self.memory().and_then(Serving::names) {
             self.known = Some(moment);
@@ -290,12 +290,12 @@ impl<'c> Desk<'c> {
         Ok(names)
     }
 
-    /// Whether the manifest knows C#.
+    /// Returns whether the manifest declares the C# index.
     pub fn reads_csharp(&mut self) -> Result<bool, Failed> {
         self.declares("//index:types", "")
     }
 
-    /// The definitions of files of other languages as they are now.
+    /// Returns the definitions in files of other languages as they are now.
     pub fn other_names(&mut self) -> Result<OtherNames, Failed> {
         match self.declares("//index/", ":names")? {
             true => OtherNames::read(self),
@@ -303,7 +303,7 @@ impl<'c> Desk<'c> {
         }
     }
 
-    /// Whether the manifest has a single target whose label begins and ends so.
+    /// Returns whether the manifest has a rule for one target whose label has this start and end.
     fn declares(&mut self, start: &str, end: &str) -> Result<bool, Failed> {
         let (_, session) = self.open()?;
         let is_such =
@@ -311,7 +311,7 @@ impl<'c> Desk<'c> {
         Ok(session.rules.manifest().rules.iter().any(is_such))
     }
 
-    /// What the types of the workspace say, as it is now. What did not move since it was last made is not made again.
+    /// Returns the search index of the workspace's types as it is now. Reads again only the types that changed since the last index.
     pub fn index(&mut self, names: &Names) -> Result<Arc<IndexWithSources>, Failed> {
         let before = self.memory().and_then(Serving::index);
         if let Some((index, moment)) = &before
@@ -332,27 +332,27 @@ impl<'c> Desk<'c> {
         Ok(index)
     }
 
-    /// An answer is there, but the request did not come to what was asked for.
+    /// Worsens the exit code of a request that has an answer but did not do all that was asked.
     pub fn worsen(&mut self, code: Code) {
         self.worst = self.worst.max(code);
     }
 
-    /// Counts what was had of the remote cache. What waits to be sent there is not waited for.
+    /// Stores the figures of the remote cache. Does not wait for pending uploads.
     pub fn part(&self) {
         if let Some((workspace, _)) = &self.open {
-            // The answer stands: these are figures.
+            // These are only figures; a failure does not change the answer.
             let _ = sharing::finish(workspace, Some(Duration::ZERO));
         }
     }
 
-    /// How the request went, apart from its answer.
+    /// Returns the exit code of the request, apart from its answer.
     pub fn code(&self) -> Code {
         self.worst
     }
 
-    /// Up to when the answer is true, if somebody watches.
+    /// Returns the moment as of which the answer is true, if a watch runs.
     pub fn moment(&self) -> Option<Moment> {
-        // Names that were known are true as of a moment that lies before everything else.
+        // The moment of cached names is earlier than every other one.
         self.known.clone().or_else(|| self.open.as_ref()?.1.moment())
     }
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How a command ended.
+/// Exit code of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Code {
-    /// Everything asked for is there.
+    /// All requested results exist.
     Ok = 0,
     /// A target failed.
     TargetFailed = 1,
@@ -20,33 +20,33 @@ pub enum Code {
     Usage = 2,
     /// The store is damaged.
     StoreDamaged = 3,
-    /// The store was held by another process for too long.
+    /// Another process held the store for too long.
     Busy = 4,
-    /// Reading, writing or space failed.
+    /// Reading or writing failed, or the disk is full.
     Io = 5,
-    /// The sandbox that was asked for cannot be had.
+    /// The requested sandbox is not available.
     NoSandbox = 6,
     /// The remote cache is required and cannot be used.
     RemoteUnavailable = 7,
-    /// Made again, a target came out different.
+    /// A target built twice gave two different outputs.
     NotReproducible = 8,
     /// A limit was reached: money, calls, tokens.
     Limit = 9,
     /// A bug of cortex.
     Internal = 10,
-    /// Stopped because the terminal went away (SIGHUP).
+    /// The terminal closed (SIGHUP).
     HungUp = 129,
     /// Interrupted (SIGINT, Ctrl-C).
     Interrupted = 130,
-    /// Told to end (SIGTERM).
+    /// Terminated (SIGTERM).
     Terminated = 143,
 }
 
-/// The signal that told this process to stop; 0 before there is one.
+/// Signal that stopped this process; 0 before one arrives.
 static STOPPED_BY: AtomicI32 = AtomicI32::new(0);
 
 impl Code {
-    /// The code of that number.
+    /// Returns the code of a number.
     pub fn of(number: u8) -> Option<Self> {
         let all = [
             Self::Ok,
@@ -67,7 +67,7 @@ impl Code {
         all.into_iter().find(|code| *code as u8 == number)
     }
 
-    /// The code of a command that stopped because it was told to: 128 and the number of the signal, as shells say it.
+    /// Returns the code of a command that a signal stopped: 128 plus the number of the signal, as shells define it.
     pub fn stopped() -> Self {
         match STOPPED_BY.load(Ordering::Relaxed) {
             SIGHUP => Self::HungUp,
@@ -77,24 +77,24 @@ impl Code {
     }
 }
 
-/// What ends the work, and what puts the terminal back before the process ends.
+/// Callbacks for a signal: one cancels the work, one restores the terminal before the process ends.
 type Listener = (Box<dyn Fn() + Send>, Box<dyn Fn() + Send>);
 
-/// Everybody in this process who is told of a signal.
+/// Callbacks of this process for a signal.
 static LISTENERS: Mutex<Vec<Listener>> = Mutex::new(Vec::new());
 
-/// So long after a signal the process ends, whatever it is at: every commit is atomic, and what finished was committed along the way.
+/// Time between a signal and the forced end of the process. Safe at any point, because commits are atomic and results are committed along the way.
 const DEADLINE: Duration = Duration::from_millis(900);
 
-/// It waits so much longer for a commit that is under way.
+/// Additional time for a commit in progress.
 const LAST_COMMIT: Duration = Duration::from_secs(5);
 
 fn listeners() -> MutexGuard<'static, Vec<Listener>> {
     LISTENERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls `stop` at the first signal that asks for the end, and at once if there was one. A second one ends the process at once, after `restore`;
-/// so does the first one, when the work has not ended in time.
+/// Calls `stop` at the first signal, or at once if one arrived before. A second signal calls `restore` and ends the process; so does the
+/// first, if the work does not end in time.
 pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + 'static) {
     let mut listeners = listeners();
     if STOPPED_BY.load(Ordering::Relaxed) != 0 {
@@ -106,7 +106,7 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
     if !is_first {
         return;
     }
-    // A system that lets no handler be set ends the process itself: nothing acknowledged is lost either way.
+    // Without a handler, the system ends the process itself; no committed result is lost either way.
     let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else {
         return;
     };
@@ -128,7 +128,7 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
     });
 }
 
-/// Ends the process as the signal would have.
+/// Ends the process with the exit code of the signal.
 fn end_by_signal(signal: i32) -> ! {
     listeners().iter().for_each(|(_, restore)| restore());
     std::process::exit(128 + signal)
@@ -140,7 +140,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Panics over a damaged store are caught and told as damage, and nothing else is said about them.
+/// Silences panics over a damaged store: they are caught and reported as damage.
 pub fn quiet_expected_panics() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

@@ -1,4 +1,4 @@
-//! Why a command ends: every error of what is below, with its exit code and what to do.
+//! Failure of a command: maps the errors of the crates below to exit codes and hints.
 
 use crate::exit::Code;
 use engine::build::engine::EngineError;
@@ -11,20 +11,20 @@ use workbench::edit::files::SaveError;
 use workbench::overlay::OverlayError;
 use workbench::workspace::WorkbenchError;
 
-/// Why a command ends: its exit code and what to print.
+/// Failure of a command: its exit code and diagnostics.
 #[derive(Debug)]
 pub struct Failed {
-    /// The exit code.
+    /// Exit code.
     pub code: Code,
-    /// What is wrong.
+    /// Diagnostics to print.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// What commands return.
+/// Result of a command.
 pub type Outcome = Result<Code, Failed>;
 
 impl Failed {
-    /// One diagnostic.
+    /// Creates a failure of one diagnostic.
     pub fn new(code: Code, diagnostic: Diagnostic) -> Self {
         Self {
             code,
@@ -32,7 +32,7 @@ impl Failed {
         }
     }
 
-    /// Something that cannot be.
+    /// Creates the failure of a broken invariant.
     pub fn bug(what: &dyn std::fmt::Display) -> Self {
         let why = Diagnostic::error(ErrorCode::InternalError, format!("a bug of cortex: {what}"));
         Self::new(Code::Internal, why.hint("please report it with the command and what it printed"))
@@ -144,7 +144,7 @@ impl From<OverlayError> for Failed {
         let words = error.to_string();
         match error {
             OverlayError::Asked(why) => {
-                // Only a patch is right and does not fit; everything else is asked for wrongly.
+                // Only a well-formed patch that does not apply is a failed target; all other errors are wrong usage.
                 let code = if why.code == ErrorCode::E_PATCH {
                     Code::TargetFailed
                 } else {

@@ -1,6 +1,6 @@
-//! `cortex`: the command line. Parses flags, calls the workbench, prints. Nothing below this crate prints.
+//! `cortex`: the command line. Parses flags, calls the workbench, prints. No crate below prints.
 
-/// Says a line on standard error. A line that cannot be written (a full disk, a reader that went away) never ends the work it is about.
+/// Writes a line to standard error. A failed write (full disk, closed pipe) never ends the command.
 macro_rules! note_line {
     ($($words:tt)*) => {{
         use std::io::Write as _;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     match cli::Cli::try_parse_from(cli::guarded(arguments.iter().cloned())) {
-        // The panic has been told; what is left is an exit code that says so.
+        // The panic is already printed; only the exit code is left.
         Ok(cli) => catch_unwind(AssertUnwindSafe(|| commands::run(cli))).unwrap_or_else(|_| {
             let why = failed::Failed::bug(&"the command ended in the middle, see above");
             note_line!(
@@ -55,9 +55,9 @@ fn main() -> ExitCode {
             why.code.into()
         }),
         Err(error) => {
-            // Help and version are answers, everything else is a mistake.
+            // Help and version are answers; everything else is a usage error.
             let code = if error.use_stderr() { exit::Code::Usage } else { exit::Code::Ok };
-            // No command at all is answered with the help, as other programs do.
+            // A call without a command gets the help, as in other programs.
             let bare = error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
             if error.use_stderr() && cli::wants_json(&arguments) {
                 note_line!("{}", render::diagnostic::json(&cli::mistake(&error)));

@@ -1,4 +1,4 @@
-//! The client of the remote cache and its workers that a manifest names, and `cortex remote ping`, which asks it.
+//! Client of the remote cache and workers that the manifest names, and `cortex remote ping`.
 
 use crate::commands::remote_cache::{none, offline};
 use crate::commands::show;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use workbench::nearby::GitTrees;
 use workbench::workspace::Connect;
 
-/// What may be done with a cache here.
+/// Returns whether this process may read and write the cache.
 fn usage(def: &RemoteDef) -> Use {
     let is_ci = std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false");
     let write = match def.write {
@@ -30,7 +30,7 @@ fn usage(def: &RemoteDef) -> Use {
     Use { read: def.read, write }
 }
 
-/// A client of the cache that the manifest at `root` names.
+/// Creates the client of the cache that the manifest at `root` names.
 fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Client> {
     let around = Surroundings {
         folder: root.to_path_buf(),
@@ -40,7 +40,7 @@ fn client(def: &RemoteDef, root: &Path, usage: Use) -> std::io::Result<Client> {
     Client::new(def.clone(), usage, around)
 }
 
-/// Connects builds to the cache and the workers that their manifest names, as far as they may use them.
+/// Returns a function that connects builds to the cache and the workers of their manifest, as far as it allows.
 pub fn connect() -> Connect {
     Arc::new(|def, root| {
         let usage = usage(def);
@@ -61,7 +61,7 @@ pub fn connect() -> Connect {
     })
 }
 
-/// Why a cache cannot be used.
+/// Builds the failure of a cache that cannot be used.
 fn unavailable(def: &RemoteDef, why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache cannot be used").found(why.to_owned());
     let hint = match def.endpoint.starts_with("dir:") {
@@ -71,20 +71,20 @@ fn unavailable(def: &RemoteDef, why: &str) -> Failed {
     Failed::new(Code::RemoteUnavailable, error.hint(hint))
 }
 
-/// Why workers cannot be used.
+/// Builds the failure of workers that cannot be used.
 fn no_workers(why: &str, hint: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_WORKERS, "workers cannot be given anything").found(why.to_owned());
     Failed::new(Code::RemoteUnavailable, error.hint(hint.to_owned()))
 }
 
-/// What results are signed with, and what workers are given.
+/// Formats the signing keys of results, and the program that workers run.
 fn also(answer: &Ping, worker: Option<&Path>) -> String {
     let signs = answer.signs_as.iter().map(|key| format!("results are signed by {key}\n"));
     let runs = worker.map(|worker| format!("its workers run {}\n", printable(&worker.display().to_string())));
     signs.chain(runs).collect()
 }
 
-/// Asks the cache who it is.
+/// Runs `cortex remote ping`: asks the server for its terms and prints them.
 pub fn ping(context: &Context) -> Outcome {
     let workspace = context.workspace("remote ping")?;
     let manifest = workspace.manifest()?;

@@ -1,4 +1,4 @@
-//! The remote cache and its workers as commands use them: who may ask and offer, and what is told at the end.
+//! The remote cache and its workers in commands: whether a build may read and write them, and the report at its end.
 
 use crate::context::Failed;
 use crate::exit::Code;
@@ -10,11 +10,11 @@ use engine::values::diagnostic::Diagnostic;
 use std::time::Duration;
 use workbench::workspace::{Connect, WorkbenchError, Workspace};
 
-/// How long a build waits at its end for what is still to be sent.
+/// How long a build waits at its end for pending uploads.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connects builds to the cache and the workers that their manifest names, as far as they may use them. A program that was built without the
-/// feature `remote` knows none.
+/// Connects builds to the cache and the workers of their manifest, as far as it allows. Returns `None` in a program without the feature
+/// `remote`.
 pub fn connect() -> Option<Connect> {
     #[cfg(feature = "remote")]
     return Some(crate::remote_client::connect());
@@ -22,28 +22,28 @@ pub fn connect() -> Option<Connect> {
     None
 }
 
-/// What is said of a cache in a program that cannot use any.
+/// Message for a cache in a program without the feature `remote`.
 pub const LEFT_OUT: &str = "this cortex was built without the feature `remote`";
 
-/// What came of a cache that was used.
+/// Use of the remote cache by one command.
 pub struct Used {
-    /// Whether results are offered to it here.
+    /// Whether this command writes results to the cache.
     writes: bool,
-    /// What was counted.
+    /// Counters of the cache.
     pub summary: RemoteSummary,
-    /// The command cannot succeed without it, and it was not there.
+    /// Whether the command requires the cache and could not use it.
     pub is_missed: bool,
-    /// It was not used, because nobody has looked yet at what is sent to it.
+    /// Whether the cache was not used because the user has not trusted it yet.
     waits: bool,
-    /// Its workers were not, for the same reason.
+    /// Whether its workers were not used for the same reason.
     workers_wait: bool,
 }
 
-/// Said where nobody has looked yet at what would be run for a cache and sent to it.
+/// Message for a cache whose commands and uploads the user has not trusted yet.
 const UNTRUSTED: &str = "the remote cache in cortex.toml is not trusted yet, so everything is computed here";
 const TRUST: &str = "`cortex trust --list` shows it, `cortex trust` allows it";
 
-/// Why a command that cannot do without the cache ends.
+/// Builds the failure of a command that requires an untrusted cache.
 pub fn untrusted() -> Failed {
     Failed::new(
         Code::RemoteUnavailable,
@@ -51,10 +51,10 @@ pub fn untrusted() -> Failed {
     )
 }
 
-/// Waits for uploads, at most so long, and says what came of the workspace's cache; `None` when there is none.
+/// Waits at most `wait` for uploads. Returns how the workspace's cache was used; `None` without a cache.
 ///
 /// # Errors
-/// When the manifest is wrong.
+/// When the manifest is wrong, or the store cannot be written.
 pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Used>, WorkbenchError> {
     let required = workspace.manifest()?.remote.as_ref().is_some_and(|def| def.required);
     if cfg!(not(feature = "remote")) && workspace.manifest()?.remote.is_some() {
@@ -94,7 +94,7 @@ pub fn finish(workspace: &Workspace, wait: Option<Duration>) -> Result<Option<Us
 }
 
 impl Used {
-    /// The code of a command that would end with `code` without a cache.
+    /// Returns the exit code of a command that would end with `code` without a cache.
     pub fn code(&self, code: Code) -> Code {
         if self.is_missed && code == Code::Ok {
             Code::RemoteUnavailable
@@ -103,7 +103,7 @@ impl Used {
         }
     }
 
-    /// What is wrong with the cache, told once: an error where it is required.
+    /// Returns the diagnostics about the cache: errors if the command requires it.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let summary = &self.summary;
         let mut told = Vec::new();
@@ -116,7 +116,7 @@ impl Used {
         }
         let workers = self.of_workers();
         let why = summary.reads_off.as_ref().or(summary.trouble.as_ref());
-        // A server that is gone is told of once.
+        // If cache and workers share a dead server, one warning is enough.
         if let Some(why) = why.filter(|_| workers.is_none() || self.is_missed) {
             let what = match self.is_missed {
                 true => Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache, which is required, cannot be used"),
@@ -167,7 +167,7 @@ impl Used {
         told
     }
 
-    /// What is wrong with the workers, in one line.
+    /// Returns one diagnostic about the workers, if they were not used or failed.
     fn of_workers(&self) -> Option<Diagnostic> {
         if self.workers_wait {
             let wait = Diagnostic::warning(
@@ -184,7 +184,7 @@ impl Used {
         Some(unmade.found(why.clone()).hint("`cortex remote ping` asks for them"))
     }
 
-    /// The line for people; `None` when nothing went either way.
+    /// Formats the summary line; `None` if no result was transferred.
     pub fn line(&self, style: Style) -> Option<String> {
         let summary = &self.summary;
         let mut parts = Vec::new();

@@ -1,21 +1,21 @@
-//! The program that workers run: this one, where it is linked to no library, or another that is.
+//! The program that workers run: this program if it is statically linked, else another one.
 
 use engine::manifest::remote::RemoteDef;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// What it is called beside a program that is not fit.
+/// File name of the static program beside this one.
 const BESIDE: &str = "cortex-static";
-/// Headers of programs are within their first bytes.
+/// Number of bytes at the start of a program that contain its headers.
 const HEAD: u64 = 4 << 10;
-/// The kind of header that names who loads a program's libraries.
+/// ELF program header that names the dynamic loader.
 const INTERPRETER: u32 = 3;
 
-/// Where it is: what the manifest at `root` names, or this program, or the one beside it.
+/// Returns the path of the worker program: the one in the manifest at `root`, else this program, else [`BESIDE`].
 ///
 /// # Errors
-/// Why there is none, one sentence.
+/// A sentence, if no program is suitable.
 pub fn program(def: &RemoteDef, root: &Path) -> Result<PathBuf, String> {
     if let Some(path) = &def.worker {
         return fit(root.join(path));
@@ -44,7 +44,7 @@ fn fit(path: PathBuf) -> Result<PathBuf, String> {
     }
 }
 
-/// Whether a program is linked to libraries; `None` when it is none for Linux on 64 bits.
+/// Returns whether a program is dynamically linked; `None` if it is not a 64-bit Linux program.
 fn needs_libraries(head: &[u8]) -> Option<bool> {
     let number = |at: usize, len: usize| {
         let mut bytes = [0; 8];
@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// A program with headers of these kinds.
+    /// Builds a program with headers of these kinds.
     fn elf(kinds: &[u32]) -> Vec<u8> {
         let mut bytes = b"\x7fELF\x02\x01".to_vec();
         bytes.resize(64, 0);
@@ -115,7 +115,7 @@ mod tests {
         );
         assert_eq!(told("script"), Err("./script is no program that workers could run".to_owned()));
         assert_eq!(told("none"), Err("there is no program for workers at ./none".to_owned()));
-        // The program of the tests needs libraries, and nothing lies beside it.
+        // The test program is dynamically linked, and no static one is beside it.
         let why = program(&def(None), folder.path()).unwrap_err();
         assert!(why.ends_with("/cortex-static; scripts/static.sh builds it"), "{why}");
     }

@@ -1,4 +1,4 @@
-//! Extended attributes of a file, access control lists among them: a file that takes another's place takes them, too.
+//! Extended attributes of a file, including access control lists: a file that replaces another gets its attributes.
 
 use rustix::buffer::spare_capacity;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
@@ -6,17 +6,17 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 
-/// Neither names nor a value are longer, in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX` of Linux).
+/// Limit of a list of names and of a value, in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX` of Linux).
 const LONGEST: usize = 64 << 10;
 
-/// Gives a file the attributes of another; whether it has all of them then.
+/// Copies the attributes of a file to another. Returns whether it has all of them then.
 ///
 /// # Errors
-/// When those of the other one cannot be read.
+/// When the attributes of `from` cannot be read.
 pub fn carry_over(from: &File, to: &File) -> io::Result<bool> {
     let mut names = Vec::with_capacity(LONGEST);
     match flistxattr(from, spare_capacity(&mut names)) {
-        // A file system that has none.
+        // The file system has no attributes.
         Err(Errno::NOTSUP) => return Ok(true),
         listed => drop(listed?),
     }
@@ -25,11 +25,11 @@ pub fn carry_over(from: &File, to: &File) -> io::Result<bool> {
         value.clear();
         own.clear();
         match fgetxattr(from, name, spare_capacity(&mut value)) {
-            // It went meanwhile.
+            // The attribute was removed meanwhile.
             Err(Errno::NODATA) => continue,
             read => drop(read?),
         }
-        // Some are given to every new file, and nobody may set them.
+        // Every new file gets some attributes that no program may set.
         let has = fgetxattr(to, name, spare_capacity(&mut own)).is_ok() && own == value;
         if !has && fsetxattr(to, name, &value, XattrFlags::empty()).is_err() {
             return Ok(false);
@@ -49,7 +49,7 @@ mod tests {
         let given: [(&str, &[u8]); 3] = [("user.charset", b"utf-8"), ("user.empty", b""), ("user.long", &long)];
         for (name, value) in given {
             match fsetxattr(&from, name, value, XattrFlags::empty()) {
-                // A file system that has none: then there are none to be carried over.
+                // Without attributes there is nothing to copy.
                 Err(Errno::NOTSUP) => return assert!(carry_over(&from, &to).expect("read")),
                 set => set.expect("set"),
             }

@@ -3,12 +3,12 @@
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::time::Duration;
 
-/// Processor time of this process, all its threads together.
+/// Returns the processor time of all threads of this process.
 pub fn process_time() -> Duration {
     duration(clock_gettime(ClockId::ProcessCPUTime))
 }
 
-/// Processor time of this thread.
+/// Returns the processor time of this thread.
 pub fn thread_time() -> Duration {
     duration(clock_gettime(ClockId::ThreadCPUTime))
 }

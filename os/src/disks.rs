@@ -1,25 +1,25 @@
-//! What is asked of a disk: how much room it has, to keep some for a file, to have written what it was given.
+//! Disk operations: free space, reserving space for a file, flushing writes.
 
 use crate::errors::SystemError;
 use crate::handles::AsFd;
 use std::fs::File;
 use std::path::Path;
 
-/// Bytes that this user can still write to the disk of a folder; 0 when it does not say.
+/// Returns the bytes that this user can still write to the disk of a folder; 0 if unknown.
 pub fn free_bytes(folder: &Path) -> u64 {
     rustix::fs::statvfs(folder).map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Keeps room for the first `bytes` of a file, whose length stays as it is.
+/// Reserves space for the first `bytes` of a file without changing its length.
 ///
 /// # Errors
-/// [`SystemError::NO_SPACE`] or [`SystemError::QUOTA`] when there is none, others where disks cannot do this.
+/// [`SystemError::NO_SPACE`] or [`SystemError::QUOTA`] without enough space, others on disks that cannot reserve.
 #[cfg(target_os = "linux")]
 pub fn keep_room(file: &File, bytes: u64) -> Result<(), SystemError> {
     Ok(rustix::fs::fallocate(file, rustix::fs::FallocateFlags::KEEP_SIZE, 0, bytes)?)
 }
 
-/// Keeps no room: this system has no call for it that leaves the length as it is.
+/// Fails: this system cannot reserve space without changing the length.
 ///
 /// # Errors
 /// Always.
@@ -28,10 +28,10 @@ pub fn keep_room(_: &File, _: u64) -> Result<(), SystemError> {
     Err(SystemError::NO_SUCH_CALL)
 }
 
-/// Waits until what was written to a file, or what a folder names, lies on the disk.
+/// Waits until the writes to a file, or the names in a folder, are on the disk.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system.
 pub fn sync(what: impl AsFd) -> Result<(), SystemError> {
     Ok(rustix::fs::fsync(what)?)
 }

@@ -1,51 +1,51 @@
-//! Why a call failed, as the system numbers it; [`std::io::ErrorKind`] tells less apart.
+//! Errors of system calls by number; [`std::io::ErrorKind`] distinguishes fewer.
 
 use rustix::io::Errno;
 use std::{fmt, io};
 
-/// The system's number for what went wrong. Its text is that of an [`io::Error`].
+/// Error number of the system. Its text is that of an [`io::Error`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SystemError(i32);
 
 impl SystemError {
-    /// Nothing has that name.
+    /// The name does not exist.
     pub const NOT_FOUND: Self = Self(Errno::NOENT.raw_os_error());
-    /// Something has that name already.
+    /// The name exists already.
     pub const EXISTS: Self = Self(Errno::EXIST.raw_os_error());
-    /// A folder is needed where something else is.
+    /// Not a folder, where one is needed.
     pub const NO_FOLDER: Self = Self(Errno::NOTDIR.raw_os_error());
-    /// A folder is where something else is needed.
+    /// A folder, where something else is needed.
     pub const IS_FOLDER: Self = Self(Errno::ISDIR.raw_os_error());
-    /// A link where none is followed, or links that lead to each other.
+    /// A link where none is followed, or a cycle of links.
     pub const LINK: Self = Self(Errno::LOOP.raw_os_error());
-    /// The way leads out of the folder, or to another disk.
+    /// The path leaves the folder, or leads to another disk.
     pub const ELSEWHERE: Self = Self(Errno::XDEV.raw_os_error());
-    /// The modes of files forbid it.
+    /// The permissions of the file forbid it.
     pub const DENIED: Self = Self(Errno::ACCESS.raw_os_error());
     /// The system forbids it.
     pub const FORBIDDEN: Self = Self(Errno::PERM.raw_os_error());
-    /// Nothing can be written there.
+    /// The file system is read-only.
     pub const READ_ONLY: Self = Self(Errno::ROFS.raw_os_error());
-    /// The disk is full; of listening: the system listens to no more.
+    /// The disk is full; when listening: the user may watch no more folders.
     pub const NO_SPACE: Self = Self(Errno::NOSPC.raw_os_error());
-    /// This user has no more room on the disk.
+    /// The user's quota is used up.
     pub const QUOTA: Self = Self(Errno::DQUOT.raw_os_error());
-    /// A signal came first.
+    /// A signal interrupted the call.
     pub const INTERRUPTED: Self = Self(Errno::INTR.raw_os_error());
-    /// To be tried again.
+    /// Temporarily unavailable; try again.
     pub const AGAIN: Self = Self(Errno::AGAIN.raw_os_error());
-    /// It makes no sense.
+    /// Invalid argument.
     pub const INVALID: Self = Self(Errno::INVAL.raw_os_error());
-    /// The device failed; also what has no number.
+    /// The device failed; also used for errors without a number.
     pub const DEVICE: Self = Self(Errno::IO.raw_os_error());
-    /// This system has no such call.
+    /// The system lacks this call.
     pub const NO_SUCH_CALL: Self = Self(Errno::NOSYS.raw_os_error());
-    /// A program has too many arguments.
+    /// The arguments of a program are too long.
     pub const TOO_LONG: Self = Self(Errno::TOOBIG.raw_os_error());
-    /// It is no program of this machine.
+    /// Not a program for this machine.
     pub const NO_PROGRAM: Self = Self(Errno::NOEXEC.raw_os_error());
 
-    /// That of an error, if the system reported it.
+    /// Returns the number of an error, if the system reported it.
     pub fn of(error: &io::Error) -> Option<Self> {
         error.raw_os_error().map(Self)
     }

@@ -1,5 +1,5 @@
-//! An open folder, and what is done with names in it: whoever puts something else into the folder's place meanwhile changes nothing of that. No link
-//! is followed under a name, and nothing is waited for, such as the other end of a pipe.
+//! An open folder, and operations on the names in it, which keep working on this folder even if its path is replaced. No link is followed under
+//! a name, and no call waits, for example for the other end of a pipe.
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use std::path::Path;
 type Result<T> = std::result::Result<T, SystemError>;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-/// Never waits for the other end of a pipe, never becomes a terminal's owner.
+/// Does not wait for the other end of a pipe, or take over a terminal.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 const WRITE: OFlags = OFlags::WRONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -22,15 +22,15 @@ const WRITE: OFlags = OFlags::WRONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEX
 pub struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens a folder; links that lead to it are followed.
+    /// Opens a folder; follows links to it.
     ///
     /// # Errors
-    /// The system's, as all errors here.
+    /// The error of the system, as for all errors here.
     pub fn open(path: &Path) -> Result<Self> {
         Ok(Self(rustix::fs::open(path, FOLDER, Mode::empty())?))
     }
 
-    /// Opens a folder that has this name itself; links to folders above it are followed.
+    /// Opens a folder whose last name is no link; follows links to folders above it.
     ///
     /// # Errors
     /// [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
@@ -46,7 +46,7 @@ impl Folder {
         Ok(Self(self.open_as(name.as_ref(), FOLDER | OFlags::NOFOLLOW, 0)?))
     }
 
-    /// Opens a file, or whatever else has the name, to read it.
+    /// Opens a file, or anything else of this name, to read it.
     ///
     /// # Errors
     /// [`SystemError::LINK`] for a link.
@@ -54,11 +54,11 @@ impl Folder {
         Ok(self.open_as(name.as_ref(), READ | OFlags::NOFOLLOW, 0)?.into())
     }
 
-    /// Opens a file at a path to read it. Links are followed as long as they stay below this folder.
+    /// Opens a file at a path to read it. Follows links that stay below this folder.
     ///
     /// # Errors
-    /// [`SystemError::ELSEWHERE`] when one leads out of it, or is absolute; [`SystemError::NO_SUCH_CALL`] and [`SystemError::FORBIDDEN`] where the
-    /// system cannot do this; [`SystemError::AGAIN`] when something was renamed meanwhile.
+    /// [`SystemError::ELSEWHERE`] for a link that leaves the folder or is absolute; [`SystemError::NO_SUCH_CALL`] and [`SystemError::FORBIDDEN`] on a
+    /// system that lacks the call; [`SystemError::AGAIN`] when something was renamed meanwhile.
     #[cfg(target_os = "linux")]
     pub fn open_beneath(&self, path: &str) -> Result<File> {
         use rustix::fs::ResolveFlags;
@@ -66,7 +66,7 @@ impl Folder {
         Ok(rustix::fs::openat2(&self.0, path, READ, Mode::empty(), beneath)?.into())
     }
 
-    /// In place of the call that only Linux has.
+    /// Replaces the call that only Linux has.
     ///
     /// # Errors
     /// Always, with [`SystemError::NO_SUCH_CALL`].
@@ -75,7 +75,7 @@ impl Folder {
         Err(SystemError::NO_SUCH_CALL)
     }
 
-    /// Opens a file to write over it.
+    /// Opens an existing file to overwrite it.
     ///
     /// # Errors
     /// [`SystemError::LINK`] for a link.
@@ -83,15 +83,15 @@ impl Folder {
         Ok(self.open_as(name.as_ref(), WRITE, 0)?.into())
     }
 
-    /// Makes a file and opens it to write it.
+    /// Creates a file and opens it to write.
     ///
     /// # Errors
-    /// [`SystemError::EXISTS`] when anything has the name.
+    /// [`SystemError::EXISTS`] when the name exists.
     pub fn create_new(&self, name: impl AsRef<Path>, mode: u32) -> Result<File> {
         Ok(self.open_as(name.as_ref(), WRITE | OFlags::CREATE | OFlags::EXCL, mode)?.into())
     }
 
-    /// Opens an empty file to write it; one that is there is emptied.
+    /// Opens an empty file to write, creating or truncating it.
     ///
     /// # Errors
     /// [`SystemError::LINK`] for a link.
@@ -99,7 +99,7 @@ impl Folder {
         Ok(self.open_as(name.as_ref(), WRITE | OFlags::CREATE | OFlags::TRUNC, mode)?.into())
     }
 
-    /// Opens a file to write at its front, made if need be.
+    /// Opens a file to write at its beginning; creates it if it does not exist.
     ///
     /// # Errors
     /// [`SystemError::LINK`] for a link.
@@ -107,7 +107,7 @@ impl Folder {
         Ok(self.open_as(name.as_ref(), WRITE | OFlags::CREATE | OFlags::NONBLOCK, mode)?.into())
     }
 
-    /// Opens a file to write behind its end, made if need be.
+    /// Opens a file to append to it; creates it if it does not exist.
     ///
     /// # Errors
     /// [`SystemError::LINK`] for a link.
@@ -120,41 +120,41 @@ impl Folder {
         Ok(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(mode as _))?)
     }
 
-    /// What the system tells of a name, of a link itself if it is one.
+    /// Returns the metadata of a name; of a link itself, not its target.
     ///
     /// # Errors
-    /// [`SystemError::NOT_FOUND`] when nothing has it.
+    /// [`SystemError::NOT_FOUND`] when the name does not exist.
     pub fn info_of(&self, name: impl AsRef<Path>) -> Result<FileInfo> {
         let found = rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(FileInfo::of_stat(&found))
     }
 
-    /// Where a link leads, as it is written.
+    /// Returns the target of a link as written.
     ///
     /// # Errors
-    /// [`SystemError::INVALID`] when it is no link.
+    /// [`SystemError::INVALID`] when it is not a link.
     pub fn link_target(&self, path: impl AsRef<Path>) -> Result<OsString> {
         let target = rustix::fs::readlinkat(&self.0, path.as_ref(), Vec::new())?;
         Ok(OsString::from_vec(target.into_bytes()))
     }
 
-    /// Makes a folder.
+    /// Creates a folder.
     ///
     /// # Errors
-    /// [`SystemError::EXISTS`] when anything has the name.
+    /// [`SystemError::EXISTS`] when the name exists.
     pub fn make_folder(&self, name: impl AsRef<Path>, mode: u32) -> Result<()> {
         Ok(rustix::fs::mkdirat(&self.0, name.as_ref(), Mode::from_raw_mode(mode as _))?)
     }
 
-    /// Takes a file's name away.
+    /// Removes a file's name.
     ///
     /// # Errors
-    /// [`SystemError::NOT_FOUND`] when nothing has it, and when it is a folder.
+    /// [`SystemError::NOT_FOUND`] when the name does not exist; another error for a folder.
     pub fn remove(&self, name: impl AsRef<Path>) -> Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name.as_ref(), AtFlags::empty())?)
     }
 
-    /// Gives a file another name, which is taken from the file that has it.
+    /// Renames a file, replacing a file of the new name.
     ///
     /// # Errors
     /// [`SystemError::ELSEWHERE`] when the other folder is on another disk.
@@ -162,26 +162,26 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.0, name.as_ref(), &to.0, new.as_ref())?)
     }
 
-    /// Lets the owner do everything with a file or folder, and nobody else anything. A link that is put into its place at this moment is followed.
+    /// Gives the owner all permissions to a file or folder, and other users none. Follows a link that is put in its place at this moment.
     ///
     /// # Errors
-    /// [`SystemError::FORBIDDEN`] when it belongs to someone else.
+    /// [`SystemError::FORBIDDEN`] when another user owns it.
     pub fn open_up(&self, name: impl AsRef<Path>) -> Result<()> {
         Ok(rustix::fs::chmodat(&self.0, name.as_ref(), Mode::RWXU, AtFlags::empty())?)
     }
 
-    /// Waits until nobody else has the lock of this folder; this handle has it then, as long as it is open.
+    /// Waits for the exclusive lock of this folder; it lasts until this handle is closed.
     ///
     /// # Errors
-    /// [`SystemError::INTERRUPTED`] when a signal comes.
+    /// [`SystemError::INTERRUPTED`] when a signal arrives.
     pub fn lock(&self) -> Result<()> {
         Ok(rustix::fs::flock(&self.0, FlockOperation::LockExclusive)?)
     }
 
-    /// What is in the folder, but for `.` and `..`, in no order.
+    /// Returns the entries of the folder except `.` and `..`, unordered.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn entries(&self) -> Result<impl Iterator<Item = Result<Entry>> + use<>> {
         let entries = Dir::read_from(&self.0)?;
         Ok(entries
@@ -202,16 +202,16 @@ impl From<Folder> for OwnedFd {
     }
 }
 
-/// What a folder says of one name in it.
+/// An entry of a folder.
 pub struct Entry(DirEntry);
 
 impl Entry {
-    /// The name.
+    /// Returns the name.
     pub fn name(&self) -> &OsStr {
         OsStr::from_bytes(self.0.file_name().to_bytes())
     }
 
-    /// What the name leads to; [`Kind::Unknown`] on file systems that do not note it in the folder.
+    /// Returns the kind of the entry; [`Kind::Unknown`] on file systems that do not store it in the folder.
     pub fn kind(&self) -> Kind {
         Kind::of(self.0.file_type())
     }

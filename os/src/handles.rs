@@ -1,3 +1,3 @@
-//! What a system knows an open file, folder or connection by.
+//! Handles of open files, folders and connections.
 
 pub use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! What the system tells of a file without reading it.
+//! Metadata of files.
 
 use crate::errors::SystemError;
 use crate::handles::AsFd;
@@ -7,7 +7,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// What a name leads to.
+/// Kind of a file system entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -45,61 +45,61 @@ impl Kind {
 pub struct Time {
     /// Seconds.
     pub seconds: i64,
-    /// Nanoseconds beside them.
+    /// Additional nanoseconds.
     pub nanoseconds: i64,
 }
 
-/// What the system tells of a file or folder.
+/// Metadata of a file or folder.
 #[derive(Clone, Copy, Debug)]
 pub struct FileInfo {
-    /// The number of its device.
+    /// Number of the device.
     pub device: u64,
-    /// Its own number there.
+    /// Number of the file on the device.
     pub number: u64,
-    /// Its kind and who may do what with it, as the system writes them; the lower twelve bits are the permissions.
+    /// Kind and permissions, as the system writes them; the lower twelve bits are the permissions.
     pub mode: u32,
-    /// How many names it has.
+    /// Number of hard links.
     pub links: u64,
-    /// The user it belongs to.
+    /// Owning user.
     pub owner: u32,
-    /// The group it belongs to.
+    /// Owning group.
     pub group: u32,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub size: u64,
-    /// Bytes that it takes up on the disk.
+    /// Bytes on the disk.
     pub allocated: u64,
-    /// When its content was last written; programs can set it.
+    /// Last write of the contents; programs can set it.
     pub modified: Time,
-    /// When anything of it last changed; programs cannot set it.
+    /// Last change of anything; programs cannot set it.
     pub changed: Time,
 }
 
 impl FileInfo {
-    /// Of an open file or folder.
+    /// Returns the metadata of an open file or folder.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn of(opened: impl AsFd) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::fstat(opened)?))
     }
 
-    /// Of what lies at a path, a link itself if it is one.
+    /// Returns the metadata at a path; of a link itself.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn of_path(path: &Path) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::lstat(path)?))
     }
 
-    /// Of what a path leads to through links.
+    /// Returns the metadata at a path, following links.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn of_target(path: &Path) -> Result<Self, SystemError> {
         Ok(Self::of_stat(&rustix::fs::stat(path)?))
     }
 
-    /// What the standard library was told.
+    /// Converts metadata of the standard library.
     pub fn of_metadata(found: &Metadata) -> Self {
         Self {
             device: found.dev(),
@@ -144,13 +144,13 @@ impl FileInfo {
         }
     }
 
-    /// What it is.
+    /// Returns the kind of the file.
     #[allow(clippy::unnecessary_cast)]
     pub fn kind(&self) -> Kind {
         Kind::of(FileType::from_raw_mode(self.mode as rustix::fs::RawMode))
     }
 
-    /// What tells it from every other file there is at the same time: the numbers of its device and its own.
+    /// Returns device and file number, which together identify the file among all that exist at the same time.
     pub fn identity(&self) -> (u64, u64) {
         (self.device, self.number)
     }

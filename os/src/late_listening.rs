@@ -1,7 +1,7 @@
-//! Listening to folders where the system tells late what happened (macOS, through `notify`): a notice says that something moved, but that there is
-//! none does not say that nothing did. Whoever needs to know looks at everything.
+//! Listening to folders on systems that report changes late (macOS, through `notify`). A notice means that something changed; its absence does
+//! not mean that nothing did, so a caller that must be sure scans everything.
 //!
-//! Of all folders below one that is listened to the system tells by itself, so only the outermost are given to it.
+//! The system reports changes in all folders below a watched one, so only the outermost folders are watched.
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd};
@@ -14,10 +14,10 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Whether a notice is there before the call that caused it returns.
+/// Whether a notice is queued before the call that caused it returns.
 pub const IS_PROMPT: bool = false;
 
-/// What was heard of folders that are listened to.
+/// Queue of notices about watched folders.
 #[derive(Debug)]
 pub struct Queue {
     watcher: Mutex<RecommendedWatcher>,
@@ -28,7 +28,7 @@ pub struct Queue {
 #[derive(Debug, Default)]
 struct State {
     numbers: BTreeMap<PathBuf, i32>,
-    /// The folders that the system was given.
+    /// Folders that the system watches.
     outermost: BTreeSet<PathBuf>,
     last: i32,
     events: Vec<Event>,
@@ -36,7 +36,7 @@ struct State {
 }
 
 impl State {
-    /// Hears of everything that an event is about.
+    /// Passes on a notice for each path of an event.
     fn report(&self, event: &Event, hear: &mut impl FnMut(Notice<'_>)) {
         let written = matches!(event.kind, EventKind::Modify(ModifyKind::Data(DataChange::Content)));
         let is_dir = matches!(
@@ -68,10 +68,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Queue {
-    /// Listens to nothing yet.
+    /// Creates a queue without folders.
     ///
     /// # Errors
-    /// When the system has none to give.
+    /// When the system has no more watchers.
     pub fn new() -> Result<Self, SystemError> {
         let (heard, tell) = Stream::pair().map_err(of_io)?;
         heard.set_nonblocking(true).map_err(of_io)?;
@@ -88,7 +88,7 @@ impl Queue {
                 }
                 Err(_) => state.is_lost = true,
             }
-            // A pipe that is full is readable all the same.
+            // A full pipe is readable all the same.
             let _ = (&tell).write(&[0]);
         };
         let watcher = RecommendedWatcher::new(hear, Config::default().with_follow_symlinks(false)).map_err(of_notify)?;
@@ -99,10 +99,10 @@ impl Queue {
         })
     }
 
-    /// Listens to a folder; its number, which is the one it has if it is listened to already.
+    /// Watches a folder. Returns its number, which stays the same if it is watched already.
     ///
     /// # Errors
-    /// [`SystemError::NO_SPACE`] when the system listens to no more for this user; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
+    /// [`SystemError::NO_SPACE`] when this user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
     pub fn add(&self, folder: &Path) -> Result<i32, SystemError> {
         let found = std::fs::symlink_metadata(folder).map_err(of_io)?;
         if found.is_symlink() {
@@ -111,14 +111,14 @@ impl Queue {
         if !found.is_dir() {
             return Err(SystemError::NO_FOLDER);
         }
-        // The system tells of paths without links.
+        // The system reports paths without links.
         let folder = folder.canonicalize().map_err(of_io)?;
         let is_covered = {
             let state = lock(&self.state);
             folder.ancestors().any(|above| state.outermost.contains(above))
         };
         if !is_covered {
-            // Not under the lock of the state: the system may tell meanwhile.
+            // Not under the lock of the state, because the system may report events meanwhile.
             lock(&self.watcher).watch(&folder, RecursiveMode::Recursive).map_err(of_notify)?;
         }
         let mut state = lock(&self.state);
@@ -131,7 +131,7 @@ impl Queue {
         Ok(number)
     }
 
-    /// Listens no more to a folder.
+    /// Stops watching a folder.
     pub fn remove(&self, folder: i32) {
         let outermost = {
             let mut state = lock(&self.state);
@@ -146,15 +146,15 @@ impl Queue {
             Some(path).filter(|path| has_none && state.outermost.remove(path))
         };
         if let Some(path) = outermost {
-            // It may be gone already.
+            // The folder may be gone already.
             let _ = lock(&self.watcher).unwatch(&path);
         }
     }
 
-    /// Takes everything that was heard up to now; whether that was all.
+    /// Takes all queued notices. Returns whether the queue is empty.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn drain(&self, mut hear: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
         let mut bytes = [0; 1024];
         loop {
@@ -177,7 +177,7 @@ impl Queue {
 }
 
 impl AsFd for Queue {
-    /// What becomes readable when there is something to hear.
+    /// Returns the handle that becomes readable when a notice arrives.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.heard.as_fd()
     }
@@ -202,10 +202,10 @@ mod tests {
     use crate::wait::wait_to_read;
     use std::time::Duration;
 
-    /// Longer than anything takes.
+    /// Longer than any wait takes.
     const LONG: Duration = Duration::from_secs(60);
 
-    /// Waits until all of these names were heard, each with the number of its folder.
+    /// Waits for notices of all these names, each with the number of its folder.
     fn wait_for(queue: &Queue, names: &[(i32, &str)]) {
         let mut missing: BTreeSet<(i32, String)> = names.iter().map(|(folder, name)| (*folder, (*name).to_owned())).collect();
         while !missing.is_empty() {
@@ -238,7 +238,7 @@ mod tests {
         std::fs::write(root.join("one"), "1").expect("a file");
         std::fs::write(root.join("below/two"), "2").expect("a file");
         wait_for(&queue, &[(outer, "one"), (inner, "two")]);
-        // A folder that is listened to no more is not told of; what is above it is.
+        // A folder that is no longer watched is not reported; the one above it is.
         queue.remove(inner);
         std::fs::write(root.join("below/three"), "3").expect("a file");
         std::fs::remove_file(root.join("one")).expect("removed");

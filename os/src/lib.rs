@@ -1,5 +1,5 @@
-//! What systems do differently, a module for each concern: everything else of cortex calls the system through the standard library or through this
-//! crate (`sandbox` is for Linux only, and calls it itself). So a port to another system is a matter of this folder. It knows nothing of builds.
+//! Differences between systems, one module per concern. All other crates call the system through the standard library or this crate (except
+//! `sandbox`, which is for Linux only), so a port to another system changes only this folder. It knows nothing of builds.
 
 pub mod attributes;
 pub mod clocks;

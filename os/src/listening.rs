@@ -1,8 +1,8 @@
-//! Listening to folders: inotify, which queues a notice before the call that caused it returns. Whoever has read its queue empty knows of all that
-//! happened before.
+//! Listening to folders by inotify, which queues a notice before the call that caused it returns. A reader that has emptied the queue knows of
+//! all earlier changes.
 //!
-//! Not heard: changes through memory maps that outlive their file's being closed, changes on other machines (network file systems), and
-//! changes to a file under another name of its (hard links). Those who use this deal with them.
+//! Not reported: changes through memory maps after their file was closed, changes on other machines (network file systems), and changes to a
+//! file under another of its names (hard links). Callers must handle these.
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd, OwnedFd};
@@ -12,32 +12,32 @@ use rustix::io::Errno;
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// Whether a notice is there before the call that caused it returns.
+/// Whether a notice is queued before the call that caused it returns.
 pub const IS_PROMPT: bool = true;
 
-/// Notices are read in pieces of this size.
+/// Size of a read, in bytes.
 const PIECE: usize = 64 << 10;
 
-/// So many notices are taken at once; who is faster for so long is not waited for.
+/// Limit of notices per call, so that a fast writer does not keep the reader busy for ever.
 const AT_ONCE: usize = 1 << 20;
 
-/// What was heard of folders that are listened to.
+/// Queue of notices about watched folders.
 #[derive(Debug)]
 pub struct Queue(OwnedFd);
 
 impl Queue {
-    /// Listens to nothing yet.
+    /// Creates a queue without folders.
     ///
     /// # Errors
-    /// When the system has none to give.
+    /// When the system has no more queues.
     pub fn new() -> Result<Self, SystemError> {
         Ok(Self(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?))
     }
 
-    /// Listens to a folder; its number, which is the one it has if it is listened to already.
+    /// Watches a folder. Returns its number, which stays the same if it is watched already.
     ///
     /// # Errors
-    /// [`SystemError::NO_SPACE`] when the system listens to no more for this user; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
+    /// [`SystemError::NO_SPACE`] when this user may watch no more; [`SystemError::LINK`] or [`SystemError::NO_FOLDER`] for a link.
     pub fn add(&self, folder: &Path) -> Result<i32, SystemError> {
         let flags = WatchFlags::MODIFY
             | WatchFlags::CLOSE_WRITE
@@ -54,16 +54,16 @@ impl Queue {
         Ok(inotify::add_watch(&self.0, folder, flags)?)
     }
 
-    /// Listens no more to a folder.
+    /// Stops watching a folder.
     pub fn remove(&self, folder: i32) {
-        // The kernel may have removed it already.
+        // The kernel may have removed the watch already.
         let _ = inotify::remove_watch(&self.0, folder);
     }
 
-    /// Takes everything that was heard up to now; whether that was all.
+    /// Takes all queued notices. Returns whether the queue is empty.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn drain(&self, mut hear: impl FnMut(Notice<'_>)) -> Result<bool, SystemError> {
         let mut buffer = vec![MaybeUninit::uninit(); PIECE];
         let mut reader = Reader::new(&self.0, &mut buffer);
@@ -94,7 +94,7 @@ impl Queue {
 }
 
 impl AsFd for Queue {
-    /// What becomes readable when there is something to hear.
+    /// Returns the handle that becomes readable when a notice arrives.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

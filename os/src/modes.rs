@@ -1,4 +1,4 @@
-//! Who may do what with a file or folder: permissions as systems write them, `0o700`.
+//! Permissions of files and folders, as systems write them: `0o700`.
 
 use crate::errors::SystemError;
 use crate::handles::AsFd;
@@ -8,52 +8,52 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 
-/// Makes a folder.
+/// Creates a folder.
 ///
 /// # Errors
-/// The system's; also when it is there.
+/// The error of the system; also when the folder exists.
 pub fn create_folder(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(mode).create(path)
 }
 
-/// Makes a folder, and those above it, unless it is there.
+/// Creates a folder, and those above it, unless they exist.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system.
 pub fn create_folders(path: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(mode).create(path)
 }
 
-/// These permissions, in the words of the standard library.
+/// Converts permissions to those of the standard library.
 pub fn permissions(mode: u32) -> Permissions {
     Permissions::from_mode(mode)
 }
 
-/// Gives a file or folder permissions; a link is followed.
+/// Sets the permissions of a file or folder; follows a link.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system.
 pub fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     std::fs::set_permissions(path, permissions(mode))
 }
 
-/// Gives an open file or folder permissions.
+/// Sets the permissions of an open file or folder.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system.
 pub fn set_mode_of(opened: impl AsFd, mode: u32) -> Result<(), SystemError> {
     Ok(rustix::fs::fchmod(opened, Mode::from_raw_mode(mode as _))?)
 }
 
-/// Gives an open file to a user and a group.
+/// Sets the owner and group of an open file.
 ///
 /// # Errors
-/// The system's, which lets few do so.
+/// The error of the system, which permits this to few users.
 pub fn give_to(opened: impl AsFd, owner: u32, group: u32) -> Result<(), SystemError> {
     Ok(rustix::fs::fchown(opened, Some(Uid::from_raw(owner)), Some(Gid::from_raw(group)))?)
 }
 
-/// Whether this user may run a file.
+/// Returns whether this user may run a file.
 pub fn may_run(file: &Path) -> bool {
     rustix::fs::access(file, Access::EXEC_OK).is_ok()
 }

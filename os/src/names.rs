@@ -1,15 +1,15 @@
-//! Names of files as bytes: the system's own form of them, which need not be text.
+//! Names of files as bytes: the form of the system, which need not be text.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The bytes of a name or path.
+/// Returns the bytes of a name or path.
 pub fn bytes(name: &(impl AsRef<OsStr> + ?Sized)) -> &[u8] {
     name.as_ref().as_bytes()
 }
 
-/// The path of these bytes.
+/// Returns the path of bytes.
 pub fn path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }

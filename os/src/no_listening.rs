@@ -1,19 +1,19 @@
-//! In place of inotify on systems whose own way to listen to folders is not known here: nothing can be listened to, so that everything is looked at.
+//! Replacement for inotify on systems whose own interface is not supported: no folder can be watched, so callers scan everything.
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd, OwnedFd};
 pub use crate::notices::Notice;
 use std::path::Path;
 
-/// Whether a notice is there before the call that caused it returns.
+/// Whether a notice is queued before the call that caused it returns.
 pub const IS_PROMPT: bool = false;
 
-/// No queue: there is none of this type.
+/// Queue that cannot be created.
 #[derive(Debug)]
 pub struct Queue(OwnedFd);
 
 impl Queue {
-    /// Listens to nothing.
+    /// Fails to create a queue.
     ///
     /// # Errors
     /// Always.
@@ -21,7 +21,7 @@ impl Queue {
         Err(SystemError::NO_SUCH_CALL)
     }
 
-    /// Listens to nothing.
+    /// Fails to watch a folder.
     ///
     /// # Errors
     /// Always.
@@ -32,7 +32,7 @@ impl Queue {
     /// Does nothing.
     pub fn remove(&self, _: i32) {}
 
-    /// Hears nothing.
+    /// Fails to take notices.
     ///
     /// # Errors
     /// Always.

@@ -1,28 +1,28 @@
-//! What is heard of folders, by whatever way the system has to listen to them.
+//! Notices about watched folders, independent of the system's way to watch them.
 
 use std::borrow::Cow;
 
-/// Something that was heard of a folder, which has the number that [`Queue::add`] gave.
+/// Notice about a folder, which has the number that [`Queue::add`] returned.
 #[derive(Debug)]
 pub enum Notice<'n> {
-    /// The queue was full: anything may have happened.
+    /// The queue overflowed: anything may have happened.
     Lost,
     /// Something happened to a name in a folder.
     Name {
-        /// The folder.
+        /// Number of the folder.
         folder: i32,
-        /// The name; a lossy one if it is no text.
+        /// The name; lossy if it is not text.
         name: Cow<'n, str>,
-        /// Whether it is a folder's.
+        /// Whether the name is a folder's.
         is_dir: bool,
         /// Whether only bytes were written.
         written: bool,
     },
-    /// A folder went away, or what it is mounted from did.
+    /// A folder was removed, moved or unmounted.
     Gone {
-        /// The folder.
+        /// Number of the folder.
         folder: i32,
-        /// Whether its number means nothing any more.
+        /// Whether the number is no longer valid.
         is_over: bool,
     },
 }

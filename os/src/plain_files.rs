@@ -1,26 +1,26 @@
-//! MoreOptions files that may have been replaced by something else: a pipe or a device would be waited for, or read, for ever. And what more can be said
-//! of how a file is opened than the standard library asks for. It knows nothing of what the files hold.
+//! Opening files that may have been replaced by something else: opening or reading a pipe or a device could wait for ever. Also more options
+//! for opening than the standard library has on all systems. Independent of what the files contain.
 
 use std::fs::{self, File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Whether a link under a file's name is followed.
+/// Whether a link in place of a file is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// It is.
+    /// The link is followed.
     Followed,
-    /// It is an error.
+    /// A link is an error.
     Refused,
 }
 
-/// What more can be said of how a file is opened.
+/// Additional options for opening a file.
 pub trait MoreOptions {
-    /// Who may do what with the file if it is made: permissions as systems write them, `0o600`.
+    /// Sets the permissions of a new file, as systems write them: `0o600`.
     fn with_mode(&mut self, mode: u32) -> &mut Self;
 
-    /// A link under its name is an error.
+    /// Fails if the name is a link.
     fn refuse_links(&mut self) -> &mut Self;
 }
 
@@ -34,10 +34,10 @@ impl MoreOptions for OpenOptions {
     }
 }
 
-/// Opens a file; refuses at once what is none.
+/// Opens a regular file; fails at once for anything else.
 ///
 /// # Errors
-/// The system's, and that it is no file.
+/// The error of the system, also when it is not a regular file.
 pub fn open(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<File> {
     let never_waits = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let flags = match links {
@@ -45,7 +45,7 @@ pub fn open(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<
         Links::Refused => never_waits | rustix::fs::OFlags::NOFOLLOW,
     };
     let file = match options.custom_flags(flags.bits().cast_signed()).open(path) {
-        // A folder, or a socket, cannot be opened at all: the reason is what it is.
+        // A folder or socket cannot be opened at all; report its kind.
         Err(error) => return Err(require(path).err().unwrap_or(error)),
         Ok(file) => file,
     };
@@ -53,7 +53,7 @@ pub fn open(path: &Path, options: &mut OpenOptions, links: Links) -> io::Result<
     Ok(file)
 }
 
-/// Opens a file to read it, as [`open`] does; links are followed.
+/// Opens a file to read it, as [`open`] does; follows links.
 ///
 /// # Errors
 /// As [`open`].
@@ -61,17 +61,17 @@ pub fn open_to_read(path: &Path) -> io::Result<File> {
     open(path, OpenOptions::new().read(true), Links::Followed)
 }
 
-/// The text of a small file, of at most `most` bytes; `None` where there is no file, or a longer one.
+/// Reads a text file of at most `most` bytes; `None` if it does not exist or is longer.
 pub fn read_text(path: &Path, most: u64) -> Option<String> {
     let mut text = String::new();
     open_to_read(path).ok()?.take(most + 1).read_to_string(&mut text).ok()?;
     (text.len() as u64 <= most).then_some(text)
 }
 
-/// Looks whether what is there, if anything is, is a file.
+/// Checks that a path, if it exists, is a regular file.
 ///
 /// # Errors
-/// That it is none.
+/// When it is not.
 pub fn require(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(found) => is_plain(path, found.file_type()),

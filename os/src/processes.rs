@@ -1,11 +1,11 @@
-//! Processes: whether one lives, ending one or a group of them, how one ended, and what this one may have.
+//! Processes: whether one lives, ending one or a group of them, how one ended, and the limits of this one.
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, kill_process_group, setrlimit, test_kill_process};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 
-/// The user in whose name this process acts.
+/// Returns the effective user of this process.
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
@@ -14,48 +14,48 @@ fn pid(number: u32) -> Option<Pid> {
     i32::try_from(number).ok().and_then(Pid::from_raw)
 }
 
-/// Whether a process of this number lives, whoever it belongs to.
+/// Returns whether a process of this number lives, of any user.
 pub fn is_alive(process: u32) -> bool {
     pid(process).is_some_and(|process| test_kill_process(process) != Err(rustix::io::Errno::SRCH))
 }
 
-/// Asks a process to end, one that is stopped, too: it takes the signal when it goes on.
+/// Signals a process to end, and continues it, so that a stopped process takes the signal, too.
 ///
 /// # Errors
-/// When there is none of this number, or it belongs to someone else.
+/// When no process has this number, or it belongs to another user.
 pub fn ask_to_end(process: i32) -> io::Result<()> {
     let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
     kill_process(process, Signal::TERM)?;
     Ok(kill_process(process, Signal::CONT)?)
 }
 
-/// Has a program begin a group of its own, of which what it starts becomes part.
+/// Starts a program in its own process group, which its children join.
 pub fn begin_group(command: &mut Command) -> &mut Command {
     command.process_group(0)
 }
 
-/// Ends the group that a process began, if it is still there.
+/// Kills the group of a process, if it still exists.
 pub fn kill_group(leader: u32) {
     if let Some(group) = pid(leader) {
-        // It may have ended by itself in the meantime.
+        // The group may have ended by itself in the meantime.
         let _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// What ended a program that did not end by itself.
+/// Reason why a program was killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Killed {
-    /// It took more processor time than it may.
+    /// It exceeded its processor time.
     ProcessorTime,
-    /// It wrote a larger file than it may.
+    /// It wrote a file beyond the size limit.
     FileSize,
-    /// Somebody ended it at once.
+    /// Another process killed it.
     AtOnce,
 }
 
-/// What ended a program, or what a shell ran in its last step, if it was one of these.
+/// Returns why a program, or the last command of a shell, was killed, if for one of these reasons.
 pub fn killed_by(status: ExitStatus) -> Option<Killed> {
-    // A shell ends with 128 and the number of the signal that ended what it ran.
+    // A shell exits with 128 plus the number of the signal that ended its command.
     let of = |signal: Signal| status.signal() == Some(signal.as_raw()) || status.code() == Some(128 + signal.as_raw());
     let known = [
         (Signal::XCPU, Killed::ProcessorTime),
@@ -65,15 +65,15 @@ pub fn killed_by(status: ExitStatus) -> Option<Killed> {
     known.into_iter().find_map(|(signal, killed)| of(signal).then_some(killed))
 }
 
-/// Leaves the processors to others first: of this thread, and of threads that it starts. A system that does not know of priorities goes on as it does.
+/// Lowers the CPU priority of this thread, and of threads that it starts. Does nothing on a system without priorities.
 pub fn lower_priority() {
     let _ = rustix::process::nice(10);
 }
 
-/// Lets this process have as many files open as the system allows; how many these are.
+/// Raises this process's limit of open files to the maximum; returns the limit.
 pub fn raise_open_files() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // It stays what it was where it cannot be raised.
+    // On an error the limit stays the same.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {

@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 
 pub use std::os::unix::net::{UnixListener as Listener, UnixStream as Stream};
 
-/// How often one tries to be heard.
+/// Pause between attempts to connect.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Connects to whoever listens at a path.
+/// Connects to the process that listens at a path.
 ///
 /// # Errors
-/// When nobody does; as a time-out when so many want to be heard that there is no room to wait for so long.
+/// When no process listens; as a time-out when its queue of connections stays full.
 pub fn connect(socket: &Path, patience: Duration) -> io::Result<Stream> {
     let until = Instant::now() + patience;
     with_short_name(socket, |path| {
         let address = SocketAddrUnix::new(path)?;
         let stream = Stream::from(new_socket()?);
         stream.set_nonblocking(true)?;
-        // Who blocks here blocks until the other end takes him, which may be never.
+        // A blocking connect would wait until the listener accepts, possibly for ever.
         while let Err(errno) = rustix::net::connect(&stream, &address) {
             match errno {
                 Errno::AGAIN if Instant::now() < until => std::thread::sleep(PAUSE),
@@ -43,7 +43,7 @@ fn new_socket() -> Result<OwnedFd, Errno> {
     socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
 }
 
-/// Programs that are started between the two calls inherit it.
+/// A program started between the two calls inherits the socket.
 #[cfg(not(target_os = "linux"))]
 fn new_socket() -> Result<OwnedFd, Errno> {
     let socket = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
@@ -51,10 +51,10 @@ fn new_socket() -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// Listens at a path, for this user alone; who accepts there does not wait.
+/// Listens at a path, for this user only; accepting does not block.
 ///
 /// # Errors
-/// The system's; also when something has that name.
+/// The error of the system; also when the name exists.
 pub fn listen(socket: &Path) -> io::Result<Listener> {
     let listener = with_short_name(socket, |path| Listener::bind(path))?;
     set_mode(socket, 0o600)?;
@@ -62,13 +62,13 @@ pub fn listen(socket: &Path) -> io::Result<Listener> {
     Ok(listener)
 }
 
-/// Runs with a name of the socket that is short enough.
+/// Calls `run` with a short name of the socket.
 fn with_short_name<T>(socket: &Path, run: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let (_folder, name) = short_name(socket)?;
     run(&name)
 }
 
-/// Names of sockets are short: in a folder that is deep they are named by its open handle, which has to live as long as the name.
+/// Shortens the name of a socket, whose length is limited: in a deep folder, uses the folder's open handle, which must outlive the name.
 ///
 /// # Errors
 /// When the folder cannot be opened.

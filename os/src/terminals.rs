@@ -1,15 +1,15 @@
-//! The terminal: its size, and the echo of control characters, which would otherwise push a progress bar out of its line when Ctrl-C is pressed.
+//! The terminal: its size, and the echo of control characters, which would move a progress bar out of its line on Ctrl-C.
 
 use crate::handles::AsFd;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// Columns and rows of a terminal, 0 where it does not know; `None` when it is none.
+/// Returns columns and rows of a terminal, 0 if unknown; `None` if it is no terminal.
 pub fn size(terminal: impl AsFd) -> Option<(usize, usize)> {
     let size = tcgetwinsize(terminal).ok()?;
     Some((size.ws_col.into(), size.ws_row.into()))
 }
 
-/// While this lives, `^C` is not echoed. Nothing happens when standard input is no terminal.
+/// Suppresses the echo of `^C` until it is restored. Does nothing if standard input is no terminal.
 #[derive(Clone)]
 pub struct QuietControl {
     saved: Option<Termios>,
@@ -27,7 +27,7 @@ impl QuietControl {
         Self { saved }
     }
 
-    /// Puts the terminal back as it was.
+    /// Restores the terminal.
     pub fn restore(&self) {
         if let Some(saved) = &self.saved {
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, saved);

@@ -1,60 +1,60 @@
-//! Waiting for something to be read, no longer than one wants. A signal ends the wait as the time does.
+//! Waiting for input with a time-out. A signal ends the wait early, like the time-out.
 
 use crate::errors::SystemError;
 use crate::handles::{AsFd, BorrowedFd};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 
-/// Several things that are waited for at once.
+/// Several handles to wait for at once.
 pub struct Waits<'f>(Vec<PollFd<'f>>);
 
 impl<'f> FromIterator<BorrowedFd<'f>> for Waits<'f> {
-    /// Until there is something to read, or the other end is closed.
+    /// Waits for each handle to become readable, or closed at the other end.
     fn from_iter<I: IntoIterator<Item = BorrowedFd<'f>>>(opened: I) -> Self {
         Self(opened.into_iter().map(readable).collect())
     }
 }
 
 impl<'f> Waits<'f> {
-    /// Adds a file of the system's own that tells of changes: until there was one.
+    /// Adds a file of the system's own that reports changes, to wait for the next one.
     pub fn add_changes(&mut self, file: BorrowedFd<'f>) {
         self.0.push(PollFd::from_borrowed_fd(file, PollFlags::PRI));
     }
 
-    /// Waits until something comes, or the time is over; without a time, for ever.
+    /// Waits for any of the handles, at most `longest`; for ever without it.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub fn wait(&mut self, longest: Option<Duration>) -> Result<(), SystemError> {
         wait(&mut self.0, longest)
     }
 
-    /// What came, in the order in which it was added.
+    /// Returns for each handle, in the order of addition, whether it is ready.
     pub fn came(&self) -> impl DoubleEndedIterator<Item = bool> {
         self.0.iter().map(|waited| !waited.revents().is_empty())
     }
 }
 
-/// As [`Waits::wait`], of as many as there are; which of them came.
+/// As [`Waits::wait`], for a fixed number of handles; returns which are ready.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system.
 pub fn wait_to_read<const N: usize>(opened: [BorrowedFd<'_>; N], longest: Option<Duration>) -> Result<[bool; N], SystemError> {
     let mut waited = opened.map(readable);
     wait(&mut waited, longest)?;
     Ok(waited.map(|waited| !waited.revents().is_empty()))
 }
 
-/// Whether the other end of a connection is closed in both directions.
+/// Returns whether the other end closed a connection in both directions.
 pub fn is_hung_up(connection: impl AsFd) -> bool {
     let mut waited = [PollFd::from_borrowed_fd(connection.as_fd(), PollFlags::empty())];
     wait(&mut waited, Some(Duration::ZERO)).is_ok() && waited[0].revents().contains(PollFlags::HUP)
 }
 
-/// Bytes that can be read at once.
+/// Returns the number of bytes that can be read without waiting.
 ///
 /// # Errors
-/// The system's.
+/// The error of the system.
 pub fn bytes_to_read(opened: impl AsFd) -> Result<u64, SystemError> {
     Ok(rustix::io::ioctl_fionread(opened)?)
 }

@@ -1,4 +1,4 @@
-//! What is counted while a cache is used, what of it is doubted, and what is told of it at the end.
+//! Counters of a cache's use, doubts about its contents, and the first errors, for the report at the end.
 
 use crate::names::Name;
 use engine::seams::remote::{Lie, RemoteSummary};
@@ -7,22 +7,22 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Of what the cache keeps wrong, so much is told.
+/// Limit of damaged entries that are listed.
 const TOLD: usize = 100;
 
-/// Fewer bytes say nothing of how fast they come.
+/// Least number of bytes that a speed is measured from.
 const TELLING: u64 = 64 << 10;
 
-/// Something that the server has and that was found to be wrong.
+/// Something on the server that was found to be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Doubt {
     /// A blob.
     Blob(Name),
-    /// What is filed under a key.
+    /// The result of a key.
     Result(ActionKey),
 }
 
-/// Counts, shared by all who ask.
+/// Counters that all requests share.
 #[derive(Default)]
 pub(crate) struct Account {
     state: Mutex<State>,
@@ -32,10 +32,10 @@ pub(crate) struct Account {
 struct State {
     summary: RemoteSummary,
     round_trip: Option<Duration>,
-    /// Bytes that came or went in questions that tell of the speed, and how long these took.
+    /// Bytes of the transfers that the speed is measured from, and their duration.
     moved: (u64, Duration),
     doubted: HashSet<Doubt>,
-    /// Keys of the results that were counted as found.
+    /// Keys of the results that were counted as hits.
     found: HashSet<ActionKey>,
 }
 
@@ -44,17 +44,17 @@ impl Account {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the counts.
+    /// Changes the counters.
     pub(crate) fn count(&self, change: impl FnOnce(&mut RemoteSummary)) {
         change(&mut self.state().summary);
     }
 
-    /// Counts what was wrong with an answer.
+    /// Counts a wrong answer.
     pub(crate) fn lied(&self, lie: Lie) {
         *self.state().summary.lies.entry(lie).or_default() += 1;
     }
 
-    /// Counts what was wrong with something, the first time.
+    /// Counts something wrong on the server, the first time.
     pub(crate) fn lied_about(&self, lie: Lie, what: Doubt) {
         if self.state().doubted.insert(what) {
             self.lied(lie);
@@ -66,12 +66,12 @@ impl Account {
         self.state().doubted.insert(what);
     }
 
-    /// Whether something was found to be wrong and was not mended since.
+    /// Returns whether something is in doubt.
     pub(crate) fn is_doubted(&self, what: &Doubt) -> bool {
         self.state().doubted.contains(what)
     }
 
-    /// What was doubted was read as it is to be.
+    /// Ends a doubt, because the right contents were read.
     pub(crate) fn healed(&self, what: &Doubt) {
         let mut state = self.state();
         if state.doubted.remove(what) {
@@ -79,7 +79,7 @@ impl Account {
         }
     }
 
-    /// What was doubted was sent again, and is still wrong.
+    /// Counts something that is still wrong after it was sent again.
     pub(crate) fn count_damaged(&self, what: &Doubt) {
         let told = match what {
             Doubt::Blob(name) => format!("{}/{}", Digest(name.hash), name.len),
@@ -91,7 +91,7 @@ impl Account {
         }
     }
 
-    /// Counts a question for a result.
+    /// Counts a lookup of a result.
     pub(crate) fn count_lookup(&self, key: &ActionKey, is_found: bool) {
         let mut state = self.state();
         match is_found {
@@ -103,7 +103,7 @@ impl Account {
         }
     }
 
-    /// What was found is of no use.
+    /// Counts a hit as a miss, because the result is unusable.
     pub(crate) fn count_unusable(&self, key: &ActionKey) {
         let mut state = self.state();
         if state.found.remove(key) {
@@ -113,18 +113,18 @@ impl Account {
         state.doubted.insert(Doubt::Result(*key));
     }
 
-    /// Keeps the first sentence of what went wrong.
+    /// Keeps the first error, as a sentence.
     pub(crate) fn trouble(&self, sentence: impl FnOnce() -> String) {
         self.state().summary.trouble.get_or_insert_with(sentence);
     }
 
-    /// A small question was answered within this time. The fastest says most of the way there.
+    /// Notes the duration of a small request. The fastest one is closest to the round trip.
     pub(crate) fn timed(&self, took: Duration) {
         let mut state = self.state();
         state.round_trip = Some(state.round_trip.map_or(took, |before| before.min(took)));
     }
 
-    /// A question that moved so many bytes was answered within this time.
+    /// Notes the bytes and the duration of a transfer.
     pub(crate) fn record_transfer(&self, bytes: u64, took: Duration) {
         if bytes >= TELLING {
             let moved = &mut self.state().moved;
@@ -132,19 +132,19 @@ impl Account {
         }
     }
 
-    /// Bytes a second, if enough came to tell.
+    /// Returns the speed in bytes per second, if enough bytes were transferred.
     pub(crate) fn speed(&self) -> Option<u64> {
         let (bytes, took) = self.state().moved;
         let speed = u128::from(bytes) * 1_000_000 / took.as_micros().max(1);
         (bytes > 0).then(|| u64::try_from(speed).unwrap_or(u64::MAX))
     }
 
-    /// How long a small question takes.
+    /// Returns the duration of a small request.
     pub(crate) fn round_trip(&self) -> Option<Duration> {
         self.state().round_trip
     }
 
-    /// What was counted so far.
+    /// Returns the counters so far.
     pub(crate) fn summary(&self) -> RemoteSummary {
         self.state().summary.clone()
     }

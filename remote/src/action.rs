@@ -1,27 +1,27 @@
-//! The canonical action: what the protocol's action cache files a result under.
+//! The canonical action: the protocol's action cache stores a result under its digest.
 //!
-//! Its salt holds our key, so that it changes exactly when our key does; a tenant's salt before it disowns a whole generation at once. It
-//! has no input root, no platform and no path of any machine. The bytes are pinned by a test: another byte is another cache.
+//! Its salt contains our key, so it changes exactly when our key does; a tenant's salt in front invalidates all its results at once. It has no
+//! input root, no platform and no path of any machine. A test pins the bytes, because any change leads to an empty cache.
 
 use crate::names::{Function, Name};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{Action, Command, Directory};
 use engine::seams::remote::Wanted;
 use prost::Message;
 
-/// The output that every result has beside its own.
+/// Output that each result has besides its own.
 pub(crate) const RECORD: &str = ".cortex-record";
-/// What the salt begins with.
+/// Prefix of the salt.
 const DOMAIN: &[u8] = b"cortex/1\0";
 
-/// An action with everything that it names.
+/// An action with the blobs that it names.
 pub(crate) struct Canonical {
-    /// What results are filed under.
+    /// Name that the result is stored under.
     pub name: Name,
-    /// The blobs of action, command and empty input root, with their names.
+    /// Blobs of action, command and empty input root, with their names.
     pub blobs: [(Name, Vec<u8>); 3],
 }
 
-/// The action of a result.
+/// Builds the action of a result.
 pub(crate) fn canonical(function: Function, salt: &str, wanted: &Wanted) -> Canonical {
     let command = Command {
         arguments: vec!["cortex".to_owned(), "produce".to_owned(), wanted.producer.clone()],

@@ -1,4 +1,4 @@
-//! Blobs of the server: which are missing, sending and reading them in batches, large ones by themselves.
+//! Blobs of the server: finding the missing ones, sending and reading them in batches, large ones singly.
 
 use crate::account::Doubt;
 use crate::line::{Kind, Unanswered};
@@ -16,23 +16,23 @@ use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;
 
-/// Names in one question for missing blobs.
+/// Limit of names per request for missing blobs.
 const NAMES: usize = 5_000;
-/// Questions under way at once.
+/// Number of parallel requests.
 const AT_ONCE: usize = 8;
-/// Smaller blobs are not compressed.
+/// Least size of a compressed blob, in bytes.
 const WORTH_COMPRESSING: usize = 1 << 10;
-/// The level is the fastest: the cache is near.
+/// Fastest compression level, because the cache is near.
 const LEVEL: i32 = 1;
 
-/// Why something was not taken.
+/// Reason why something was not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NotTaken {
-    /// Nobody answers.
+    /// The server does not answer.
     Down,
-    /// This one was not taken; others may be.
+    /// This was not stored; other things may be.
     This(String),
-    /// Nothing will be taken from us.
+    /// The server stores nothing of this client.
     Anything(String),
 }
 
@@ -41,7 +41,7 @@ impl Server {
         ContentAddressableStorageClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER)
     }
 
-    /// Why a question to write came to nothing.
+    /// Converts the failure of a write request.
     pub(crate) fn not_taken(&self, unanswered: &Unanswered) -> NotTaken {
         match unanswered {
             Unanswered::Down => NotTaken::Down,
@@ -50,7 +50,7 @@ impl Server {
         }
     }
 
-    /// Which of these the server lacks.
+    /// Returns the blobs that the server lacks.
     pub(crate) async fn blobs_missing(self: Arc<Self>, names: Vec<Name>) -> Result<HashSet<Name>, NotTaken> {
         let mut missing = HashSet::new();
         for names in names.chunks(NAMES) {
@@ -74,7 +74,7 @@ impl Server {
         Ok(missing)
     }
 
-    /// Sends blobs that fit into one batch, or one that does not.
+    /// Sends blobs that fit in one batch, or a single one that does not.
     pub(crate) async fn send(self: Arc<Self>, blobs: Vec<(Name, Arc<[u8]>)>) -> Result<(), NotTaken> {
         if let [(name, blob)] = &blobs[..]
             && !self.terms.is_small(name.len)
@@ -136,10 +136,10 @@ impl Server {
         }
     }
 
-    /// Reads blobs. What does not come, or not with the length that its name says, is not among them; digests are left to the caller, who
-    /// knows a better one.
+    /// Reads blobs. The result lacks blobs that are missing, or whose length differs from their name's; the caller checks their digests, because it
+    /// knows the BLAKE3 digest.
     pub(crate) async fn read(self: Arc<Self>, names: BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
-        // Every server knows the empty blob.
+        // Every server has the empty blob.
         let (empty, names): (Vec<Name>, Vec<Name>) = names.into_iter().partition(|name| name.len == 0);
         let alone = |name: &Name| self.objects.is_some() || !self.terms.is_small(name.len);
         let (large, small): (Vec<Name>, Vec<Name>) = names.into_iter().partition(alone);
@@ -157,7 +157,7 @@ impl Server {
             let server = self.clone();
             async move { Some((name, server.read_large(&name).await?)) }
         });
-        // Without a batch's bound, only files are read side by side.
+        // Large blobs have no limit for a batch, so only files are read in parallel.
         let mut answers = futures_util::stream::iter(large).buffer_unordered(if self.objects.is_some() { AT_ONCE } else { 1 });
         while let Some(blob) = answers.next().await {
             found.extend(blob);
@@ -188,7 +188,7 @@ impl Server {
         let mut wanted: HashSet<Name> = names.into_iter().collect();
         let mut found = Vec::new();
         for response in answer.responses {
-            // What nobody asked for is not looked at, nor what comes twice.
+            // Ignore blobs that were not requested, and duplicates.
             let Some(name) = response.digest.as_ref().and_then(Name::of).filter(|name| wanted.remove(name)) else {
                 continue;
             };
@@ -217,12 +217,12 @@ impl Server {
     }
 }
 
-/// As sent.
+/// Compresses bytes to send.
 pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, LEVEL).expect("invariant: memory takes every byte")
 }
 
-/// What was compressed; `None` when it is damaged or longer than it should be. Memory grows only with what is there.
+/// Decompresses bytes; `None` if they are damaged. Reads at most one byte more than `len`; memory grows only with the data.
 pub(crate) fn decompress(bytes: &[u8], len: u64) -> Option<Vec<u8>> {
     let mut whole = Vec::new();
     let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(len.saturating_add(1));

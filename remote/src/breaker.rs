@@ -1,32 +1,32 @@
-//! The breaker: after some failures in a row nobody is asked for a while, then one question finds out whether somebody answers again.
+//! Circuit breaker: after some failures in a row it blocks requests for a while; then one request tests whether the server answers again.
 
 use std::time::Duration;
 
-/// Failures in a row after which nobody is asked.
+/// Number of failures in a row that block requests.
 const FAILURES: u32 = 3;
-/// How long nobody is asked.
+/// Duration of a block.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Whether a server is asked.
+/// State of a circuit breaker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Breaker {
-    /// It answers, or failed this often since it did.
+    /// The server answers, or was not asked yet.
     #[default]
     Untried,
-    /// It failed so often since it last answered.
+    /// The last so many requests failed.
     Failing(u32),
-    /// It failed too often, last at this time.
+    /// Too many requests failed, the last one at this time.
     Open(Duration),
-    /// The pause is over and one question is on its way, since this time.
+    /// The block is over, and one request tests the server since this time.
     HalfOpen(Duration),
 }
 
 impl Breaker {
-    /// Whether to ask now; of several who may, the first is told so alone once the pause is over.
+    /// Returns whether to send a request now. After a block, only the first caller may.
     pub(crate) fn may_ask(&mut self, now: Duration) -> bool {
         match *self {
             Self::Untried | Self::Failing(_) => true,
-            // One who asked and was never heard of again does not close the door for good.
+            // A test request that never ends does not block the server for good.
             Self::Open(since) | Self::HalfOpen(since) if now.saturating_sub(since) >= PAUSE => {
                 *self = Self::HalfOpen(now);
                 true
@@ -35,18 +35,18 @@ impl Breaker {
         }
     }
 
-    /// Whether somebody who asked now would be let through. Changes nothing.
+    /// Returns whether a request would be sent now. Changes nothing.
     pub(crate) fn is_closed(self, now: Duration) -> bool {
         let mut copy = self;
         copy.may_ask(now)
     }
 
-    /// Somebody answered.
+    /// Notes an answer.
     pub(crate) fn answered(&mut self) {
         *self = Self::Untried;
     }
 
-    /// Nobody did.
+    /// Notes a failure.
     pub(crate) fn count_failure(&mut self, now: Duration) {
         *self = match *self {
             Self::Untried => Self::Failing(1),

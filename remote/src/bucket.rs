@@ -1,7 +1,7 @@
-//! A bucket of an object store as a cache, by the interface of S3. An object is written whole or not at all.
+//! A bucket of an object store as a cache, by the interface of S3. Objects are written atomically.
 //!
-//! Requests are signed with the keys of the environment or of the file that AWS tools share; without keys a bucket that is open to all can be
-//! read. What is signed is an address that is good for a few minutes, and never shown.
+//! Requests are signed with the keys of the environment, or of the file that AWS tools share; without keys, a public bucket can be read. Each
+//! signed address is valid for a few minutes, and never shown.
 
 use crate::credentials::Variables;
 use crate::line::Deadlines;
@@ -17,27 +17,27 @@ use ureq::Agent;
 use ureq::http::StatusCode;
 use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
 
-/// How long a signed address is good.
+/// Validity of a signed address.
 const SIGNED_FOR: Duration = Duration::from_secs(300);
-/// How many questions are asked at once.
+/// Number of parallel requests.
 const AT_ONCE: usize = 16;
 
 /// A bucket, and the names in it that the cache uses.
 pub(crate) struct Bucket {
     bucket: rusty_s3::Bucket,
     credentials: Option<Credentials>,
-    /// What the names begin with: empty, or ending with `/`.
+    /// Prefix of the names: empty, or ending with `/`.
     prefix: String,
-    /// Whether the keys may not list the bucket: a store then says of objects that are not there that they are forbidden.
+    /// Whether the keys may not list the bucket: a store then answers that missing objects are forbidden.
     hides_missing: bool,
     agent: Agent,
 }
 
 impl Bucket {
-    /// The bucket that `s3://NAME/PREFIX` names.
+    /// Opens the bucket of `s3://NAME/PREFIX`.
     ///
     /// # Errors
-    /// One sentence: there is no such bucket, or it may not be used.
+    /// A sentence, when the bucket does not exist or may not be used.
     pub(crate) fn open(endpoint: &str, variables: &Variables, deadlines: &Deadlines) -> Result<Result<Self, String>, Status> {
         let mut bucket = match Self::of(endpoint, variables, deadlines) {
             Ok(bucket) => bucket,
@@ -47,7 +47,7 @@ impl Bucket {
         let answer = bucket.agent.head(question.as_str()).call().map_err(|error| lost(&error))?;
         Ok(match answer.status() {
             StatusCode::NOT_FOUND => Err("there is no such bucket".to_owned()),
-            // Keys that may use objects need not be allowed to look at their bucket.
+            // Keys may be allowed to use objects, but not to inspect the bucket.
             StatusCode::FORBIDDEN if bucket.credentials.is_some() => {
                 bucket.hides_missing = true;
                 Ok(bucket)
@@ -134,7 +134,7 @@ impl Objects for Bucket {
     }
 }
 
-/// The keys of the environment, or of the profile in the file that AWS tools share.
+/// Returns the keys of the environment, or of the profile in the file that AWS tools share.
 fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Credentials>, String> {
     let named = |key: Option<String>, secret: Option<String>, token: Option<String>| match (key, secret) {
         (Some(key), Some(secret)) => Some(match token {
@@ -170,7 +170,7 @@ fn credentials(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Crede
     }
 }
 
-/// A value of a section of a file in the form of `~/.aws/credentials`.
+/// Returns a value of a section in a file like `~/.aws/credentials`.
 fn value_of(text: &str, section: &str, key: &str) -> Option<String> {
     let mut is_within = false;
     for line in text.lines().map(str::trim) {
@@ -196,7 +196,7 @@ fn agent(deadlines: &Deadlines) -> Agent {
     let config = Agent::config_builder()
         .tls_config(tls)
         .http_status_as_error(false)
-        // A signature is good for one address.
+        // A signature is valid for one address only.
         .max_redirects(0)
         .max_redirects_will_error(false)
         .timeout_connect(Some(deadlines.connect))
@@ -206,7 +206,7 @@ fn agent(deadlines: &Deadlines) -> Agent {
     config.new_agent()
 }
 
-/// The answer of a store that gives or takes nothing, as a server would say it.
+/// Converts the status of an answer without a body to that of a server.
 fn refuse(code: StatusCode) -> Result<(), Status> {
     let kind = match code {
         code if code.is_success() => return Ok(()),
@@ -219,7 +219,7 @@ fn refuse(code: StatusCode) -> Result<(), Status> {
     Err(Status::new(kind, format!("it answered {code}")))
 }
 
-/// A request without an answer. The error of the client may hold the signed address, so its kind alone is said.
+/// Converts a failed request. Reports only the error's kind, because the error may contain the signed address.
 fn lost(error: &ureq::Error) -> Status {
     Status::unavailable(match error {
         ureq::Error::Timeout(_) => "it gave no answer in time",

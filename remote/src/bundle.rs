@@ -1,14 +1,14 @@
-//! A bundle: where the volumes of a tree's results are, in one small blob. It is filed under several names: that of its tree, and names by
-//! which trees near to it find it.
+//! A bundle: the addresses of the volumes of a tree's results, in one small blob. It is stored under several names: that of its tree, and
+//! names by which similar trees find it.
 
 use crate::volume::{self, Address, SCHEMA};
 use engine::seams::remote::Wanted;
 use engine::values::digest::{ActionKey, Digest};
 use minicbor::{Decode, Encode};
 
-/// The one output of a bundle.
+/// Name of a bundle's only output.
 pub(crate) const OUTPUT: &str = "bundle";
-/// Who makes bundles.
+/// Producer name of bundles.
 const PRODUCER: &str = "cortex/bundle@2";
 
 #[derive(Encode, Decode)]
@@ -22,7 +22,7 @@ struct Written {
     volumes: Vec<Address>,
 }
 
-/// What a bundle of this name is filed under.
+/// Returns the lookup of a bundle by its name.
 pub(crate) fn lookup_of_bundle(name: &Digest) -> Wanted {
     Wanted {
         key: ActionKey(*name),
@@ -30,7 +30,7 @@ pub(crate) fn lookup_of_bundle(name: &Digest) -> Wanted {
     }
 }
 
-/// The bytes of a bundle.
+/// Encodes a bundle.
 pub(crate) fn encode(volumes: &[Address], number: u32) -> Vec<u8> {
     let written = Written {
         schema: SCHEMA,
@@ -40,7 +40,7 @@ pub(crate) fn encode(volumes: &[Address], number: u32) -> Vec<u8> {
     volume::compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
 }
 
-/// The volumes of a bundle; `None` when it cannot be read to its last byte, or is of another form.
+/// Decodes the volumes of a bundle; `None` if it cannot be decoded to its last byte, or has another format.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Address>> {
     let written: Written = volume::decode(bytes)?;
     (written.schema == SCHEMA).then_some(written.volumes)

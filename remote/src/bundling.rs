@@ -1,6 +1,6 @@
-//! Bundling: results that are filed together, in volumes. Those of an earlier bundle are kept where most of them is still of use, so that what
-//! is sent is what is new. What is sent is read back, and of what is kept some: no machine is told that something is there while the server
-//! has it wrong.
+//! Bundling: stores results together, in volumes. Keeps volumes of an earlier bundle that are mostly still needed, so that only new results
+//! are sent. Reads back all that it sends, and a sample of what it keeps, so that no bundle refers to pieces that the server has lost or
+//! damaged.
 
 use crate::account::Doubt;
 use crate::blobs::NotTaken;
@@ -15,21 +15,21 @@ use engine::values::digest::{ActionKey, Digest};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// A volume with fewer results and outputs is small.
+/// Number of results and outputs below which a volume is small.
 const FEW: usize = 512;
-/// When there are more small volumes, they are put together.
+/// Number of small volumes above which they are merged.
 const SMALL: usize = 16;
-/// New volumes whose pieces are sent together.
+/// Number of new volumes whose pieces are sent together.
 const AT_ONCE: usize = 8;
-/// Bytes of what is kept that are read back, at most; another part of it for every tree.
+/// Limit of kept bytes that are read back; the sample differs for each tree.
 const READ_BACK: u64 = 8 << 20;
-/// So often a piece is sent, each time under another name, while the server keeps it wrong.
+/// Number of attempts to send a piece, each under another name, while the server keeps it damaged.
 const NUMBERS: u32 = 3;
 
-/// The name and the bytes of a piece that is there as it should be.
+/// Name and bytes of a piece that the server has undamaged.
 type Sent = Option<(Name, Arc<[u8]>)>;
 
-/// What a volume holds, by keys and digests.
+/// Contents of a volume, by keys and digests.
 pub(crate) struct Listing {
     keys: Vec<ActionKey>,
     outputs: Vec<Digest>,
@@ -48,22 +48,22 @@ impl Listing {
     }
 }
 
-/// What earlier volumes hold of an offer.
+/// Contents of an offer that earlier volumes already have.
 #[derive(Default)]
 pub(crate) struct Earlier {
-    /// Whether they are those of the very tree.
+    /// Whether these volumes are of the same tree.
     is_own: bool,
-    /// Every key in them.
+    /// Keys in all of them.
     keys: HashSet<ActionKey>,
     kept: Vec<Address>,
-    /// The keys in those that are kept.
+    /// Keys in the kept volumes.
     pub kept_keys: HashSet<ActionKey>,
-    /// And the outputs.
+    /// Outputs in the kept volumes.
     pub kept_outputs: HashSet<Digest>,
 }
 
 impl Inner {
-    /// Files a bundle under its names. Whether all of it is there, every byte.
+    /// Stores a bundle under its names. Returns whether the server has all of it, undamaged.
     pub(crate) fn offer_bundle(&self, offer: &BundleOffer<'_>) -> bool {
         let Some(server) = self.server().filter(|_| self.writes()) else {
             return false;
@@ -105,12 +105,12 @@ impl Inner {
             trouble.into_iter().for_each(|trouble| self.not_taken(trouble));
             return Ok(false);
         }
-        // Where a name is filed once, pointers stay where they were: then older trees serve.
+        // A server that never overwrites keeps old pointers; then older trees are found.
         file(pointers);
         Ok(is_sound && (stands || self.is_found_again(server, &filed_as(own, bytes))))
     }
 
-    /// The volumes of an earlier bundle that are kept: they are there, and mostly hold what is offered.
+    /// Returns the volumes of an earlier bundle to keep: those that the server has, and whose contents are mostly in the offer.
     fn earlier(&self, server: &Arc<Server>, offer: &BundleOffer<'_>) -> Result<Earlier, NotTaken> {
         let near: Vec<Digest> = offer.names.iter().take(1).chain(offer.near).copied().collect();
         let Some((at, mut addresses)) = self.find_addresses(server, &near) else {
@@ -132,7 +132,7 @@ impl Inner {
         Ok(earlier)
     }
 
-    /// Sends volumes, and adds where they are. Whether all of them are there.
+    /// Sends volumes, and adds their addresses. Returns whether the server has all of them.
     fn send_volumes(&self, server: &Arc<Server>, fresh: &[Fresh], addresses: &mut Vec<Address>) -> Result<bool, NotTaken> {
         let write = |at: usize, number: u32| match (&fresh[at / 2], at % 2) {
             (fresh, 0) => volume::encode_records(&fresh.volume, number),
@@ -153,8 +153,8 @@ impl Inner {
         Ok(sent.iter().all(Option::is_some))
     }
 
-    /// Sends so many pieces, of which `write` gives the bytes. One that the server keeps wrong is sent again under another number, and so
-    /// under another name. The name and the bytes of each that is there as it should be.
+    /// Sends `count` pieces, whose bytes `write` returns. Sends a piece that the server keeps damaged again under another number, and so another
+    /// name. Returns name and bytes of each piece that the server has undamaged.
     fn send_pieces(&self, server: &Arc<Server>, count: usize, write: &dyn Fn(usize, u32) -> Vec<u8>) -> Result<Vec<Sent>, NotTaken> {
         let mut sent: Vec<Sent> = vec![None; count];
         let mut open: Vec<usize> = (0..count).collect();
@@ -183,7 +183,7 @@ impl Inner {
         (at, server.terms.function.name(&bytes), bytes.into())
     }
 
-    /// Sends what the server lacks of these, reads back what it has then, and sends what was wrong once more.
+    /// Sends the missing pieces, reads all of them back, and sends the damaged ones once more.
     fn send_sound(&self, server: &Arc<Server>, names: Vec<Name>, load: &dyn Fn(&Name) -> Option<Arc<[u8]>>) -> Result<(), NotTaken> {
         self.send_missing(server, names.clone(), load)?;
         if !self.read_back(server, names.iter().copied()) {
@@ -193,7 +193,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether what was just filed is found.
+    /// Returns whether the result just stored is found.
     fn is_found_again(&self, server: &Arc<Server>, result: &SharedResult) -> bool {
         let looking = server
             .clone()
@@ -210,7 +210,7 @@ impl Inner {
 }
 
 impl Earlier {
-    /// Keeps the volumes of which most is offered. Many small ones are not kept, so that they are put together.
+    /// Keeps the volumes whose contents are mostly in the offer. If too many are small, drops the small ones, to merge them.
     fn retain_volumes(&mut self, volumes: Vec<(Address, Arc<Listing>)>, offer: &BundleOffer<'_>) {
         let keys: HashSet<ActionKey> = offer.results.iter().map(|bundled| bundled.result.key).collect();
         let outputs: HashSet<Digest> = offer.results.iter().flat_map(|bundled| bundled.outputs.iter().copied()).collect();
@@ -231,13 +231,13 @@ impl Earlier {
         }
     }
 
-    /// Whether the very tree's bundle lists all that is offered.
+    /// Returns whether the bundle of the same tree lists the whole offer.
     fn lists(&self, offer: &BundleOffer<'_>) -> bool {
         self.is_own && offer.results.iter().all(|bundled| self.keys.contains(&bundled.result.key))
     }
 }
 
-/// Some of the pieces, others for every name.
+/// Returns a sample of the pieces, which differs for each name.
 fn sample(addresses: &[Address], name: Option<&Digest>) -> Vec<Name> {
     let lot = |piece: &Name| Digest::of(&[&name.unwrap_or(&Digest([0; 32])).0[..], &piece.hash].concat());
     let mut pieces: Vec<Name> = addresses.iter().flat_map(Address::pieces).collect();
@@ -250,7 +250,7 @@ fn sample(addresses: &[Address], name: Option<&Digest>) -> Vec<Name> {
     pieces.into_iter().take_while(fits).collect()
 }
 
-/// The result that leads from a name to a bundle.
+/// Builds the result that maps a name to a bundle.
 pub(crate) fn filed_as(name: &Digest, bytes: &[u8]) -> SharedResult {
     let wanted = bundle::lookup_of_bundle(name);
     SharedResult {

@@ -1,4 +1,4 @@
-//! The client: the engine's blocking seam on one side, a small runtime that speaks with the server on the other.
+//! The client: the engine's blocking seam on one side, a small runtime that talks to the server on the other.
 
 use crate::account::{Account, Doubt};
 use crate::blobs::NotTaken;
@@ -27,19 +27,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// What a server answered when it was asked who it is.
+/// A server's answer to a ping.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ping {
-    /// What was agreed.
+    /// Terms that client and server agreed on.
     #[serde(flatten)]
     pub terms: Terms,
-    /// The fastest of some round trips, in microseconds.
+    /// Fastest of several round trips, in microseconds.
     pub round_trip_us: u64,
-    /// The public key that results are signed with here, if they are.
+    /// Public key of this client's signatures, if it signs results.
     pub signs_as: Option<String>,
 }
 
-/// How a cache is used.
+/// Permitted use of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// Whether results are looked up.
@@ -48,16 +48,16 @@ pub struct Use {
     pub write: bool,
 }
 
-/// Where the server is, once it has answered; or why there is none.
+/// The server, once it has answered, or why there is none.
 type Connection = tokio::sync::Mutex<Option<Result<Arc<Server>, String>>>;
 
-/// A remote cache behind the engine's seam. Connects when it is first asked something.
+/// A remote cache behind the engine's seam. Connects on the first request.
 pub struct Client {
     inner: Arc<Inner>,
     uploads: Uploads,
 }
 
-/// What questions and uploads share.
+/// State that requests and uploads share.
 pub(crate) struct Inner {
     pub def: RemoteDef,
     pub usage: Use,
@@ -68,16 +68,16 @@ pub(crate) struct Inner {
     server: Arc<Connection>,
     /// Blobs that the server is known to have.
     present: Mutex<HashSet<Name>>,
-    /// Blobs that came from it as they are named.
+    /// Blobs that the server returned with the right digest.
     sound: Mutex<HashSet<Name>>,
-    /// What the volumes hold that were read, by their pieces with records.
+    /// Contents of the volumes that were read, by their pieces with records.
     listings: Mutex<HashMap<Name, Arc<Listing>>>,
     runtime: Mutex<Option<Runtime>>,
     pub handle: tokio::runtime::Handle,
 }
 
 impl Client {
-    /// A client that has asked nothing yet.
+    /// Creates a client that is not connected yet.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -85,7 +85,7 @@ impl Client {
         Self::with_moments(def, usage, around, Arc::new(RealMoments::default()))
     }
 
-    /// The same with another clock.
+    /// Creates a client with another clock.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -116,15 +116,15 @@ impl Client {
         })
     }
 
-    /// The server's workers; `program` is what they run, or why there is none, one sentence.
+    /// Returns the server's workers; `program` is what they run, or a sentence on why there is none.
     pub fn workers(&self, program: Result<PathBuf, String>) -> Workers {
         Workers::new(self.inner.clone(), program)
     }
 
-    /// Asks the server who it is, some times.
+    /// Asks the server for its terms, and measures some round trips.
     ///
     /// # Errors
-    /// Why it cannot be used, one sentence.
+    /// A sentence on why the server cannot be used.
     pub fn ping(&self) -> Result<Ping, String> {
         let inner = &self.inner;
         let server = inner.server().ok_or_else(|| inner.silence())?;
@@ -142,22 +142,22 @@ impl Client {
 }
 
 impl Inner {
-    /// Starts asking; the answer comes through the channel, or nothing when it could not be asked to the end.
+    /// Starts a request. The receiver gets the answer, or closes without one if the request could not finish.
     pub(crate) fn start<T: Send + 'static>(&self, question: impl Future<Output = T> + Send + 'static) -> Receiver<T> {
         let (sender, receiver) = sync_channel(1);
         self.handle.spawn(async move {
-            // Who no longer waits does not need the answer.
+            // The caller may have stopped waiting.
             let _ = sender.send(question.await);
         });
         receiver
     }
 
-    /// Asks and waits.
+    /// Sends a request and waits for the answer.
     pub(crate) fn wait<T: Send + 'static>(&self, question: impl Future<Output = T> + Send + 'static) -> Option<T> {
         self.start(question).recv().ok()
     }
 
-    /// The server, connected to if it was not; `None` when there is none now.
+    /// Returns the server, connecting first if necessary; `None` if it cannot be used now.
     pub(crate) fn server(&self) -> Option<Arc<Server>> {
         if !self.line.is_up() {
             return None;
@@ -196,38 +196,38 @@ impl Inner {
         self.wait(connecting).flatten()
     }
 
-    /// Why there is no answer, one sentence.
+    /// Returns a sentence on why there is no answer.
     fn silence(&self) -> String {
         let summary = self.account.summary();
         let why = summary.reads_off.or(summary.trouble);
         why.unwrap_or_else(|| "it does not answer".to_owned())
     }
 
-    /// Blobs that the server is known to have.
+    /// Returns the blobs that the server is known to have.
     pub(crate) fn present(&self) -> MutexGuard<'_, HashSet<Name>> {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a blob came from the server as it is named.
+    /// Returns whether the server returned a blob with the right digest.
     pub(crate) fn is_sound(&self, name: &Name) -> bool {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Remembers that one did.
+    /// Notes that the server returned a blob with the right digest.
     pub(crate) fn is_sound_now(&self, name: Name) {
         self.sound.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
         self.account.healed(&Doubt::Blob(name));
     }
 
-    /// Whether offers are still taken.
+    /// Returns whether the server still takes offers.
     pub(crate) fn writes(&self) -> bool {
         self.usage.write && self.account.summary().writes_off.is_none()
     }
 
-    /// Remembers why something was not taken; turns writing off when nothing more will be.
+    /// Notes why something was not stored; disables writing if nothing more will be.
     pub(crate) fn not_taken(&self, not_taken: NotTaken) {
         match not_taken {
-            // What the line says of it is told.
+            // The connection reports its own errors.
             NotTaken::Down => {}
             NotTaken::This(why) => self.account.trouble(|| format!("an offer was not taken: {why}")),
             NotTaken::Anything(why) => self.account.count(|summary| {
@@ -256,7 +256,7 @@ impl Inner {
         Some(found.into_iter().map(|found| found.ok().flatten()).collect())
     }
 
-    /// The first of these names under which a bundle is filed that can be read, and where its volumes are.
+    /// Returns the index of the first name with a readable bundle, and the addresses of its volumes.
     pub(crate) fn find_addresses(&self, server: &Arc<Server>, names: &[Digest]) -> Option<(usize, Vec<Address>)> {
         let wanted: Vec<Wanted> = names.iter().map(bundle::lookup_of_bundle).collect();
         let found = self.find_results_uncounted(&wanted)?;
@@ -277,7 +277,7 @@ impl Inner {
         })
     }
 
-    /// What volumes hold, in their order.
+    /// Reads the contents of volumes, in their order.
     pub(crate) fn volumes(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Volume>> {
         let found = self.pieces(server, addresses.iter().map(|address| address.records.name()));
         let volume = |address: &Address| {
@@ -289,7 +289,7 @@ impl Inner {
         addresses.iter().map(volume).collect()
     }
 
-    /// What volumes hold by keys and digests, in their order; those that were read in this run are not read again.
+    /// Returns the keys and digests in volumes, in their order. Reads no volume twice in a run.
     pub(crate) fn listings(&self, server: &Arc<Server>, addresses: &[Address]) -> Vec<Option<Arc<Listing>>> {
         let unread: Vec<Address> = {
             let listed = self.lock_listings();
@@ -308,7 +308,7 @@ impl Inner {
         self.listings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those of the pieces that come as they are named.
+    /// Reads pieces, and returns those with the right digest.
     fn pieces(&self, server: &Arc<Server>, names: impl Iterator<Item = Name>) -> HashMap<Name, Vec<u8>> {
         let mut found = self.wait(server.clone().read(names.collect())).unwrap_or_default();
         found.retain(|name, bytes| {
@@ -322,7 +322,7 @@ impl Inner {
         found
     }
 
-    /// What was read of a piece; it is told when nothing can be.
+    /// Returns the decoded piece; counts an undecodable one.
     fn decoded<T>(&self, piece: &Name, read: Option<T>) -> Option<T> {
         if read.is_none() {
             self.account.lied_about(Lie::Undecodable, Doubt::Blob(*piece));
@@ -346,7 +346,7 @@ impl Inner {
             summary.blobs_down += along.len() as u64;
             summary.bytes_down += along.values().map(|blob| blob.len() as u64).sum::<u64>();
         });
-        // What came along says nothing about the blob that the server has.
+        // Blobs inlined in a result say nothing about the server's own copies.
         let read = asked.clone();
         let mut found: HashMap<Name, Vec<u8>> = self.wait(server.read(asked)).unwrap_or_default();
         found.extend(along);
@@ -358,7 +358,7 @@ impl Inner {
             match &genuine {
                 Some(_) if read.contains(name) => self.is_sound_now(*name),
                 Some(_) => {}
-                // They are what they are called: who said that the output is called so was wrong.
+                // The blob matches its name, so the result that gave this output that name was wrong.
                 None if function.name(came) == *name => {
                     self.names.forget(&blob.digest);
                     self.account.lied(Lie::WrongBytes);
@@ -492,7 +492,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.uploads.finish(Some(Duration::ZERO));
         let runtime = self.inner.runtime.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // Dropped within another runtime, it could not wait.
+        // Dropping a runtime within another one may not block.
         if let Some(runtime) = runtime {
             runtime.shutdown_background();
         }

@@ -1,5 +1,5 @@
-//! Who asks: a token from a variable, a file or a helper, further headers, certificates. Read when the first question is asked, sent in
-//! headers, and taken out of every text that comes back.
+//! Credentials: a token from a variable, a file or a helper, other headers, certificates. Read before the first request, sent in headers, and
+//! removed from every text that returns.
 
 use engine::manifest::remote::{Credential, RemoteDef};
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use tokio::io::AsyncWriteExt;
 use tonic::metadata::{Ascii, MetadataKey, MetadataValue};
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
-/// Gives the value of a variable of the environment.
+/// Returns the value of an environment variable.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// How long a helper may think.
+/// Time-out of a credential helper.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longer answers of helpers, tokens and certificates are not ours.
+/// Limit of a helper's answer, a token or a certificate, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// What goes with every question, and what must never be shown.
+/// Headers of each request, and the secrets that must never be shown.
 #[derive(Default)]
 pub(crate) struct Credentials {
     pub headers: Vec<(MetadataKey<Ascii>, MetadataValue<Ascii>)>,
@@ -26,10 +26,10 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Reads them.
+    /// Reads the credentials.
     ///
     /// # Errors
-    /// One sentence: what cannot be had, and never what was read.
+    /// A sentence on what cannot be read, without what was read.
     pub(crate) async fn read(def: &RemoteDef, folder: &Path, variables: &Variables) -> Result<Self, String> {
         let mut found = Self::default();
         match &def.credential {
@@ -53,7 +53,7 @@ impl Credentials {
             }
             found.add(name, &filled)?;
         }
-        // Who listens on the way would have it.
+        // An unencrypted connection would show the secret to others.
         if !found.secrets.is_empty() && !is_private(&def.endpoint) {
             return Err("a token, or a variable in a header, is sent over grpcs:// only, or to this machine".to_owned());
         }
@@ -74,7 +74,7 @@ impl Credentials {
         Ok(())
     }
 
-    /// Asks a helper, as Bazel asks one: `get`, an address on its standard input, headers as JSON on its standard output.
+    /// Asks a credential helper as Bazel does: `get`, an address on standard input, headers as JSON on standard output.
     async fn read_from_helper(&mut self, def: &RemoteDef, folder: &Path, argv: &[String]) -> Result<(), String> {
         let [program, rest @ ..] = argv else { return Ok(()) };
         let trouble = |why: &str| format!("the credential helper {program} {why}");
@@ -90,7 +90,7 @@ impl Credentials {
             .map_err(|error| trouble(&format!("cannot be started: {error}")))?;
         let question = serde_json::json!({ "uri": address(&def.endpoint) }).to_string();
         if let Some(mut input) = child.stdin.take() {
-            // One that does not read what is asked may answer all the same.
+            // A helper may answer without reading the request.
             let _ = input.write_all(question.as_bytes()).await;
         }
         let answer = tokio::time::timeout(PATIENCE, child.wait_with_output())
@@ -110,7 +110,7 @@ impl Credentials {
         Ok(())
     }
 
-    /// A text that came back, without anything that lets someone in.
+    /// Replaces the secrets of at least four bytes in a returned text.
     pub(crate) fn clean(&self, text: &str) -> String {
         let secrets = self.secrets.iter().filter(|secret| secret.len() >= 4);
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "…"))
@@ -122,10 +122,10 @@ struct Answer {
     headers: std::collections::BTreeMap<String, Vec<String>>,
 }
 
-/// What TLS is set up with.
+/// Builds the TLS configuration.
 ///
 /// # Errors
-/// One sentence: a file cannot be read.
+/// A sentence, when a file cannot be read.
 pub(crate) fn tls(def: &RemoteDef, folder: &Path) -> Result<ClientTlsConfig, String> {
     let mut config = ClientTlsConfig::new();
     config = match &def.tls.ca {
@@ -138,7 +138,7 @@ pub(crate) fn tls(def: &RemoteDef, folder: &Path) -> Result<ClientTlsConfig, Str
     Ok(config)
 }
 
-/// A file of the workspace.
+/// Reads a file relative to the workspace.
 pub(crate) fn read_file(folder: &Path, path: &str) -> Result<Vec<u8>, String> {
     use std::io::Read;
     let full: PathBuf = folder.join(path);
@@ -148,7 +148,7 @@ pub(crate) fn read_file(folder: &Path, path: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The text with the values of the variables that it names.
+/// Replaces the variables in a text by their values.
 fn filled(text: &str, variables: &Variables) -> Result<String, String> {
     let mut pieces = text.split('$');
     let mut filled = pieces.next().unwrap_or_default().to_owned();
@@ -167,7 +167,7 @@ fn filled(text: &str, variables: &Variables) -> Result<String, String> {
     Ok(filled)
 }
 
-/// Whether nobody can listen on the way.
+/// Returns whether a connection is encrypted, or stays on this machine.
 fn is_private(endpoint: &str) -> bool {
     let host = endpoint.strip_prefix("grpc://").map(|rest| rest.trim_end_matches('/'));
     host.is_none_or(|host| {
@@ -176,7 +176,7 @@ fn is_private(endpoint: &str) -> bool {
     })
 }
 
-/// The address as others know it.
+/// Returns the address in the form that helpers expect.
 pub(crate) fn address(endpoint: &str) -> String {
     match endpoint.split_once("://") {
         Some(("grpcs", rest)) => format!("https://{rest}"),

@@ -1,8 +1,8 @@
-//! The farm: workers of the server run this very program over shards, by the protocol's Execute.
+//! The farm: workers of the server run this program over shards, by the protocol's Execute.
 //!
-//! An action has two files in its input root: the program, linked to no library, and the shard. What the program writes comes back through
-//! the blobs and is read by the engine. Results of such actions are nobody else's business, so servers are told not to keep them. Anything
-//! that does not go as it should gives the work back, with the first reason kept to be told; after some failures in a row nothing is sent.
+//! An action has two files in its input root: the statically linked program, and the shard. The program's output returns through the blobs, and
+//! the engine reads it. Servers are told not to cache these actions, because only this build needs them. On any error the engine does the work
+//! itself, and the first reason is reported; after some failures in a row no shard is sent.
 
 use crate::blobs::NotTaken;
 use crate::client::Inner;
@@ -24,20 +24,20 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the program and its two files are called on the worker.
+/// Names of the program and its two files on the worker.
 const PROGRAM: &str = "cortex";
 const IN: &str = "in";
 const OUT: &str = "out";
-/// What the program is told to do.
+/// Command of the program.
 const VERB: &str = "produce-shard";
-/// Shards in a row that came to nothing, after which none is sent.
+/// Number of failed shards in a row after which none is sent.
 const FAILURES: u32 = 3;
-/// How often somebody who waits looks whether it is still worth it.
+/// Poll interval of a waiting thread for its cancellation.
 const LOOK: Duration = Duration::from_millis(20);
-/// Longer answers are not ours.
+/// Limit of a worker's output, in bytes.
 const LONGEST: u64 = 1 << 30;
 
-/// The usual terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
+/// Usual terms: a sandbox costs a tenth of a second, so a shard is worth half of one.
 const USUAL: Terms = Terms {
     worth: Duration::from_micros(200),
     backlog: Duration::from_secs(1),
@@ -49,14 +49,14 @@ const USUAL: Terms = Terms {
 /// Workers behind the engine's seam.
 pub struct Workers {
     inner: Arc<Inner>,
-    /// The program, or why there is none.
+    /// Path of the program, or why there is none.
     program: Result<PathBuf, String>,
-    /// What the server calls the program, once it has it.
+    /// The server's name of the program, once the server has it.
     sent: Mutex<Option<Name>>,
     failures: AtomicU32,
 }
 
-/// Why a shard came to nothing, one sentence, and whether the next one will.
+/// Reason why a shard failed, in one sentence, and whether all following shards will fail.
 struct Trouble {
     why: String,
     for_all: bool,
@@ -85,7 +85,7 @@ impl From<NotTaken> for Trouble {
 }
 
 impl Workers {
-    /// Workers of a client's server; `program` is what they run, or why there is none.
+    /// Creates the workers of a client's server; `program` is what they run, or why there is none.
     pub(crate) fn new(inner: Arc<Inner>, program: Result<PathBuf, String>) -> Self {
         let workers = Self {
             inner,
@@ -124,7 +124,7 @@ impl Workers {
         let (sender, answer) = sync_channel(1);
         let (action, patience) = (errand.action, inner.around.deadlines.work);
         let asking = inner.handle.spawn(async move {
-            // Who no longer waits does not need the answer.
+            // The caller may have stopped waiting.
             let _ = sender.send(server.execute(action, patience).await);
         });
         loop {
@@ -140,9 +140,9 @@ impl Workers {
         }
     }
 
-    /// The server's name of the program, which it has afterwards.
+    /// Sends the program if the server lacks it, and returns the server's name of it.
     fn program(&self, server: &Arc<Server>) -> Result<Name, Trouble> {
-        // Whoever else needs it waits.
+        // Other threads wait here, so that one of them sends the program.
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(name) = *sent {
             return Ok(name);
@@ -208,7 +208,7 @@ impl Farm for Workers {
     }
 }
 
-/// An action that runs the program over a shard, with all that it names but the program.
+/// An action that runs the program over a shard, with all its blobs but the program.
 struct Errand {
     action: Name,
     blobs: [(Name, Arc<[u8]>); 4],
@@ -233,7 +233,7 @@ impl Errand {
         let command = Command {
             arguments: [&format!("./{PROGRAM}"), VERB, IN, OUT].map(str::to_owned).to_vec(),
             output_paths: vec![OUT.to_owned()],
-            // Servers of before 2.2 look for it here.
+            // Servers before version 2.2 read it here.
             #[allow(deprecated)]
             platform: platform.clone(),
             ..Command::default()
@@ -262,7 +262,7 @@ fn seconds(time: Duration) -> bazel_remote_apis::google::protobuf::Duration {
     }
 }
 
-/// What workers are chosen by, in the order that the protocol demands.
+/// Returns the properties to select workers by, sorted as the protocol demands.
 fn platform(def: &RemoteDef) -> Option<Platform> {
     let property = |(name, value): (&String, &String)| platform::Property {
         name: name.clone(),
@@ -273,7 +273,7 @@ fn platform(def: &RemoteDef) -> Option<Platform> {
 }
 
 impl Server {
-    /// Has an action executed; what it wrote.
+    /// Executes an action and returns its output.
     async fn execute(self: Arc<Self>, action: Name, patience: Duration) -> Result<Vec<u8>, Trouble> {
         let operation = match tokio::time::timeout(patience, self.finished_operation(action)).await {
             Ok(operation) => operation.map_err(|status| Trouble {
@@ -298,7 +298,7 @@ impl Server {
         Ok(bytes)
     }
 
-    /// The operation of an action once it has come to its end.
+    /// Waits for the operation of an action to finish.
     async fn finished_operation(&self, action: Name) -> Result<Operation, tonic::Status> {
         let question = ExecuteRequest {
             instance_name: self.instance.clone(),
@@ -317,7 +317,7 @@ impl Server {
         Err(tonic::Status::unavailable("the call ended before the work did"))
     }
 
-    /// The result of an operation that went well in every way: some servers say only in one of several places that it did not.
+    /// Returns the result of a successful operation. Servers report failures in different places, so it checks all of them.
     fn succeeded(&self, operation: Operation) -> Result<ActionResult, Trouble> {
         let failed = |status: bazel_remote_apis::google::rpc::Status| {
             let status = tonic::Status::new(tonic::Code::from_i32(status.code), status.message);

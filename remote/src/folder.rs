@@ -1,4 +1,4 @@
-//! A folder as a cache: machines that mount it share files. A file is written under a name of its own and renamed.
+//! A folder as a cache: machines that mount it share its files. A file is written under a temporary name and renamed.
 
 use crate::objects::Objects;
 use std::fs::{self, File, OpenOptions};
@@ -11,10 +11,10 @@ use tonic::{Code, Status};
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder that an endpoint names. It is made for those who write; its parent is to be there.
+    /// Opens the folder of an endpoint. Creates it if `writes`; its parent must exist.
     ///
     /// # Errors
-    /// One sentence: it is not there, or cannot be one.
+    /// A sentence, when the folder does not exist or cannot be created.
     pub(crate) fn open(path: &Path, writes: bool) -> Result<Self, String> {
         match fs::metadata(path) {
             Ok(found) if !found.is_dir() => return Err("its path is that of a file".to_owned()),
@@ -44,7 +44,7 @@ impl Objects for Folder {
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, Status> {
         let path = self.0.join(name);
         let read = || {
-            // A pipe would be waited for, and a link leads elsewhere.
+            // Opening a pipe would wait, and a link leads elsewhere.
             if !fs::symlink_metadata(&path)?.is_file() {
                 return Err(io::Error::from(ErrorKind::NotFound));
             }
@@ -64,7 +64,7 @@ impl Objects for Folder {
             let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
             let renamed = file.write_all(bytes).and_then(|()| fs::rename(&temporary, &path));
             if renamed.is_err() {
-                // The first error is the one to tell.
+                // Report the first error, not this one.
                 let _ = fs::remove_file(&temporary);
             }
             renamed
@@ -77,7 +77,7 @@ impl Objects for Folder {
     }
 }
 
-/// An error of the file system as a server says it: what may not be done, or cannot be, is refused once for all.
+/// Converts an error of the file system to that of a server; lasting errors become refusals.
 fn status(error: &io::Error) -> Status {
     let code = match error.kind() {
         ErrorKind::NotFound => Code::NotFound,

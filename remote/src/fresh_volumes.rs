@@ -1,4 +1,4 @@
-//! New volumes: what earlier ones do not hold of an offer, cut into pieces of some MiB. Neighbours stay together.
+//! New volumes: the part of an offer that earlier volumes lack, split into pieces of some MiB. Adjacent results stay together.
 
 use crate::blobs::NotTaken;
 use crate::bundling::Earlier;
@@ -8,17 +8,17 @@ use engine::values::digest::Digest;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Results of a volume, at most.
+/// Limit of results per volume.
 const RESULTS: usize = 2_048;
-/// Bytes of outputs of a volume, at most, unless it has one only.
+/// Limit of outputs per volume in bytes, unless there is only one.
 const BYTES: usize = 4 << 20;
-/// A volume with fewer results goes on with those of the next producer.
+/// Number of results below which a volume continues with the next producer.
 const FEW: usize = 256;
 
-/// A volume that is to be sent.
+/// A volume to send.
 pub(crate) struct Fresh {
     pub volume: Volume,
-    /// The outputs, in their order.
+    /// Outputs, in their order.
     pub blobs: Vec<Arc<[u8]>>,
     pub is_eager: bool,
     bytes: usize,
@@ -45,7 +45,7 @@ impl Fresh {
         self.volume.results.len() >= RESULTS || self.bytes >= BYTES
     }
 
-    /// Whether the next results begin another volume.
+    /// Returns whether the next results begin another volume.
     fn ends_before(&self, is_eager: bool, producer: &str) -> bool {
         let last = self.volume.results.last();
         let is_other = last.is_some_and(|last| last.producer != producer);
@@ -59,7 +59,7 @@ impl Fresh {
     }
 }
 
-/// Hands out one volume after the other. Outputs that are nowhere are left out: they are made where they are read.
+/// Passes one volume after the other to `take`. Leaves out outputs that `load` does not have; their readers build them.
 pub(crate) fn each_fresh(
     offer: &BundleOffer<'_>,
     earlier: &Earlier,

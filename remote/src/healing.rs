@@ -1,4 +1,4 @@
-//! Healing: what the server has and was found to be wrong is sent again, although it says that it is there, and read back.
+//! Healing: sends blobs and results that are wrong on the server again, although the server has them, and reads them back.
 
 use crate::account::Doubt;
 use crate::client::Inner;
@@ -8,17 +8,17 @@ use engine::seams::remote::{Lie, Wanted};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Bytes that are read back at once.
+/// Limit of bytes read back at once.
 const AT_ONCE: u64 = 32 << 20;
 
 impl Inner {
-    /// Whether a blob was found to be wrong at the server.
+    /// Returns whether a blob was found to be wrong on the server.
     pub(crate) fn is_wrong(&self, name: &Name) -> bool {
         self.account.is_doubted(&Doubt::Blob(*name))
     }
 
-    /// Reads blobs that the server says it has, but for those that were sound when they were read in this run. Those that do not come as they are
-    /// named are doubted from then on; whether all are sound.
+    /// Reads blobs that the server has, except those already found sound in this run. Doubts those that are missing or have another digest. Returns
+    /// whether all are sound.
     pub(crate) fn read_back(&self, server: &Arc<Server>, names: impl IntoIterator<Item = Name>) -> bool {
         let mut rest: Vec<Name> = names.into_iter().filter(|name| name.len > 0 && !self.is_sound(name)).collect();
         let mut all = true;
@@ -48,7 +48,7 @@ impl Inner {
         all
     }
 
-    /// What was doubted, was sent again and does not come back as it is named, is told.
+    /// Counts doubted blobs that are still wrong after they were sent again.
     pub(crate) fn tell_broken(&self, server: &Arc<Server>, sent: Vec<Name>) {
         self.read_back(server, sent.iter().copied());
         for name in sent.iter().filter(|name| self.is_wrong(name)) {
@@ -56,7 +56,7 @@ impl Inner {
         }
     }
 
-    /// The same of results that were filed again.
+    /// Counts doubted results that are still wrong after they were stored again.
     pub(crate) fn tell_broken_results(&self, server: &Arc<Server>, filed: Vec<Wanted>) {
         let doubted: Vec<Wanted> = filed
             .into_iter()
@@ -72,7 +72,7 @@ impl Inner {
             match found {
                 Ok(Some(_)) => self.account.healed(&Doubt::Result(wanted.key)),
                 Ok(None) => self.account.count_damaged(&Doubt::Result(wanted.key)),
-                // Nobody answers.
+                // The server did not answer.
                 Err(_) => {}
             }
         }

@@ -1,5 +1,5 @@
-//! What travels along with a result: its record and small outputs stand in its metadata, so that a hit is one question also where the server does
-//! not inline files. The blobs are sent as ever: a server that drops metadata loses nothing, and what came along is believed by its digest.
+//! Inlining: the metadata of a result carries its record and small outputs, so that a hit needs one request, also from servers that do not
+//! inline files. The blobs are sent as well: a server may drop the metadata, and inlined blobs are accepted only by their digest.
 
 use crate::names::{Function, Name};
 use bazel_remote_apis::build::bazel::remote::execution::v2::{ActionResult, ExecutedActionMetadata};
@@ -8,16 +8,16 @@ use prost::Message;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-/// What an entry is: bytes, whose digest says which.
+/// Type of an entry: bytes, which their digest identifies.
 const TYPE: &str = "type.googleapis.com/google.protobuf.BytesValue";
-/// Larger blobs do not travel along, in bytes.
+/// Limit of an inlined blob, in bytes.
 const LARGEST: usize = 16 << 10;
-/// Nor more than this with one result, in bytes: servers keep results in memory.
+/// Limit of inlined bytes per result, because servers keep results in memory.
 const TOGETHER: usize = 64 << 10;
-/// What came along and was not asked for is forgotten when there is more of it, in bytes.
+/// Limit of inlined blobs kept for later requests, in bytes; beyond it, all are dropped.
 const WAITING: usize = 32 << 20;
 
-/// The metadata of a result with those of its blobs, in their order, that travel along.
+/// Builds metadata with those blobs of a result, in their order, that fit.
 pub(crate) fn packed<'b>(blobs: impl Iterator<Item = &'b [u8]>) -> ExecutedActionMetadata {
     let mut together = 0;
     let fits = |blob: &&[u8]| {
@@ -35,7 +35,7 @@ pub(crate) fn packed<'b>(blobs: impl Iterator<Item = &'b [u8]>) -> ExecutedActio
     }
 }
 
-/// What came along with a result, of the files that it names.
+/// Returns the inlined blobs of a result that its files name.
 pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<Name, Vec<u8>> {
     let named: BTreeSet<Name> = result
         .output_files
@@ -51,7 +51,7 @@ pub(crate) fn unpacked(function: Function, result: &ActionResult) -> HashMap<Nam
         .collect()
 }
 
-/// Blobs that came along and wait to be asked for.
+/// Inlined blobs that wait for a request.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Mutex<HashMap<Name, Vec<u8>>>);
 
@@ -65,7 +65,7 @@ impl Waiting {
         }
     }
 
-    /// Takes those of the names that are there.
+    /// Removes and returns those of the blobs that are kept.
     pub fn take(&self, names: &BTreeSet<Name>) -> HashMap<Name, Vec<u8>> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names.iter().filter_map(|name| waiting.remove_entry(name)).collect()

@@ -1,8 +1,8 @@
 //! The remote cache and the farm: a client of the Remote Execution API, version 2, behind the engine's blocking seams.
 //!
-//! It knows blobs, results and how to doubt a server; it knows no graph, no manifest but its own table, and no terminal. Invariants: what it
-//! hands out has the digest that was asked for; whatever a server does, no call fails or waits longer than its deadlines say; no token
-//! leaves it but in a header.
+//! It knows blobs, results and how to check a server; no graph, no terminal, and of the manifest only its own table. Invariants: it returns only
+//! bytes with the requested digest; whatever a server does, no call fails or exceeds its time-outs; it sends tokens only in
+//! headers.
 
 mod account;
 mod action;

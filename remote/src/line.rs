@@ -1,4 +1,4 @@
-//! The line to a server: how long an answer is waited for, when it is asked again, when it is asked no more.
+//! The connection to a server: time-outs, retries, and when to stop asking.
 
 use crate::account::Account;
 use crate::breaker::Breaker;
@@ -8,18 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tonic::{Code, Status};
 
-/// How long is waited.
+/// Time-outs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
     /// For a connection.
     pub connect: Duration,
-    /// For the answer to a small question.
+    /// For the answer to a small request.
     pub lookup: Duration,
     /// For a batch of blobs, or a large one.
     pub batch: Duration,
     /// For a shard of work.
     pub work: Duration,
-    /// Before a question is asked again for the first time.
+    /// Pause before the first retry.
     pub pause: Duration,
 }
 
@@ -35,31 +35,31 @@ impl Default for Deadlines {
     }
 }
 
-/// How often a question is asked again.
+/// Number of retries.
 const RETRIES: u32 = 3;
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    /// Nobody is there, or nobody was so often that nobody is asked.
+    /// The server does not answer, or failed so often that requests are blocked.
     Down,
-    /// The server said this.
+    /// The server answered with this error.
     Said(Status),
 }
 
-/// What kind of question it is.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A small one, whose time is that of the way there.
+    /// A small request, whose duration is about the round trip.
     Lookup,
-    /// One that moves blobs of so many bytes.
+    /// A transfer of so many bytes of blobs.
     Blobs(u64),
 }
 
-/// A slower way is given up.
+/// Slowest accepted speed, in bytes per second.
 const SLOWEST: u64 = 1 << 20;
 
-/// Asks, and asks again.
+/// Sends requests, with retries.
 pub(crate) struct Line {
     moments: Arc<dyn Moments>,
     deadlines: Deadlines,
@@ -81,17 +81,17 @@ impl Line {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody who asks now is let through.
+    /// Returns whether a request would be sent now.
     pub(crate) fn is_up(&self) -> bool {
         self.breaker().is_closed(self.moments.now())
     }
 
-    /// Any number.
+    /// Returns a random number.
     pub(crate) fn random(&self) -> u64 {
         self.moments.random()
     }
 
-    /// The time for a question of this kind.
+    /// Returns the time-out of a request of this kind.
     pub(crate) fn deadline(&self, kind: Kind) -> Duration {
         match kind {
             Kind::Lookup => self.deadlines.lookup,
@@ -99,7 +99,7 @@ impl Line {
         }
     }
 
-    /// Asks until somebody answers, whatever the answer is, or nobody is asked any more.
+    /// Sends a request until the server answers, with success or an error, or until the retries are used up or requests are blocked.
     pub(crate) async fn ask<T, F>(&self, what: &str, kind: Kind, mut attempt: impl FnMut() -> F) -> Result<T, Unanswered>
     where
         F: Future<Output = Result<T, Status>>,
@@ -129,7 +129,7 @@ impl Line {
                     return Err(Unanswered::Said(status));
                 }
                 Err(status) => {
-                    // One that has too much to do at once is there.
+                    // A server that is too busy still answers.
                     match status.code() {
                         Code::ResourceExhausted => self.breaker().answered(),
                         _ => self.breaker().count_failure(self.moments.now()),
@@ -144,7 +144,7 @@ impl Line {
         Err(Unanswered::Down)
     }
 
-    /// Twice as long every time, and by chance up to half as long again, so that many who were turned away do not come back at once.
+    /// Returns the pause before a retry: twice the last one, plus up to half at random, so that many clients do not retry at the same time.
     fn pause(&self, again: u32) -> Duration {
         let base = self.deadlines.pause * 2_u32.pow(again);
         let chance = (self.moments.random() % 1_000) as u32;
@@ -152,17 +152,17 @@ impl Line {
     }
 }
 
-/// Whether the same question may be answered in a moment: the server is busy or gone, or the way to it broke.
+/// Returns whether a retry may succeed: the server is busy or unreachable, or the connection broke.
 fn is_passing(status: &Status) -> bool {
     match status.code() {
         Code::Unavailable | Code::ResourceExhausted | Code::Aborted | Code::DeadlineExceeded => true,
-        // Said by the server these are answers; only what the transport says has a cause.
+        // From the server these are answers; from the transport they have a cause.
         Code::Unknown | Code::Internal | Code::Cancelled => std::error::Error::source(status).is_some(),
         _ => false,
     }
 }
 
-/// What a status says, on one line and cut to a sensible length.
+/// Formats a status on one line, cut to a sensible length.
 pub(crate) fn sentence(status: &Status) -> String {
     let mut words: String = status.message().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let mut cause = std::error::Error::source(status);

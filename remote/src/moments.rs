@@ -1,23 +1,23 @@
-//! Time and chance, behind a seam so that tests wait for nothing.
+//! Time and random numbers, behind a seam so that tests need not wait.
 
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-/// Tells the time, waits, and draws lots.
+/// Clock and source of random numbers.
 pub trait Moments: Send + Sync {
-    /// Time since some moment in the past; never goes back.
+    /// Returns the time since some moment in the past; never goes back.
     fn now(&self) -> Duration;
 
-    /// Waits so long.
+    /// Waits for `time`.
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send>>;
 
-    /// Any number. It need not be a secret.
+    /// Returns a random number. It need not be secret.
     fn random(&self) -> u64;
 }
 
-/// The clock of the machine.
+/// Clock of the machine.
 pub struct RealMoments(Instant);
 
 impl Default for RealMoments {

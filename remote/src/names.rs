@@ -1,4 +1,4 @@
-//! What the cache calls a blob: by blake3, as we do, or by SHA-256. Then a table says which is which, filled by what was found and sent.
+//! The cache's names of blobs: by BLAKE3, as in the engine, or by SHA-256. Then a table maps between them, filled from results found and sent.
 
 use bazel_remote_apis::build::bazel::remote::execution::v2::{Digest as Named, digest_function};
 use engine::seams::remote::BlobRef;
@@ -6,26 +6,26 @@ use engine::values::digest::Digest;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How a server computes digests.
+/// Hash function of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
-    /// As we do.
+    /// BLAKE3, as in the engine.
     Blake3,
-    /// As most do.
+    /// SHA-256, as on most servers.
     Sha256,
 }
 
-/// A blob as the server names it.
+/// Name of a blob on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Name {
-    /// Its digest by the server's function.
+    /// Digest by the server's function.
     pub hash: [u8; 32],
-    /// Its length in bytes.
+    /// Length in bytes.
     pub len: u64,
 }
 
 impl Function {
-    /// The name of these bytes.
+    /// Returns the name of bytes.
     pub(crate) fn name(self, bytes: &[u8]) -> Name {
         let hash = match self {
             Self::Blake3 => Digest::of(bytes).0,
@@ -41,7 +41,7 @@ impl Function {
         }
     }
 
-    /// Its number in the protocol.
+    /// Returns its number in the protocol.
     pub(crate) fn number(self) -> i32 {
         match self {
             Self::Blake3 => digest_function::Value::Blake3 as i32,
@@ -49,7 +49,7 @@ impl Function {
         }
     }
 
-    /// What paths of blobs begin with behind `blobs/`; the protocol leaves it out for SHA-256.
+    /// Returns its path segment after `blobs/`; the protocol omits it for SHA-256.
     pub(crate) fn segment(self) -> &'static str {
         match self {
             Self::Blake3 => "blake3/",
@@ -59,7 +59,7 @@ impl Function {
 }
 
 impl Name {
-    /// As messages carry it.
+    /// Converts the name to a message.
     pub(crate) fn as_message(&self) -> Named {
         Named {
             hash: Digest(self.hash).to_string(),
@@ -67,7 +67,7 @@ impl Name {
         }
     }
 
-    /// What a message names; `None` when it is no digest of 32 bytes.
+    /// Converts a message to a name; `None` if it is not a digest of 32 bytes.
     pub(crate) fn of(named: &Named) -> Option<Self> {
         Some(Self {
             hash: Digest::parse(&named.hash)?.0,
@@ -76,14 +76,14 @@ impl Name {
     }
 }
 
-/// The server's names of blobs that we know by blake3.
+/// The server's names of blobs, by their BLAKE3 digests.
 #[derive(Default)]
 pub(crate) struct Names {
     known: Mutex<HashMap<Digest, [u8; 32]>>,
 }
 
 impl Names {
-    /// The server's name of a blob; `None` when only its bytes could tell.
+    /// Returns the server's name of a blob; `None` if only its bytes could give it.
     pub(crate) fn get(&self, function: Function, blob: &BlobRef) -> Option<Name> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&blob.digest).copied();
         let hash = match (function, known) {
@@ -93,12 +93,12 @@ impl Names {
         hash.map(|hash| Name { hash, len: blob.len })
     }
 
-    /// Forgets a name under which other bytes came: who knows the bytes knows a better one.
+    /// Forgets a name with wrong bytes: a later holder of the bytes computes the right one.
     pub(crate) fn forget(&self, digest: &Digest) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
     }
 
-    /// Remembers a name. Somebody may lie about it: then the bytes that come under it are found to be wrong.
+    /// Stores a name. If it is wrong, the bytes read under it fail the check of their digest.
     pub(crate) fn learn(&self, digest: Digest, name: &Name) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(digest, name.hash);
     }

@@ -1,7 +1,7 @@
 //! A cache without a server: byte strings under names, in a folder that machines share or in a bucket of an object store.
 //!
-//! `blobs/XX/REST` holds a blob under its BLAKE3 digest, `results/XX/REST` an ActionResult under the digest of its action. Whatever others do to
-//! them (cut short, change, remove) is found out by the reader, as with a server.
+//! `blobs/XX/REST` is a blob under its BLAKE3 digest, `results/XX/REST` an ActionResult under the digest of its action. The reader detects
+//! objects that other programs cut, changed or removed, as with a server.
 
 use crate::names::Name;
 use crate::server::LONGEST_ANSWER;
@@ -15,34 +15,34 @@ use tonic::Status;
 const BLOBS: &str = "blobs";
 const RESULTS: &str = "results";
 
-/// Byte strings under names, whose parts stand between `/`. Its errors are those that a server would give.
+/// Byte strings under names with `/` between their parts. Returns the errors that a server would.
 pub(crate) trait Objects: Send + Sync {
-    /// The length of one; `None` if there is none.
+    /// Returns the length of an object; `None` if it does not exist.
     fn length(&self, name: &str) -> Result<Option<u64>, Status>;
 
-    /// At most `most` bytes of one.
+    /// Reads at most `most` bytes of an object.
     fn read(&self, name: &str, most: u64) -> Result<Vec<u8>, Status>;
 
-    /// Writes one, also over one that is there; others see all of it or nothing. `unique` is a word that no other write uses.
+    /// Writes or replaces an object atomically. `unique` is a word that no other write uses.
     fn write(&self, name: &str, bytes: &[u8], unique: &str) -> Result<(), Status>;
 
-    /// How many questions are asked at once: more where each waits for a network.
+    /// Returns the number of parallel requests: higher if each waits for a network.
     fn at_once(&self) -> usize;
 }
 
-/// The objects of an instance.
+/// Objects of an instance.
 #[derive(Clone)]
 pub(crate) struct ObjectCache {
     objects: Arc<dyn Objects>,
-    /// What the names of the instance begin with.
+    /// Prefix of the instance's names.
     prefix: String,
 }
 
 impl ObjectCache {
-    /// The objects of an instance.
+    /// Creates the objects of an instance.
     ///
     /// # Errors
-    /// One sentence: no folder can have that name.
+    /// A sentence, when no folder can have that name.
     pub(crate) fn of_instance(objects: Arc<dyn Objects>, instance: &str) -> Result<Self, String> {
         let mut prefix = String::new();
         for part in instance.split('/').filter(|part| !part.is_empty()) {
@@ -61,10 +61,10 @@ impl ObjectCache {
         format!("{}{kind}/{first}/{rest}", self.prefix)
     }
 
-    /// Which of these are not there with their length.
+    /// Returns the names that do not exist with their length.
     ///
     /// # Errors
-    /// Why that cannot be known.
+    /// The reason why that is unknown.
     pub(crate) fn objects_missing(&self, names: &[Name]) -> Result<HashSet<Name>, Status> {
         let share = names.len().div_ceil(self.objects.at_once()).max(1);
         let missing_of = |names: &[Name]| -> Result<Vec<Name>, Status> {
@@ -88,36 +88,36 @@ impl ObjectCache {
         Ok(missing)
     }
 
-    /// The bytes of a blob, at most one more than it has.
+    /// Reads a blob, and at most one byte more than its length.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why the blob cannot be read.
     pub(crate) fn read(&self, name: &Name) -> Result<Vec<u8>, Status> {
         self.objects.read(&self.name(BLOBS, name), name.len.saturating_add(1))
     }
 
-    /// Writes a blob, also over one that is there.
+    /// Writes or replaces a blob.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// The reason why the blob cannot be written.
     pub(crate) fn write(&self, name: &Name, bytes: &[u8], unique: &str) -> Result<(), Status> {
         self.objects.write(&self.name(BLOBS, name), bytes, unique)
     }
 
-    /// What is filed under an action.
+    /// Reads the result of an action.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// The reason why the result cannot be read.
     pub(crate) fn result(&self, action: &Name) -> Result<ActionResult, Status> {
         let bytes = self.objects.read(&self.name(RESULTS, action), LONGEST_ANSWER as u64 + 1)?;
-        // One that cannot be read has no record, which is told.
+        // An undecodable result has no record, and the check for that reports it.
         Ok(ActionResult::decode(&bytes[..]).unwrap_or_default())
     }
 
-    /// Files a result, also over one that is there.
+    /// Writes or replaces a result.
     ///
     /// # Errors
-    /// Why it cannot be written.
+    /// The reason why the result cannot be written.
     pub(crate) fn file(&self, action: &Name, result: &ActionResult, unique: &str) -> Result<(), Status> {
         self.objects.write(&self.name(RESULTS, action), &result.encode_to_vec(), unique)
     }

@@ -1,5 +1,5 @@
-//! The record beside every result: which key it belongs to, who made it, what its outputs are by blake3, and perhaps who vouches for that. A result without one, or with
-//! one of another key, is no result. With it, keys of readers are known before any output was fetched.
+//! The record of each result: its key, its producer, the BLAKE3 digests of its outputs, and optionally a signature. Results without a record,
+//! or with one of another key, are ignored. A record gives the keys of readers before any output is fetched.
 
 use crate::signature::{Signer, is_trusted};
 use engine::seams::remote::{BlobRef, Lie, SharedOutput, SharedResult, Wanted};
@@ -7,9 +7,9 @@ use engine::values::digest::{ActionKey, Digest};
 use minicbor::bytes::ByteVec;
 use minicbor::{Decode, Encode};
 
-/// The form of records. One of another form is not read.
+/// Format of records. Records of another format are not read.
 const SCHEMA: u32 = 1;
-/// Longer records are not ours.
+/// Limit of a record, in bytes.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -27,7 +27,7 @@ struct Written {
     #[n(4)]
     #[cbor(with = "minicbor::bytes")]
     provenance: Vec<u8>,
-    /// A public key and its signature of the record without this.
+    /// A public key, and its signature of the record without this field.
     #[n(5)]
     signature: Option<ByteVec>,
 }
@@ -44,12 +44,12 @@ struct WrittenOutput {
     len: u64,
 }
 
-/// The bytes of a result's record.
+/// Encodes the record of a result.
 pub(crate) fn encode(result: &SharedResult) -> Vec<u8> {
     bytes(&to_wire(result))
 }
 
-/// The same, signed by somebody.
+/// Encodes the record of a result, signed if there is a signer.
 pub(crate) fn encode_signed(result: &SharedResult, signer: Option<&Signer>) -> Vec<u8> {
     let mut written = to_wire(result);
     written.signature = signer.map(|signer| signer.sign(&bytes(&written)).into());
@@ -76,10 +76,10 @@ fn to_wire(result: &SharedResult) -> Written {
     }
 }
 
-/// The result of a record.
+/// Decodes the result of a record.
 ///
 /// # Errors
-/// What is wrong with it: it cannot be read to its last byte.
+/// When the record cannot be decoded to its last byte.
 pub(crate) fn decode(bytes: &[u8]) -> Result<SharedResult, Lie> {
     read(bytes).map(shared_result)
 }
@@ -111,10 +111,10 @@ fn shared_result(written: Written) -> SharedResult {
     }
 }
 
-/// The same, if it is the result that was asked for and, where anybody is trusted, one of them signed it.
+/// Decodes a record if it is of the requested result and, if keys are trusted, one of them signed it.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The flaw of the record.
 pub(crate) fn decode_wanted(bytes: &[u8], wanted: &Wanted, trusted: &[[u8; 32]]) -> Result<SharedResult, Lie> {
     let mut written = read(bytes)?;
     let signature = written.signature.take();

@@ -1,4 +1,4 @@
-//! Results of the action cache: looking them up with their records, filing them.
+//! Results of the action cache: looking them up with their records, and storing them.
 
 use crate::account::Doubt;
 use crate::action::{self, RECORD};
@@ -19,16 +19,16 @@ use std::sync::Arc;
 use tonic::Code;
 use tonic::transport::Channel;
 
-/// Questions under way at once; small servers refuse more than twenty.
+/// Number of parallel requests; small servers refuse more than twenty.
 const AT_ONCE: usize = 16;
 
-/// Where the record of a result is.
+/// Location of a result's record.
 enum Record {
     Here(Vec<u8>),
     There(Name),
 }
 
-/// Nobody said what is there.
+/// The server did not say whether it has the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unlooked;
 
@@ -37,7 +37,7 @@ impl Server {
         ActionCacheClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER)
     }
 
-    /// Looks results up. One that is not what was asked for in every way is a miss.
+    /// Looks results up. A result that differs in any way from the request is a miss.
     pub(crate) async fn find(self: Arc<Self>, names: Arc<Names>, salt: Arc<str>, wanted: Vec<Wanted>) -> Vec<Option<SharedResult>> {
         let account = self.account.clone();
         let found = self.find_results(names, salt, wanted.clone()).await;
@@ -49,7 +49,7 @@ impl Server {
         counted.collect()
     }
 
-    /// The same, counted nowhere. Says of each whether that is known: an error where nobody answered.
+    /// Looks results up without counting. Returns an error for each result about which the server did not answer.
     pub(crate) async fn find_results(
         self: Arc<Self>,
         names: Arc<Names>,
@@ -120,7 +120,7 @@ impl Server {
         }
     }
 
-    /// Where the record of a result is, if it is one of ours and was made without failing.
+    /// Returns a result with its record's location, if it is one of ours and did not fail.
     fn with_record(&self, wanted: &Wanted, found: ActionResult) -> Option<(ActionResult, Record)> {
         let wrong = |lie| {
             self.account.lied_about(lie, Doubt::Result(wanted.key));
@@ -143,7 +143,7 @@ impl Server {
         Some((found, here.map_or(Record::There(name), Record::Here)))
     }
 
-    /// The result of a record, if it is the one that was asked for and every output that it names is listed.
+    /// Returns the result of a record, if it is the requested one and lists all outputs that it names.
     fn checked(
         &self,
         names: &Names,
@@ -161,7 +161,7 @@ impl Server {
             Record::Here(bytes) => bytes,
             Record::There(name) => match records.get(name) {
                 Some(bytes) => bytes,
-                // What was wrong with it is counted.
+                // The damaged blob is already counted.
                 None if self.account.is_doubted(&Doubt::Blob(*name)) => {
                     self.account.doubt(doubt);
                     return Ok(None);
@@ -190,7 +190,7 @@ impl Server {
         Ok(Some(result))
     }
 
-    /// Files a result. All of its blobs are there.
+    /// Stores a result; the server must have all its blobs.
     pub(crate) async fn file(
         self: Arc<Self>,
         action: Name,

@@ -1,4 +1,4 @@
-//! A server that has answered: the connection, what was agreed, and what goes with every question.
+//! A server that has answered: the connection, the agreed terms, and the headers of each request.
 
 use crate::account::Account;
 use crate::bucket::Bucket;
@@ -22,55 +22,55 @@ use tonic::metadata::MetadataValue;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Status};
 
-/// The header that says which tool asks; nothing of who or where.
+/// Header that names the requesting tool, but neither user nor machine.
 const METADATA: &str = "build.bazel.remote.execution.v2.requestmetadata-bin";
-/// Longer answers are refused.
+/// Limit of an answer, in bytes.
 pub(crate) const LONGEST_ANSWER: usize = 16 << 20;
 
-/// What a client is given by those around it.
+/// Environment of a client.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// The folder that paths are relative to.
+    /// Folder that paths are relative to.
     pub folder: PathBuf,
-    /// The environment.
+    /// Environment variables.
     pub variables: Variables,
-    /// How long is waited.
+    /// Time-outs.
     pub deadlines: Deadlines,
 }
 
-/// Why there is no server.
+/// Reason why there is no server.
 #[derive(Debug)]
 pub(crate) enum Refusal {
-    /// Nobody answers at the moment.
+    /// The server does not answer at the moment.
     Down,
-    /// It cannot be used, one sentence.
+    /// The server cannot be used; a sentence says why.
     No(String),
 }
 
-/// A server, or a folder or bucket in its place, and how to ask it.
+/// A server, or a folder or bucket in its place, and its connection.
 pub(crate) struct Server {
-    /// Never connected where there are objects.
+    /// Connection to the server; never connected if `objects` is set.
     pub channel: Channel,
-    /// The folder or bucket that is the cache, if it is one.
+    /// Folder or bucket, if that is the cache.
     pub objects: Option<ObjectCache>,
     pub instance: String,
-    /// A number of its address and instance, so that what is remembered of one cache is not asked of another.
+    /// Number derived from address and instance, so that an address of one cache is not used with another.
     pub id: u64,
     pub terms: Terms,
     pub line: Arc<Line>,
     pub account: Arc<Account>,
-    /// Blobs that came along with results that were looked up.
+    /// Blobs inlined in results that were looked up.
     pub along: Waiting,
-    /// What signs results that are filed, or why nothing does that should.
+    /// Signer of stored results, or why the required one is missing.
     pub signer: Result<Option<Signer>, String>,
-    /// Who is to have signed results that are found; anybody when empty.
+    /// Keys that may have signed a result; if empty, signatures are not checked.
     pub trusted: Vec<[u8; 32]>,
     credentials: Credentials,
     metadata: Vec<u8>,
 }
 
 impl Server {
-    /// Connects and agrees on terms, as one who `writes` or does not.
+    /// Connects and agrees on terms, as a client that `writes` or does not.
     pub(crate) async fn connect(
         def: &RemoteDef,
         around: &Surroundings,
@@ -92,7 +92,7 @@ impl Server {
         };
         let signer = Signer::read(def, &around.folder, &around.variables);
         let mut trusted = signature::trusted(def);
-        // Who signs vouches for what it takes over, too.
+        // A client that signs vouches for the results that it uses, so it accepts only those signed by a trusted key or its own.
         trusted.extend(signer.as_ref().ok().and_then(Option::as_ref).map(Signer::key));
         let mut server = Self {
             channel: endpoint.connect_lazy(),
@@ -120,7 +120,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Asks the folder or bucket, if the cache is one.
+    /// Asks the folder or bucket, if that is the cache.
     pub(crate) fn in_objects<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&ObjectCache) -> Result<T, Status> + Send + 'static,
@@ -141,13 +141,13 @@ impl Server {
         match self.line.ask("asking what the remote cache can do", Kind::Lookup, attempt).await {
             Ok(said) => Terms::of(said.get_ref()).map_err(Refusal::No),
             Err(Unanswered::Down) => Err(Refusal::Down),
-            // Some servers are caches without saying so.
+            // Some servers are caches, but do not implement capabilities.
             Err(Unanswered::Said(status)) if status.code() == Code::Unimplemented => Ok(Terms::default()),
             Err(Unanswered::Said(status)) => Err(Refusal::No(self.describe_status(&status))),
         }
     }
 
-    /// A question with everything that goes with it.
+    /// Builds a request with all headers.
     pub(crate) fn request<T>(&self, message: T) -> Request<T> {
         let mut request = Request::new(message);
         let headers = request.metadata_mut();
@@ -158,29 +158,29 @@ impl Server {
         request
     }
 
-    /// What a server says, without secrets.
+    /// Describes a server's status, without secrets.
     pub(crate) fn describe_status(&self, status: &Status) -> String {
         self.credentials.clean(&sentence(status))
     }
 
-    /// Where a volume is, if it was told by a server that names pieces as this one does.
+    /// Decodes the address of a volume; `None` unless this cache gave it, with the same function for names.
     pub(crate) fn address(&self, address: &[u8]) -> Option<Address> {
         Address::read(address, self.id).filter(|address| address.function == self.terms.function.number())
     }
 
-    /// A name for something that is sent, used once.
+    /// Returns a new unique name for something to send.
     pub(crate) fn fresh_name(&self) -> String {
         uuid(self.line.random(), self.line.random())
     }
 }
 
-/// Runs what may wait for a disk, or for a network behind one.
+/// Runs a function that may block on a disk or a network.
 async fn blocking<T: Send + 'static>(ask: impl FnOnce() -> Result<T, Status> + Send + 'static) -> Result<T, Status> {
     let asked = tokio::task::spawn_blocking(ask).await;
     asked.unwrap_or_else(|_| Err(Status::unknown("it could not be read")))
 }
 
-/// Whether a server says that one may not do this at all.
+/// Returns whether a status means that the client may never do this.
 pub(crate) fn is_refusal(status: &Status) -> bool {
     matches!(
         status.code(),
@@ -194,12 +194,12 @@ fn id(def: &RemoteDef) -> u64 {
     u64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// Whether an endpoint names a folder or a bucket.
+/// Returns whether an endpoint names a folder or a bucket.
 fn is_serverless(endpoint: &str) -> bool {
     endpoint.starts_with("dir:") || endpoint.starts_with("s3://")
 }
 
-/// The folder or bucket of an endpoint, or why it cannot be used.
+/// Opens the folder or bucket of an endpoint, or says why it cannot be used.
 fn open_objects(def: &RemoteDef, around: &Surroundings, writes: bool) -> Result<Result<ObjectCache, String>, Status> {
     let opened: Result<Arc<dyn Objects>, String> = match def.endpoint.strip_prefix("dir:") {
         Some(path) => Folder::open(&around.folder.join(path), writes).map(|folder| Arc::new(folder) as _),
@@ -226,7 +226,7 @@ fn endpoint(def: &RemoteDef, around: &Surroundings) -> Result<Endpoint, String> 
     Ok(endpoint.connect_timeout(around.deadlines.connect).http2_adaptive_window(true))
 }
 
-/// The innermost cause of an error, which says the most.
+/// Returns the innermost cause of an error, which says the most.
 fn root(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
@@ -235,7 +235,7 @@ fn root(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// A name that nobody else draws, in the usual form (RFC 9562, version 4).
+/// Formats a random number as a UUID (RFC 9562, version 4).
 fn uuid(high: u64, low: u64) -> String {
     let (high, low) = ((high & !0xf000) | 0x4000, (low & !(3 << 62)) | (2 << 62));
     let text = format!("{high:016x}{low:016x}");

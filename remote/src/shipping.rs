@@ -1,4 +1,4 @@
-//! Shipping: results on their way to the server. Blobs go first, the result that names them last.
+//! Shipping: sends results to the server; blobs first, the result that names them last.
 
 use crate::action::{self, RECORD};
 use crate::blobs::NotTaken;
@@ -12,24 +12,24 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-/// Batches under way at once.
+/// Number of parallel batches.
 const AT_ONCE: usize = 4;
-/// Results filed at once.
+/// Number of results stored in parallel.
 const FILED_AT_ONCE: usize = 16;
 
-/// Blobs that are on their way, and whether they arrived.
+/// Blobs being sent, and the answer.
 type Batch = (Vec<Name>, Receiver<Result<(), NotTaken>>);
 
-/// A result with everything that is sent of it.
+/// A result with all that is sent for it.
 pub(crate) struct Parcel {
     action: Name,
-    /// Paths and names of the outputs, the record among them.
+    /// Paths and names of the outputs, including the record.
     files: Vec<(String, Name)>,
     blobs: Vec<(Name, Arc<[u8]>)>,
 }
 
 impl Parcel {
-    /// The record and the outputs.
+    /// Returns the record and the outputs.
     fn blobs(&self) -> impl Iterator<Item = &Arc<[u8]>> {
         let own = self.blobs.iter().take(self.files.len());
         own.map(|(_, blob)| blob)
@@ -37,7 +37,7 @@ impl Parcel {
 }
 
 impl Inner {
-    /// Packs a result whose outputs' blobs stand in their order.
+    /// Packs a result with the blobs of its outputs, in their order.
     pub(crate) fn pack(&self, server: &Server, result: &SharedResult, blobs: Vec<Arc<[u8]>>) -> Parcel {
         let function = server.terms.function;
         let wanted = result.lookup();
@@ -60,7 +60,7 @@ impl Inner {
         }
     }
 
-    /// Sends parcels. How many the server took, and why it did not take the others.
+    /// Sends parcels. Returns how many the server stored, and why it did not store the others.
     pub(crate) fn ship(&self, server: &Arc<Server>, parcels: Vec<Parcel>) -> (u64, Option<NotTaken>) {
         let blobs: BTreeMap<Name, Arc<[u8]>> = parcels.iter().flat_map(|parcel| parcel.blobs.iter().cloned()).collect();
         let names = blobs.keys().copied().collect();
@@ -88,8 +88,8 @@ impl Inner {
         (stored, trouble)
     }
 
-    /// Sends a parcel, and files it if `goes` says so of what is under its key at that moment; `None` when it does not. Where nobody can tell what is
-    /// there, nothing is filed.
+    /// Sends a parcel, and stores its result if `goes` accepts the one now stored under its key; returns `None` if not. Stores nothing if the server
+    /// does not say what is stored there.
     pub(crate) fn ship_if(
         &self,
         server: &Arc<Server>,
@@ -114,11 +114,11 @@ impl Inner {
         let filing = server.clone().file(parcel.action, parcel.files, along);
         let filed = self.wait(async { tokio::time::timeout(WINDOW, filing).await });
         self.tell_broken_results(server, vec![result.lookup()]);
-        // What took longer was given up.
+        // A request over the time limit was cancelled.
         Some(filed.and_then(Result::ok).unwrap_or(Err(NotTaken::Down)))
     }
 
-    /// Sends those of the blobs that the server lacks, or has and has wrong. What `load` does not give is left out.
+    /// Sends the blobs that the server lacks or has damaged. Skips blobs that `load` does not return.
     pub(crate) fn send_missing(
         &self,
         server: &Arc<Server>,

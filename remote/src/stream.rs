@@ -13,9 +13,9 @@ use std::sync::Arc;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-/// Bytes of a piece.
+/// Size of a piece, in bytes.
 const PIECE: usize = 1 << 20;
-/// Larger blobs are neither sent nor read.
+/// Limit of a blob that is sent or read, in bytes.
 const LARGEST: u64 = 4 << 30;
 
 impl Server {
@@ -23,7 +23,7 @@ impl Server {
         ByteStreamClient::new(self.channel.clone()).max_decoding_message_size(LONGEST_ANSWER)
     }
 
-    /// The path of a blob, behind `folder`.
+    /// Returns the path of a blob below `folder`.
     fn path(&self, folder: &str, name: &Name) -> String {
         let function = self.terms.function.segment();
         let hash = Digest(name.hash);
@@ -49,7 +49,7 @@ impl Server {
             }
             let path = self.path(&format!("uploads/{}/", self.fresh_name()), name);
             let answer = self.stream().write(self.request(pieces(path, sent.clone()))).await?;
-            // A server that has it already may say so at once, with its whole length or none.
+            // A server that already has the blob may answer early, with its whole length or none.
             let committed = answer.get_ref().committed_size;
             let whole = [sent.len() as u64, name.len].iter().any(|len| i64::try_from(*len) == Ok(committed));
             if whole || committed == -1 {
@@ -67,13 +67,13 @@ impl Server {
         Ok(())
     }
 
-    /// Reads one blob; `None` when it does not come with the length that its name says.
+    /// Reads one blob; `None` if its length differs from its name's.
     pub(crate) async fn read_large(&self, name: &Name) -> Option<Vec<u8>> {
         if name.len > LARGEST {
             self.account.lied_about(Lie::Undecodable, Doubt::Blob(*name));
             return None;
         }
-        // What does not shrink grows a little.
+        // Incompressible data grows slightly.
         let most = name.len + name.len / 128 + 1024;
         let attempt = || async {
             let name_of = *name;
@@ -124,7 +124,7 @@ impl Server {
     }
 }
 
-/// The pieces of a blob as messages, made as they are sent.
+/// Splits a blob into messages, each built when it is sent.
 fn pieces(path: String, bytes: Arc<[u8]>) -> impl futures_util::Stream<Item = WriteRequest> + Send + 'static {
     let count = bytes.len().div_ceil(PIECE).max(1);
     futures_util::stream::iter((0..count).map(move |piece| {

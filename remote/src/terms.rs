@@ -1,33 +1,33 @@
-//! The terms of a server: what it says it can do, and what of that is used.
+//! Terms with a server: its capabilities, and which of them are used.
 
 use crate::names::Function;
 use bazel_remote_apis::build::bazel::remote::execution::v2::{ServerCapabilities, compressor, digest_function};
 use serde::Serialize;
 
-/// The longest message that every server takes.
+/// Limit of a message that every server accepts, in bytes.
 const MESSAGE: usize = 4 << 20;
-/// What a batch needs beside its blobs.
+/// Bytes of a batch besides its blobs.
 const MARGIN: usize = 64 << 10;
-/// What a batch needs beside each blob.
+/// Bytes of a batch besides the data, per blob.
 pub(crate) const OVERHEAD: usize = 100;
 
-/// What was agreed with a server.
+/// Terms agreed with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Terms {
-    /// How it names blobs.
+    /// Hash function of its blob names.
     #[serde(serialize_with = "in_words")]
     pub function: Function,
-    /// Whether blobs may be sent and come compressed by zstd, one by one.
+    /// Whether single blobs may be sent and read with zstd compression.
     pub zstd: bool,
-    /// Whether they may be in a batch that is sent.
+    /// Whether blobs in a sent batch may be compressed.
     pub zstd_batches: bool,
-    /// Bytes of a batch.
+    /// Limit of a batch, in bytes.
     pub batch: usize,
-    /// Bytes of the largest blob that it takes; `None` when it does not say.
+    /// Limit of a blob, in bytes; `None` if the server does not state one.
     pub largest: Option<u64>,
-    /// Whether it says that results may be filed.
+    /// Whether the server says that it stores results.
     pub takes_results: bool,
-    /// Whether it says that it executes.
+    /// Whether the server says that it executes actions.
     pub executes: bool,
 }
 
@@ -39,7 +39,7 @@ fn in_words<S: serde::Serializer>(function: &Function, serializer: S) -> Result<
 }
 
 impl Default for Terms {
-    /// Those of a server that says nothing.
+    /// Returns the terms of a server that states nothing.
     fn default() -> Self {
         Self {
             function: Function::Sha256,
@@ -54,7 +54,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Those of a folder or a bucket.
+    /// Returns the terms of a folder or a bucket.
     pub(crate) fn of_objects() -> Self {
         Self {
             function: Function::Blake3,
@@ -62,10 +62,10 @@ impl Terms {
         }
     }
 
-    /// What is used of what a server can do.
+    /// Derives the terms from a server's capabilities.
     ///
     /// # Errors
-    /// One sentence: it names blobs in no way that we know.
+    /// A sentence, when the server names blobs by no supported function.
     pub(crate) fn of(said: &ServerCapabilities) -> Result<Self, String> {
         let Some(cache) = &said.cache_capabilities else {
             return Err("it says that it is no cache".to_owned());
@@ -92,12 +92,12 @@ impl Terms {
         })
     }
 
-    /// Whether a blob goes with others in one message.
+    /// Returns whether a blob fits in a batch.
     pub(crate) fn is_small(&self, len: u64) -> bool {
         usize::try_from(len).is_ok_and(|len| len.saturating_add(OVERHEAD) <= self.batch)
     }
 
-    /// Splits things of these lengths into batches, in their order. None of a batch's bytes passes the limit, unless one alone does.
+    /// Splits things of these lengths into batches, in their order. No batch exceeds the limit, unless a single thing does.
     pub(crate) fn batches<T>(&self, things: impl IntoIterator<Item = (u64, T)>) -> Vec<Vec<T>> {
         let mut batches: Vec<Vec<T>> = Vec::new();
         let mut filled = usize::MAX;

@@ -1,4 +1,4 @@
-//! Uploads: results that wait to be sent while the build goes on, on a thread of their own. What waits is bounded.
+//! Uploads: a thread sends results while the build continues. The waiting bytes are limited.
 
 use crate::client::Inner;
 use crate::shipping::Parcel;
@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of outputs that may wait.
+/// Limit of waiting outputs, in bytes.
 const WAITING: usize = 64 << 20;
-/// Results sent together.
+/// Limit of results sent together.
 const TOGETHER: usize = 256;
 
 /// A result with its blobs.
 type Offer = (SharedResult, Vec<Arc<[u8]>>);
 
-/// The thread, while there is one.
+/// The upload thread, if it is running.
 pub(crate) struct Uploads {
     inner: Arc<Inner>,
     thread: Mutex<Option<Running>>,
@@ -25,9 +25,9 @@ pub(crate) struct Uploads {
 #[derive(Default)]
 struct Waits {
     bytes: AtomicUsize,
-    /// Offers that have not come to their end.
+    /// Number of unfinished offers.
     offers: AtomicU64,
-    /// Set when nobody waits any more.
+    /// Set once the build no longer waits for uploads.
     given_up: AtomicBool,
 }
 
@@ -46,7 +46,7 @@ impl Uploads {
         }
     }
 
-    /// Adds a result, unless too much waits already.
+    /// Adds a result, unless too much is waiting already.
     pub(crate) fn add(&self, result: SharedResult, blobs: Vec<Arc<[u8]>>) -> Offered {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let running = thread.get_or_insert_with(|| self.run());
@@ -58,7 +58,7 @@ impl Uploads {
         }
         running.waits.bytes.fetch_add(bytes, Ordering::Relaxed);
         running.waits.offers.fetch_add(1, Ordering::Relaxed);
-        // The thread ends only when this end is dropped.
+        // The thread ends only when this sender is dropped.
         let _ = running.offers.send((result, blobs));
         Offered::Queued
     }
@@ -82,13 +82,13 @@ impl Uploads {
         }
     }
 
-    /// Waits until everything is sent, at most so long. What is left then is given up and counted.
+    /// Waits for all uploads, at most `wait`. Counts the rest as not stored.
     pub(crate) fn finish(&self, wait: Option<Duration>) {
         let Some(running) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() else {
             return;
         };
         drop(running.offers);
-        // Nothing is ever sent through it: it closes, or the time is over.
+        // The channel carries no message: it closes, or the wait times out.
         let _ = match wait {
             Some(wait) => running.ended.recv_timeout(wait).is_ok(),
             None => running.ended.recv().is_ok(),
@@ -115,7 +115,7 @@ fn send(inner: &Inner, waits: &Waits, together: Vec<Offer>) {
         stored
     });
     waits.bytes.fetch_sub(bytes, Ordering::Relaxed);
-    // Given up meanwhile, they are counted already.
+    // `finish` has already counted these if it gave up.
     let counted = waits
         .offers
         .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |offers| offers.checked_sub(count));

@@ -1,5 +1,5 @@
-//! Volumes: some results of a bundle in two pieces. One holds their records and says which outputs lie in the other, which is fetched when one
-//! of these is read. Both are blobs of the server; a piece that it keeps wrong is written anew with another number, and so under another name.
+//! Volumes: some results of a bundle in two pieces. One has their records and lists the outputs in the other piece, which is fetched when one
+//! of them is read. Both are blobs of the server; a piece that it keeps damaged is written with another number, and so under another name.
 
 use crate::names::Name;
 use crate::record;
@@ -10,14 +10,14 @@ use minicbor::{Decode, Encode};
 use std::io::Read;
 use std::sync::Arc;
 
-/// The form of volumes and bundles. One of another form is not read.
+/// Format of volumes and bundles. Others are not read.
 pub(crate) const SCHEMA: u32 = 1;
-/// Longer pieces are not ours, in bytes before compression.
+/// Limit of a piece before compression, in bytes.
 pub(crate) const LONGEST: u64 = 256 << 20;
-/// Pieces are written once and read often: a sixth smaller than at level 3, for half a second of work for 50 MiB.
+/// Compression level: a sixth smaller than level 3, for half a second per 50 MiB. Pieces are written once and read often.
 const LEVEL: i32 = 9;
 
-/// A piece as a server has it.
+/// A piece as a server names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 pub(crate) struct Piece {
     #[n(0)]
@@ -45,31 +45,31 @@ impl Piece {
     }
 }
 
-/// Where a volume is.
+/// Address of a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub(crate) struct Address {
-    /// The function of the names.
+    /// Hash function of the names.
     #[n(0)]
     pub function: i32,
-    /// The piece with the records.
+    /// Piece with the records.
     #[n(1)]
     pub records: Piece,
-    /// The one with outputs, if there are any.
+    /// Piece with the outputs, if there are any.
     #[n(2)]
     pub outputs: Option<Piece>,
-    /// Whether its outputs come along with its records.
+    /// Whether the outputs are fetched together with the records.
     #[n(3)]
     pub is_eager: bool,
 }
 
 impl Address {
-    /// The names of its pieces.
+    /// Returns the names of its pieces.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Name> + use<> {
         [Some(self.records), self.outputs].into_iter().flatten().map(|piece| piece.name())
     }
 
-    /// As it is handed out by a cache of this number.
+    /// Returns its address as the cache of this number hands it out.
     pub(crate) fn volume(&self, cache: u64) -> VolumeRef {
         let address = minicbor::to_vec(self).expect("invariant: memory takes every byte");
         VolumeRef {
@@ -80,7 +80,7 @@ impl Address {
         }
     }
 
-    /// What was handed out by the cache of this number; `None` when another one did it.
+    /// Decodes an address that the cache of this number handed out; `None` if another cache did.
     pub(crate) fn read(bytes: &[u8], cache: u64) -> Option<Self> {
         let (of, address) = bytes.split_first_chunk()?;
         let address = minicbor::decode(address).ok()?;
@@ -93,7 +93,7 @@ impl Address {
 struct Records {
     #[n(0)]
     schema: u32,
-    /// Another one is another name.
+    /// Changes the piece's name.
     #[n(1)]
     number: u32,
     #[n(2)]
@@ -102,7 +102,7 @@ struct Records {
     outputs: Vec<ByteVec>,
 }
 
-/// The piece with the records.
+/// Encodes the piece with the records.
 pub(crate) fn encode_records(volume: &Volume, number: u32) -> Vec<u8> {
     let written = Records {
         schema: SCHEMA,
@@ -113,7 +113,7 @@ pub(crate) fn encode_records(volume: &Volume, number: u32) -> Vec<u8> {
     compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
 }
 
-/// What such a piece holds; `None` when it cannot be read to its last byte. A record that cannot be read is left out.
+/// Decodes a piece with records; `None` if it cannot be decoded to its last byte. Skips undecodable records.
 pub(crate) fn decode_records(bytes: &[u8]) -> Option<Volume> {
     let written: Records = decode(bytes)?;
     if written.schema != SCHEMA {
@@ -136,7 +136,7 @@ struct Outputs {
     outputs: Vec<ByteVec>,
 }
 
-/// The piece with the outputs.
+/// Encodes the piece with the outputs.
 pub(crate) fn encode_outputs(outputs: &[Arc<[u8]>], number: u32) -> Vec<u8> {
     let written = Outputs {
         schema: SCHEMA,
@@ -146,7 +146,7 @@ pub(crate) fn encode_outputs(outputs: &[Arc<[u8]>], number: u32) -> Vec<u8> {
     compress(&minicbor::to_vec(&written).expect("invariant: memory takes every byte"))
 }
 
-/// The outputs of such a piece under their own digests; `None` when it cannot be read to its last byte.
+/// Decodes a piece with outputs, each with its own digest; `None` if it cannot be decoded to its last byte.
 pub(crate) fn decode_outputs(bytes: &[u8]) -> Option<Vec<(Digest, Arc<[u8]>)>> {
     let written: Outputs = decode(bytes)?;
     let outputs = written.outputs.into_iter().map(|bytes| {
@@ -160,7 +160,7 @@ pub(crate) fn compress(bytes: &[u8]) -> Vec<u8> {
     zstd::bulk::compress(bytes, LEVEL).expect("invariant: memory takes every byte")
 }
 
-/// What was compressed and encoded, if it is that to its last byte. Memory grows only with what is there.
+/// Decompresses and decodes bytes; `None` unless all of them are valid. Memory grows only with the data, not with announced lengths.
 pub(crate) fn decode<T: for<'b> Decode<'b, ()>>(bytes: &[u8]) -> Option<T> {
     let mut whole = Vec::new();
     let mut reader = zstd::Decoder::with_buffer(bytes).ok()?.take(LONGEST + 1);

@@ -1,20 +1,20 @@
-//! seccomp: system calls that no producer needs and that lead out of a confinement.
+//! seccomp: denies system calls that no producer needs and that would escape the sandbox.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule, TargetArch, apply_filter,
 };
 use std::collections::BTreeMap;
 
-/// Which sockets may be opened.
+/// Sockets that may be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sockets {
-    /// None; pairs of them (`socketpair`) lead nowhere else and may be made.
+    /// No sockets. Pairs (`socketpair`) are allowed, because they connect to nothing else.
     None,
-    /// Those of files, where no file of another process is to be seen.
+    /// Unix sockets, where no other process's socket file is visible.
     Local,
 }
 
-/// Flags of `clone` that make namespaces.
+/// Flags of `clone` that create namespaces.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
@@ -27,10 +27,10 @@ const NAMESPACES: [i32; 7] = [
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Denies them to this process and what it starts.
+/// Denies these calls to this process and its children.
 ///
 /// # Errors
-/// When the kernel does not take a filter, or this is a processor that no filter is known for.
+/// When the kernel accepts no filter, or the processor is not supported.
 pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
     let forbidden = [
         libc::SYS_acct,
@@ -84,12 +84,12 @@ pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
         )?])?);
     }
     rules.insert(libc::SYS_clone, clones);
-    // Limits of others are none of its business: those of who watches over it least of all.
+    // The program must not change the limits of other processes, least of all of its supervisor.
     let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![other])?]);
     apply(rules, libc::EPERM)?;
 
-    // Attributes would stay on a folder that another program has after it; memory of System V outlives who made it.
+    // Attributes would stay on a folder that a later program gets; System V memory outlives its process.
     let kept = [
         libc::SYS_setxattr,
         libc::SYS_lsetxattr,
@@ -100,7 +100,7 @@ pub(crate) fn deny(sockets: Sockets) -> Result<(), Box<dyn std::error::Error>> {
     ];
     apply(kept.into_iter().map(|call| (call, Vec::new())).collect(), libc::ENOTSUP)?;
 
-    // Programs do without these where a kernel does not have them, and their arguments lie where no filter looks.
+    // Programs work without these on kernels that lack them; a filter cannot see their arguments in memory.
     let unknown = [
         libc::SYS_clone3,
         libc::SYS_io_uring_setup,

@@ -1,4 +1,4 @@
-//! The second stage: takes everything from itself that the program is not to have, then starts it.
+//! The second stage: gives up all rights that the program must not have, then starts it.
 
 use crate::levels::Level;
 use crate::spec::{Spec, WORK};
@@ -15,13 +15,13 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Runs the stage; its standard input is the line to the supervisor.
+/// Runs the stage; standard input is the connection to the supervisor.
 pub(crate) fn run() -> u8 {
     let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return 2;
     };
     let Ok(spec) = receive::<Spec>(&line) else { return 2 };
-    // Where its watcher is killed, it ends as well.
+    // If the supervisor is killed, this process ends as well.
     if set_parent_process_death_signal(Some(Signal::KILL)).is_err() {
         return 2;
     }
@@ -46,9 +46,9 @@ fn strict(spec: &Spec) -> Result<Report, String> {
         return Ok(Report::Ready);
     }
     limits::take(&spec.limits).map_err(step("its limits cannot be set"))?;
-    // The program has the same rights: it is not to look into this process, nor to speak for it.
+    // The program runs as the same user: it must not inspect this process or act in its place.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(|error| step("it cannot be kept from its watcher")(error.into()))?;
-    // This is the first process of its namespace: signals mean little to it, and it inherits orphans. The program is another.
+    // This first process of the namespace ignores most signals and inherits orphans, so the program runs in another process.
     let child = match program(spec).spawn() {
         Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw),
         Err(error) => return Ok(Report::NotStarted(error.raw_os_error().unwrap_or(0))),
@@ -80,26 +80,26 @@ fn landlock(spec: &Spec) -> Result<Report, String> {
     if !is_program(&spec.program) {
         return Ok(Report::NotStarted(Errno::NOEXEC.raw_os_error()));
     }
-    // Returns only when it did not become the program.
+    // Returns only on an error.
     let error = program(spec).exec();
     Ok(Report::NotStarted(error.raw_os_error().unwrap_or(0)))
 }
 
-/// Whether a file begins as a program or a script does. What does not, the C library would hand to a shell in the place of saying so, which it
-/// does not do for a child. One that may be run and not read is taken for a program.
+/// Returns whether a file starts like a program or a script. The C library hands other files to a shell on `exec`, but not when spawning a
+/// child. A file that may be run but not read counts as a program.
 fn is_program(file: &Path) -> bool {
-    // To open a pipe would be to wait.
+    // Opening a pipe would wait.
     let plain = file.metadata().is_ok_and(|metadata| metadata.is_file());
     let mut head = Vec::new();
     let read = plain.then(|| File::open(file).and_then(|file| file.take(4).read_to_end(&mut head)));
     !matches!(read, Some(Ok(_))) || head.starts_with(b"#!") || head == b"\x7fELF"
 }
 
-/// No capability now, none after another program is started, for the superuser as for anyone.
+/// Drops all capabilities, now and for programs started later, also for the superuser.
 fn drop_privileges() -> io::Result<()> {
     set_no_new_privs(true)?;
     for capability in CapabilitySet::all().iter() {
-        // Those that the kernel does not know, or that were never held, cannot be removed and are not there.
+        // A capability that the kernel does not know, or that was never held, cannot be removed and need not be.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySets {
@@ -110,7 +110,7 @@ fn drop_privileges() -> io::Result<()> {
     Ok(set_capabilities(None, none)?)
 }
 
-/// The program, its standard input empty.
+/// Builds the command of the program, with empty standard input.
 fn program(spec: &Spec) -> Command {
     let mut command = Command::new(&spec.program);
     let (name, arguments) = spec.argv.split_first().map_or(("", &[][..]), |(name, rest)| (name.as_str(), rest));

@@ -1,4 +1,4 @@
-//! Landlock: what of the file system a program may reach, and that it reaches no other process.
+//! Landlock: restricts the files that a program can reach, and its reach to other processes.
 
 use crate::root::{DEVICES, SYSTEM};
 use crate::spec::{Spec, WORK};
@@ -8,13 +8,13 @@ use landlock::{
 };
 use std::path::Path;
 
-/// What is asked of the kernel where it can; files are the least.
+/// Highest requested Landlock version; a kernel may support less, but at least the rules for files.
 const KNOWN: ABI = ABI::V6;
 
-/// Closes the fence around this process.
+/// Restricts this process.
 ///
 /// # Errors
-/// Why it cannot be closed.
+/// The reason why that failed.
 pub(crate) fn close(spec: &Spec) -> Result<(), String> {
     let read = AccessFs::from_read(KNOWN);
     let tried = || -> Result<RulesetStatus, Box<dyn std::error::Error>> {
@@ -47,10 +47,10 @@ pub(crate) fn close(spec: &Spec) -> Result<(), String> {
     }
 }
 
-/// Closes a second one where the kernel can, around a process that has a root of its own already: it writes its folders only.
+/// Restricts a process that already has its own root, if the kernel can: it may write only to its folders.
 ///
 /// # Errors
-/// Why it cannot be closed by a kernel that can.
+/// The reason why a kernel with Landlock failed.
 pub(crate) fn close_within() -> Result<(), String> {
     let tried = || -> Result<(), Box<dyn std::error::Error>> {
         let rules = Ruleset::default().set_compatibility(CompatLevel::BestEffort);
@@ -70,7 +70,7 @@ pub(crate) fn close_within() -> Result<(), String> {
 
 fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> Result<RulesetCreated, Box<dyn std::error::Error>> {
     let Ok(file) = PathFd::new(path) else {
-        // What is not there need not be allowed.
+        // A path that does not exist needs no rule.
         return Ok(rules);
     };
     let access = if path.is_dir() {

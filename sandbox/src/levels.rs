@@ -1,4 +1,4 @@
-//! The levels, and which of them this machine can do: found out by doing it.
+//! The levels, and which of them this machine supports, found out by trying them.
 
 use crate::spec::{Limits, Spec};
 use crate::start::Confined;
@@ -7,21 +7,21 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// How much of a program's surroundings is taken from it.
+/// Strength of a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Nothing: it has the rights of whoever runs it, in a folder of its own. Its process group is ended after it.
+    /// No sandbox: the program has the rights of its caller, in its own folder. Its process group is killed after it.
     None,
-    /// It writes only to its folder and reads only that, the system's programs and libraries, and what was named; it opens no socket, and signals
-    /// only what it started. Everything that it started ends with it. It sees the machine's processes, users and name.
+    /// It writes only to its folder, and reads only that, system programs and libraries, and named paths. It opens no socket, and signals only its
+    /// own processes, which all end with it. It sees the machine's processes, users and name.
     Landlock,
-    /// As `Landlock`, and in a root, with processes, users, network and name of its own: nothing else is to be seen.
+    /// As `Landlock`, and with its own root, processes, users, network and host name: nothing else is visible.
     Strict,
 }
 
 impl Level {
-    /// Its name.
+    /// Returns the name of the level.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -37,16 +37,16 @@ impl fmt::Display for Level {
     }
 }
 
-/// What was found when the levels were tried out.
+/// Result of trying the levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// The highest that works.
+    /// Highest level that works.
     pub best: Level,
-    /// Those above it, from the highest, and why each does not.
+    /// Higher levels, from the highest, each with the reason why it does not work.
     pub refused: Vec<(Level, String)>,
 }
 
-/// What works here: found out at the first call, in an empty folder.
+/// Returns the levels that work here; tries them on the first call, in an empty folder.
 pub fn levels(folder: &Path) -> &'static Levels {
     static TRIED: OnceLock<Levels> = OnceLock::new();
     TRIED.get_or_init(|| tried(folder))
@@ -74,7 +74,7 @@ fn tried(folder: &Path) -> Levels {
 }
 
 impl Levels {
-    /// Why a level cannot be had, if it cannot.
+    /// Returns why a level is not available, if it is not.
     pub fn why_not(&self, level: Level) -> Option<&str> {
         let found = self.refused.iter().find(|(refused, _)| *refused == level);
         found.map(|(_, why)| why.as_str())

@@ -1,8 +1,8 @@
-//! Runs a program so that it reads and writes only what it was given, talks to nobody, and leaves nothing running.
+//! Runs a program so that it reads and writes only the paths given to it, has no network, and leaves no process running.
 //!
-//! The program's own binary is started twice before the program itself: the first process ([`run_stage_if_asked`], stage `supervise`) watches over
-//! everything that is started below it and ends all of it, the second (stage `confine`) takes rights away from itself and starts the program.
-//! Nothing runs between `fork` and `exec` of the caller, whose size would be paid for with every start. What each [`Level`] stops is said there.
+//! The caller's binary is started twice before the program. The first process ([`run_stage_if_asked`], stage `supervise`) watches all processes
+//! below it and kills them; the second (stage `confine`) gives up rights and starts the program. Nothing runs between `fork` and `exec` of the
+//! caller, because each start would cost time in proportion to its size. [`Level`] lists what each level stops.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -27,14 +27,14 @@ pub use start::{Confined, Ended};
 
 use std::ffi::OsString;
 
-/// The argument by which the own binary knows that it is started as a stage.
+/// Argument that starts the binary as a stage.
 const STAGE: &str = "__sandbox";
 
-/// To be called first of all by a program that confines others, with its arguments: where it was started as a stage it becomes that, and is to
-/// exit with the code given; else it is known from now on that it answers as one.
+/// Runs a stage, if the binary was started as one, and returns the exit code to end with. Otherwise notes that this binary runs stages. A
+/// program that confines others must call it first, with its arguments.
 #[must_use]
 pub fn run_stage_if_asked(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
-    // What whoever started this left open is nothing to do with a program that is started here.
+    // Handles that this program inherited must not reach the programs that it starts.
     close_fds::set_fds_cloexec(3, &[]);
     let _name = arguments.next();
     if arguments.next().is_none_or(|first| first != STAGE) {

@@ -1,6 +1,6 @@
-//! The root that a strictly confined program sees: the system's programs and libraries, its folder, what was named, and devices that hold nothing.
+//! The root of a program at [`crate::Level::Strict`]: system programs and libraries, its folder, named paths, and devices without data.
 //!
-//! Of `/etc` only what the loader and fonts need is there, and a list of users with one entry.
+//! `/etc` contains only what the loader and fonts need, and a list of users with one entry.
 
 use crate::spec::{Spec, WORK};
 use rustix::fs::symlink;
@@ -13,7 +13,7 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// What every program may read: programs, libraries and what they need of the system's settings.
+/// Paths that every program may read: programs, libraries and system settings for them.
 pub(crate) const SYSTEM: [&str; 12] = [
     "/usr",
     "/bin",
@@ -29,10 +29,10 @@ pub(crate) const SYSTEM: [&str; 12] = [
     "/etc/ld.so.conf.d",
 ];
 
-/// Devices that hold nothing of the machine.
+/// Devices without data of the machine.
 pub(crate) const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Where the root is put together: a folder that every machine has and that nothing shown lies in. Only this process sees it covered.
+/// Mount point of the new root: a folder that every machine has and that the program does not see. Only this process sees it covered.
 const ROOT: &str = "/sys";
 
 type Failed = (String, io::Error);
@@ -41,10 +41,10 @@ fn at<T, E: Into<io::Error>>(what: impl Into<String>, done: Result<T, E>) -> Res
     done.map_err(|error| (what.into(), error.into()))
 }
 
-/// Puts the root together and makes it that of this process.
+/// Builds the root and changes this process to it.
 ///
 /// # Errors
-/// What could not be done, and why.
+/// The failed step, and its error.
 pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
     let root = Path::new(ROOT);
     let mounts = mounts();
@@ -57,7 +57,7 @@ pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
     }
     devices(root)?;
     at("its users cannot be written", users(root))?;
-    // For reading only: settings of the machine (`/proc/sys`) go by the user's number, and the superuser's is his own.
+    // Read-only: writes to machine settings (`/proc/sys`) are checked by user number alone, and a superuser keeps its own number in here.
     let proc = root.join("proc");
     let made = fs::create_dir_all(&proc);
     at("/proc cannot be made", made)?;
@@ -70,7 +70,7 @@ pub(crate) fn change(spec: &Spec) -> Result<(), Failed> {
         at("a temporary folder cannot be made", fs::create_dir_all(&path))?;
         at("a temporary folder cannot be mounted", tmpfs(&path, plain, size))?;
     }
-    // Over the temporary folders, in which they may lie.
+    // After the temporary folders, which may contain these paths.
     for path in &spec.readable {
         show(root, path, &mounts)?;
     }
@@ -93,13 +93,13 @@ fn tmpfs(path: &Path, flags: MountFlags, options: &CStr) -> io::Result<()> {
     Ok(mount("tmpfs", path, "tmpfs", flags, Some(options))?)
 }
 
-/// Shows a file or folder of the machine at its own place, for reading; what is not there is not shown.
+/// Mounts a file or folder of the machine at the same path, read-only; skips it if it does not exist.
 fn show(root: &Path, path: &Path, mounts: &[Mount]) -> Result<(), Failed> {
     let Ok(metadata) = path.symlink_metadata() else { return Ok(()) };
     let Some(inside) = inside(root, path) else { return Ok(()) };
     let what = || format!("{} cannot be shown", path.display());
     if inside.symlink_metadata().is_ok() {
-        // A folder above it is shown already.
+        // A mounted folder above it already shows it.
         return Ok(());
     }
     let parent = inside.parent().unwrap_or(root);
@@ -127,7 +127,7 @@ fn show(root: &Path, path: &Path, mounts: &[Mount]) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Where a path lies below the root; `None` for one that is not plain.
+/// Returns the place of a path below the root; `None` for a path that is not plain.
 fn inside(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut inside = root.to_owned();
     for part in path.components() {
@@ -162,18 +162,18 @@ fn users(root: &Path) -> io::Result<()> {
     fs::write(etc.join("group"), "root:x:0:\n")
 }
 
-/// A mount of the machine: its place, and its options.
+/// A mount of the machine: its place and its options.
 type Mount = (PathBuf, String);
 
-/// Mounts at a path and below it, itself first: where they are in the tree that is shown.
+/// Returns the mounts at and below a path, the path first: their places in the shown tree.
 fn mounts_below<'m>(path: &'m Path, mounts: &'m [Mount]) -> impl Iterator<Item = &'m Path> {
     let places = mounts.iter().map(|(place, _)| place.as_path());
     std::iter::once(path).chain(places.filter(move |place| *place != path && place.starts_with(path)))
 }
 
-/// Flags of the mount that holds a path. Whoever does not own a mount may not take them off.
+/// Returns the flags of the mount with a path. Only the owner of a mount may remove them.
 fn locked(path: &Path, mounts: &[Mount]) -> MountFlags {
-    // Of several at one place the last covers the others.
+    // Of several mounts at one place, the last one covers the others.
     let holding = mounts.iter().filter(|(place, _)| path.starts_with(place));
     let options = holding
         .max_by_key(|(place, _)| place.as_os_str().len())
@@ -194,7 +194,7 @@ fn locked(path: &Path, mounts: &[Mount]) -> MountFlags {
     flags
 }
 
-/// Place and options of every mount, as `/proc/self/mountinfo` tells them (proc(5)).
+/// Returns place and options of every mount, from `/proc/self/mountinfo` (proc(5)).
 fn mounts() -> Vec<Mount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let row = |line: &str| {

@@ -1,40 +1,40 @@
-//! What is to be run, and within what bounds.
+//! A program to run, and its bounds.
 
 use crate::levels::Level;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Where a program finds its folder under [`Level::Strict`], whatever the folder is called outside.
+/// Folder of the program at [`Level::Strict`], whatever its path outside.
 pub const WORK: &str = "/sandbox";
 
 /// A program and its bounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// How it is confined.
+    /// Level of the sandbox.
     pub level: Level,
-    /// The program's file, an absolute path. Empty to try the level out: everything is set up and nothing is started.
+    /// Absolute path of the program. Empty to try the level: everything is set up and nothing is started.
     pub program: PathBuf,
-    /// What it is told its name is, and its arguments.
+    /// Name of the program as it sees it, and its arguments.
     pub argv: Vec<String>,
-    /// Its whole environment.
+    /// The whole environment.
     pub env: Vec<(String, String)>,
-    /// The folder that it runs in, and the only one that it may write to.
+    /// Working folder, and the only folder that the program may write to.
     pub folder: PathBuf,
-    /// Files and folders that it may read beside those of the system; absolute paths.
+    /// Absolute paths of files and folders that the program may read, besides those of the system.
     pub readable: Vec<PathBuf>,
-    /// What it may use up.
+    /// Resource limits.
     pub limits: Limits,
 }
 
-/// What a program, with each process that it starts, may use up. `None` leaves the limit of whoever runs it.
+/// Resource limits of a program and each of its processes. `None` keeps the caller's limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Bytes of address space of one process.
+    /// Address space of one process, in bytes.
     pub memory: Option<u64>,
-    /// Seconds of processor time of one process.
+    /// Processor time of one process, in seconds.
     pub cpu: Option<u64>,
-    /// Bytes of one file that it writes.
+    /// Size of a written file, in bytes.
     pub file: Option<u64>,
-    /// Processes and threads of this user at once. The superuser is not bound by it.
+    /// Processes and threads of this user at once. Does not bind the superuser.
     pub processes: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! The caller's side: starts the chain of processes, and hears how it ended.
+//! The caller's side: starts the chain of processes, and receives its result.
 
 use crate::STAGE;
 use crate::levels::Level;
@@ -15,57 +15,57 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The own binary, once it is known to answer as a stage.
+/// This program's binary, once it is known to run as a stage.
 static OWN: OnceLock<PathBuf> = OnceLock::new();
 
-/// Notes that the own binary calls [`crate::run_stage_if_asked`].
+/// Notes that this program's binary calls [`crate::run_stage_if_asked`].
 pub(crate) fn answers() {
     if let Ok(own) = std::env::current_exe() {
-        // Noted before: the same.
+        // On a second call the path is already set, to the same value.
         let _ = OWN.set(own);
     }
 }
 
-/// First processes that said how the program ended and have nothing left to do but to end, which takes the kernel a while: it takes their
-/// namespaces down.
+/// First processes that have reported their result and only have to end, which takes a while because the kernel removes their
+/// namespaces.
 static LEAVING: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
-/// Takes note of those that have left, and of one more that leaves.
+/// Reaps processes of [`LEAVING`] that have ended, and adds one.
 fn leaves(child: Child) {
     let mut leaving = LEAVING.lock().unwrap_or_else(PoisonError::into_inner);
     leaving.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     leaving.push(child);
 }
 
-/// A program that runs confined. Dropping it before it has ended leaves it running; [`Confined::kill_all`] ends it.
+/// A program in a sandbox. Dropping it kills the program, except at [`Level::None`]; [`Confined::kill_all`] always does, and waits for the end.
 pub struct Confined {
-    /// The first process; its streams are those of the program.
+    /// First process; its streams are those of the program.
     pub child: Child,
-    /// Closed to have everything ended; `None` where there is no supervisor.
+    /// Connection to the supervisor; closing it kills everything. `None` without a supervisor.
     line: Option<UnixStream>,
-    /// Where there is none: the first process, to wait for.
+    /// Without a supervisor, the handle to wait for the first process.
     first: Option<OwnedFd>,
 }
 
-/// Why there is no end of a program to tell.
+/// Reason why a program has no exit status.
 #[derive(Debug, thiserror::Error)]
 pub enum Ended {
-    /// The level cannot be had on this machine.
+    /// This machine does not support the level.
     #[error("{0}")]
     Refused(String),
-    /// The program cannot be started.
+    /// The program could not be started.
     #[error("{0}")]
     NotStarted(io::Error),
-    /// The processes around it ended without a word.
+    /// The processes around it ended without a report.
     #[error("the process that watches over it ended: {0}")]
     Lost(String),
 }
 
 impl Confined {
-    /// Starts it, its output to pipes.
+    /// Starts the program, with its output in pipes.
     ///
     /// # Errors
-    /// When no process can be started. That the level or the program cannot is told by [`Confined::wait_for_exit`], except without confinement.
+    /// When no process can be started. [`Confined::wait_for_exit`] reports a failure of the level or the program, except at [`Level::None`].
     pub fn start(spec: &Spec) -> Result<Self, Ended> {
         let mut command = match spec.level {
             Level::None => {
@@ -93,17 +93,17 @@ impl Confined {
         let lost = |error: io::Error| Ended::Lost(error.to_string());
         let (line, theirs) = UnixStream::pair().map_err(lost)?;
         let child = command.stdin(OwnedFd::from(theirs)).spawn().map_err(lost)?;
-        // The command holds their end, which would keep the line open.
+        // The command still has the other end, which would keep the connection open.
         drop(command);
         match send(&line, spec) {
-            // It has no words for what is not UTF-8, and would wait for them for ever.
+            // The spec cannot be encoded, for example a path that is not UTF-8; the stage would wait for it for ever.
             Err(error) if matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) => {
                 let mut child = child;
                 drop(line);
                 let _ = child.wait();
                 Err(Ended::Refused(format!("what is to be run cannot be told to its watcher: {error}")))
             }
-            // What ended before it had read everything says why.
+            // If the stage ended early, its end tells why.
             Ok(()) | Err(_) => Ok(Self {
                 child,
                 line: Some(line),
@@ -112,16 +112,16 @@ impl Confined {
         }
     }
 
-    /// Can be read from (or waited for) when [`has_ended`](Self::has_ended) may have become true. `None` where the system has no such thing.
+    /// Returns a handle that becomes readable when [`has_ended`](Self::has_ended) may return true. `None` if the system has no such handle.
     pub fn end_comes(&self) -> Option<BorrowedFd<'_>> {
         let line = self.line.as_ref().map(AsFd::as_fd);
         line.or_else(|| self.first.as_ref().map(AsFd::as_fd))
     }
 
-    /// Whether the program has ended, with everything that it started; of what is not confined the first process.
+    /// Returns whether the program has ended, with all its processes; at [`Level::None`], whether the first process has.
     pub fn has_ended(&self) -> bool {
         if let Some(line) = &self.line {
-            // Nothing is said before the end.
+            // The supervisor sends nothing before the end.
             let now = Timespec { tv_sec: 0, tv_nsec: 0 };
             return matches!(poll(&mut [PollFd::new(line, PollFlags::IN)], Some(&now)), Ok(1));
         }
@@ -130,17 +130,17 @@ impl Confined {
             .is_none_or(|pid| !matches!(waitid(WaitId::Pid(pid), look), Ok(None) | Err(Errno::INTR)))
     }
 
-    /// Ends what the first process of a program that is not confined left in its group.
+    /// Kills the rest of the process group at [`Level::None`].
     pub fn end_rest(&self) {
         if self.line.is_none() {
             self.kill();
         }
     }
 
-    /// How the program ended, once its processes have: all of them, where there is a level.
+    /// Waits for the program, and its processes except at [`Level::None`], to end. Returns the exit status.
     ///
     /// # Errors
-    /// When it did not run at all.
+    /// When the program did not run.
     pub fn wait_for_exit(mut self) -> Result<ExitStatus, Ended> {
         let Some(line) = self.line.take() else {
             self.await_end();
@@ -153,7 +153,7 @@ impl Confined {
                 ended.map_or_else(|error| error.to_string(), |status| status.to_string()),
             ));
         };
-        // It speaks once everything below it is dead.
+        // The supervisor reports once all processes below it have ended.
         leaves(self.child);
         match report {
             Report::Exited(code) => Ok(ExitStatus::from_raw(code << 8)),
@@ -164,7 +164,7 @@ impl Confined {
         }
     }
 
-    /// Whether the level could be set up, for a spec without a program.
+    /// Returns whether the level could be set up, for a spec without a program.
     pub(crate) fn tried(mut self) -> Result<(), Ended> {
         let status = self.child.wait().map_err(|error| Ended::Lost(error.to_string()))?;
         let report = self.line.as_ref().map(receive::<Report>);
@@ -175,17 +175,17 @@ impl Confined {
         }
     }
 
-    /// Ends the program with everything that it started, and waits for that.
+    /// Kills the program with all its processes, and waits for their end.
     pub fn kill_all(mut self) {
         match self.line.take() {
-            // Its supervisor ends the rest, then itself.
+            // The supervisor kills the rest, then ends.
             Some(line) => drop(line),
             None => self.kill(),
         }
         let _ = self.child.wait();
     }
 
-    /// Waits for its end and leaves it unreaped, so that its number still means its own process group.
+    /// Waits for the first process to end without reaping it, so that its number still identifies its process group.
     fn await_end(&self) {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         while let Some(pid) = self.pid()
@@ -193,14 +193,14 @@ impl Confined {
         {}
     }
 
-    /// The number of the first process.
+    /// Returns the number of the first process.
     fn pid(&self) -> Option<Pid> {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
     fn kill(&self) {
         if let Some(group) = self.pid() {
-            // It may have ended by itself in the meantime.
+            // The group may have ended by itself in the meantime.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

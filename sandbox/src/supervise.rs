@@ -1,7 +1,7 @@
-//! The first stage: starts the second, and sees to it that nothing outlives it.
+//! The first stage: starts the second, and ensures that no process outlives it.
 //!
-//! For [`Level::Strict`] the processes are in a process namespace, which ends with its first process. For [`Level::Landlock`] this process
-//! adopts whatever loses its parent, and ends its children until there are none.
+//! For [`Level::Strict`], the processes are in a process namespace, which ends with its first process. For [`Level::Landlock`], this process
+//! adopts orphans, and kills its children until none is left.
 
 use crate::STAGE;
 use crate::levels::Level;
@@ -19,7 +19,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
-/// Runs the stage; its standard input is the line to the caller.
+/// Runs the stage; standard input is the connection to the caller.
 pub(crate) fn run() -> u8 {
     let Ok(line) = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return 2;
@@ -28,7 +28,7 @@ pub(crate) fn run() -> u8 {
     let report = watch(&line, &spec).unwrap_or_else(|error| Report::Refused(format!("its processes cannot be set apart: {error}")));
     match send(&line, &report) {
         Ok(()) => 0,
-        // Nobody is there to hear it.
+        // The caller has closed the connection.
         Err(_) => 1,
     }
 }
@@ -44,14 +44,14 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
         .args([STAGE, "confine"])
         .env_clear()
         .stdin(OwnedFd::from(theirs))
-        // Who signals its own group is not to mean this process.
+        // A signal to the program's own group must not reach this process.
         .process_group(0)
         .spawn()?;
-    // What ends before it has read everything says why.
+    // On a failed send, the end of the child below tells why.
     let _ = send(&inner, spec);
     let ended = await_end(line, &child);
     let report = match ended {
-        // The caller is gone, or wants an end.
+        // The caller closed the connection, to end everything.
         Err(()) => {
             let _ = child.kill();
             let _ = child.wait();
@@ -62,7 +62,7 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
             inner.set_nonblocking(true)?;
             match receive::<Report>(&inner) {
                 Ok(report) => report,
-                // It became the program: no word of its own.
+                // The stage became the program, so there is no report.
                 Err(_) if spec.level == Level::Landlock => status,
                 Err(_) => Report::Refused("the process that sets it up ended early".to_owned()),
             }
@@ -72,7 +72,7 @@ fn watch(line: &UnixStream, spec: &Spec) -> io::Result<Report> {
     Ok(report)
 }
 
-/// Namespaces of its own for what is started next; inside, whoever runs this is the superuser, of nothing but that.
+/// Creates namespaces for the child. Inside, this user is the superuser, but only of these namespaces.
 fn set_apart() -> io::Result<()> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     unshare(
@@ -88,7 +88,7 @@ fn set_apart() -> io::Result<()> {
     std::fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Waits until the child has ended, which it is left to be asked about. `Err` when the line was closed first.
+/// Waits until the child has ended, without reaping it. Returns `Err` if the connection was closed first.
 fn await_end(line: &UnixStream, child: &Child) -> Result<(), ()> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(())?;
     let ended = pidfd_open(pid, PidfdFlags::empty()).map_err(drop)?;
@@ -96,7 +96,7 @@ fn await_end(line: &UnixStream, child: &Child) -> Result<(), ()> {
         let mut fds = [PollFd::new(&ended, PollFlags::IN), PollFd::new(line, PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) if !fds[0].revents().is_empty() => return Ok(()),
-            // Nothing is said on the line after its beginning: it was closed.
+            // The caller sends nothing more, so the connection was closed.
             Ok(_) if !fds[1].revents().is_empty() => return Err(()),
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return Err(()),
@@ -120,26 +120,26 @@ fn waited(child: &Child) -> io::Result<Report> {
     }
 }
 
-/// Ends every process below this one. As their parents end, grandchildren become children.
+/// Kills all processes below this one. When a parent ends, its children become children of this process.
 fn end_all() {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(Errno::INTR) => {}
             Ok(None) => {
                 for child in children() {
-                    // It may have ended by itself in the meantime.
+                    // The process may have ended by itself in the meantime.
                     let _ = kill_process(child, Signal::KILL);
                 }
-                // Who asks again at once would only be told that they are ending.
+                // Wait for one to end; an immediate retry would find the same processes, still ending.
                 let _ = wait(WaitOptions::empty());
             }
-            // There are none left.
+            // No child is left.
             Err(_) => return,
         }
     }
 }
 
-/// The children of this process, by the parent that each process of the machine names.
+/// Returns the children of this process, by the parent that each process of the machine names.
 fn children() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero().get();
     let Ok(entries) = std::fs::read_dir("/proc") else {
@@ -151,6 +151,6 @@ fn children() -> Vec<Pid> {
 
 fn parent(pid: i32) -> Option<i32> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; behind the last one stand state and parent.
+    // The name in parentheses may contain anything; state and parent follow the last parenthesis.
     text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

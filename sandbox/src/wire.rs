@@ -1,25 +1,25 @@
-//! What the processes tell each other over their sockets: a length of four bytes (little-endian), then JSON.
+//! Messages between the processes over their sockets: a length of four bytes (little-endian), then JSON.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
 
-/// A message is no longer than this.
+/// Limit of a message, in bytes.
 const LONGEST: usize = 64 << 20;
 
-/// How it went, told from the inside out.
+/// Result, passed from the inner process to the outer one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// The level was set up, and there was nothing to start.
+    /// The level was set up, and there was no program to start.
     Ready,
     /// The level cannot be set up.
     Refused(String),
-    /// The program cannot be started: the number of the system's error.
+    /// The program cannot be started; the error number of the system.
     NotStarted(i32),
-    /// It ended by itself with this code.
+    /// The program ended with this exit code.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal ended the program.
     Signalled(i32),
 }
 

@@ -1,4 +1,4 @@
-//! What only a conversation asks: the next turn of a model, what a reference may become, and the end of a round. They are answered as methods are.
+//! Methods that only conversations use: the next turn of a model, completion of a reference, and the end of a round. They run like other methods.
 
 use crate::cli::AskingArgs;
 use crate::context::Failed;
@@ -19,13 +19,13 @@ use workbench::chat::complete;
 use workbench::context::kept::Conversations;
 use workbench::context::mentioned::{Mention, mentions};
 
-/// The next turn.
+/// Method that returns the next turn.
 pub static TURN: Entry = entry::<Turn>();
-/// The end of a round.
+/// Method that ends a round.
 pub static END_ROUND: Entry = entry::<EndRound>();
-/// The types that no model may see.
+/// Method that lists the types that no model may see.
 pub static WITHHELD_TYPES: Entry = entry::<WithheldTypes>();
-/// What a reference may become.
+/// Method that completes a reference.
 pub static COMPLETE: Entry = entry::<Complete>();
 
 /// Have a model say the next turn of a conversation.
@@ -63,19 +63,19 @@ pub struct Turned {
     pub failed: Option<Fault>,
 }
 
-/// Why a turn is not whole.
+/// Reason why a turn is incomplete.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fault {
-    /// Its code.
+    /// Error code.
     pub code: String,
     /// A sentence.
     pub message: String,
-    /// What to do.
+    /// What the person can do.
     pub hint: Option<String>,
 }
 
 impl Fault {
-    /// Of a diagnostic.
+    /// Creates the fault of a diagnostic.
     pub fn of(why: &Diagnostic) -> Self {
         Self {
             code: why.code.clone(),
@@ -128,7 +128,7 @@ impl Method for Turn {
     }
 }
 
-/// A turn that failed, with what was spent on it: the limits of the conversation count that, too.
+/// Creates a failed turn with its cost, because the limits of the conversation count that, too.
 fn unmade(failure: Failure) -> Turned {
     let (why, text, spent) = match failure {
         Failure::Permanent(why) | Failure::Transient(why) | Failure::Limit(why) => (*why, String::new(), None),
@@ -172,7 +172,7 @@ impl Method for EndRound {
     const EFFECT: Effect = Effect::Sets;
     type Answer = Named;
 
-    /// A conversation is in a file with a lock of its own.
+    /// A conversation is a file with its own lock, so the checkout is not needed.
     fn reads(&self) -> bool {
         true
     }
@@ -190,7 +190,7 @@ impl Method for EndRound {
             types: named(|mention| &mention.types),
             files: named(|mention| &mention.files),
         };
-        // Another process may have forgotten it meanwhile; then nothing goes on with it.
+        // Another process may have deleted the conversation; then no later round needs these names.
         let _ = Conversations::change(&root, |all| {
             all.go_on(&self.conversation)
                 .map(|found| found.end_round(self.round, &named.types, &named.files))
@@ -268,7 +268,7 @@ impl Method for WithheldTypes {
     }
 }
 
-/// Why a request of a conversation failed, as one fault.
+/// Returns the failure of a conversation's request as one fault.
 pub fn fault(failed: &Failed) -> Fault {
     match failed.diagnostics.first() {
         Some(why) => Fault::of(why),

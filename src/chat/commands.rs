@@ -1,4 +1,4 @@
-//! What a line that begins with `/` asks of the conversation itself. The answer is Markdown, as those of models are.
+//! Commands of a conversation: lines that begin with `/`. Their answers are Markdown, like those of models.
 
 use super::talk::Talk;
 use super::tools;
@@ -12,7 +12,7 @@ use engine::values::suggest::nearest;
 use serde_json::{Value, json};
 use workbench::chat::transcript::Exchange;
 
-/// The commands: name, arguments, what it does.
+/// Commands: name, arguments, description.
 pub const COMMANDS: [(&str, &str, &str); 12] = [
     (
         "/pin",
@@ -32,16 +32,16 @@ pub const COMMANDS: [(&str, &str, &str); 12] = [
     ("/quit", "", "leave; `cortex chat --continue` goes on later"),
 ];
 
-/// Whether a line is a command, and no question that begins with a path.
+/// Returns whether a line is a command; a question that begins with a path is not.
 pub fn is_command(line: &str) -> bool {
     let word = line.split_whitespace().next().unwrap_or_default();
     word.len() > 1 && word.starts_with('/') && !word[1..].contains('/')
 }
 
-/// Does what a line asks for.
+/// Runs the command of a line.
 ///
 /// # Errors
-/// When there is no such command, or what it does fails.
+/// When no such command exists, or it fails.
 pub fn obey(talk: &mut Talk, line: &str, cancel: &Cancel) -> Result<String, Failed> {
     let mut words = line.split_whitespace();
     let command = words.next().unwrap_or_default();
@@ -82,7 +82,7 @@ fn help() -> String {
     text + "\n`@path` names a file, `#Name` a type or member; Tab completes both. Enter asks, Alt-Enter or Ctrl-J begins a line. Ctrl-C ends an answer, Ctrl-D leaves."
 }
 
-/// Something of the last question.
+/// Formats a part of the last question.
 fn last(talk: &Talk, what: fn(&Exchange) -> String) -> String {
     match talk.transcript.exchanges.last() {
         None => "nothing was asked yet".to_owned(),
@@ -109,7 +109,7 @@ fn unpin(talk: &mut Talk, names: &[&str]) -> Result<String, Failed> {
     pinned(talk)
 }
 
-/// The pins, written down as soon as there is a conversation to write them into.
+/// Lists the pins, and saves them if the conversation already has a file.
 fn pinned(talk: &Talk) -> Result<String, Failed> {
     if !talk.transcript.id.is_empty() {
         talk.save_transcript()?;
@@ -120,7 +120,7 @@ fn pinned(talk: &Talk) -> Result<String, Failed> {
     })
 }
 
-/// The proposed change.
+/// Formats the proposed change.
 fn proposed(talk: &Talk, cancel: &Cancel) -> String {
     match talk.proposal(cancel) {
         Some(diff) => format!("```diff\n{diff}\n```"),
@@ -157,7 +157,7 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
             format!("saved: {text}; `/undo` takes it back")
         }
         _ => {
-            // What is not closed ends by itself.
+            // An edit session that is not closed expires.
             let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
             "dropped".to_owned()
         }
@@ -166,10 +166,10 @@ fn edit(talk: &mut Talk, what: Option<&str>, cancel: &Cancel) -> Result<String, 
     Ok(told)
 }
 
-/// Edits of one proposal that are taken back.
+/// Limit of edits that one `/undo` reverts.
 const MOST_EDITS: usize = 200;
 
-/// Takes the change back that was accepted last: each of its edits, and then saves.
+/// Reverts the last accepted change: undoes each of its edits, then saves.
 fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     let Some(session) = talk.transcript.accepted.last().cloned() else {
         return Ok("nothing was accepted in this conversation; `cortex edit undo` takes the last edit of the checkout back".to_owned());
@@ -182,7 +182,7 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     let saved = ask(talk, "commit")?;
     let text = saved["summary"].as_str().unwrap_or_default();
     if !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
-        // What cannot be taken back now never can: the files went on without it.
+        // The files have changed since, so the change can never be reverted.
         let _ = ask(talk, "discard");
         forget_accepted(talk, &session, cancel)?;
         return Ok(format!(
@@ -193,9 +193,9 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
     Ok(format!("taken back: {text}"))
 }
 
-/// Ends the session of the change that was accepted last.
+/// Ends the edit session of the last accepted change.
 fn forget_accepted(talk: &mut Talk, session: &str, cancel: &Cancel) -> Result<(), Failed> {
-    // What is not closed ends by itself.
+    // An edit session that is not closed expires.
     let _ = talk.call("edit", json!({"op": "close", "session": session}), cancel);
     talk.transcript.accepted.pop();
     talk.save_transcript()
@@ -230,7 +230,7 @@ fn model(talk: &mut Talk, name: Option<&str>) -> Result<String, Failed> {
     })
 }
 
-/// Why something failed, as Markdown.
+/// Formats a failure as Markdown.
 pub fn failure_markdown(failed: &Failed) -> String {
     tools::describe_failure(failed)
 }

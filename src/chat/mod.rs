@@ -1,4 +1,4 @@
-//! `cortex chat`: a conversation about the workspace (seed 003). What is said and looked up is [`talk`]'s; a terminal adds an editor and a screen.
+//! `cortex chat`: a conversation about the workspace (seed 003). [`talk`] runs it; for a terminal, an editor and a screen are added.
 
 mod ask;
 mod commands;
@@ -24,7 +24,7 @@ use talk::Talk;
 use workbench::chat::transcript::{Transcript, latest};
 use workbench::checkout::{self, Held};
 
-/// Runs it.
+/// Runs `cortex chat`.
 pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
     let mut talk = open_conversation(context, args)?;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
@@ -34,7 +34,7 @@ pub fn run(context: &Context, args: &ChatArgs) -> Outcome {
     plain::run(context, &mut talk, args.question.as_deref())
 }
 
-/// A conversation as the flags want it. Whatever is wrong with manifest or store is said at once.
+/// Opens the conversation that the flags name. Reports errors of manifest and store at once.
 fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed> {
     let workspace = context.workspace("chat")?;
     let manifest = workspace.manifest()?;
@@ -64,7 +64,7 @@ fn open_conversation(context: &Context, args: &ChatArgs) -> Result<Talk, Failed>
     Ok(talk)
 }
 
-/// Models that answer at once.
+/// Returns the models that answer at once.
 fn models(manifest: &Manifest) -> Vec<String> {
     let answers = |api: Option<&str>| matches!(api, Some("openai" | "anthropic" | "command" | "replay"));
     let models = manifest.models.iter();
@@ -72,7 +72,7 @@ fn models(manifest: &Manifest) -> Vec<String> {
     models.map(|(name, _)| name.clone()).collect()
 }
 
-/// The model unless one is named: that of the summaries, or the only one there is. Of several none is taken by chance: they cost differently.
+/// Returns the default model: that of the summaries, or the only one. With several there is no default, because their prices differ.
 fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
     let summaries = manifest.producers.iter().find(|producer| producer.uses == "semantic");
     let of_summaries = summaries
@@ -85,7 +85,7 @@ fn default_model(manifest: &Manifest, models: &[String]) -> Option<String> {
     })
 }
 
-/// What was said in the conversation of a handle, or in the last one, and what keeps other processes from it.
+/// Returns the transcript of a conversation, or of the last one, and the lock that keeps other processes from it.
 fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> {
     let unread = |error: std::io::Error| {
         let damaged = "check .cortex; a damaged file can be moved away";
@@ -114,6 +114,6 @@ fn resumed(root: &Path, id: &str) -> Result<(Transcript, Option<Held>), Failed> 
             why.hint("go on there, or end it there first; `cortex chat` begins another one"),
         ));
     };
-    // What was said between the look and the lock is there now.
+    // Another process may have added to it before the lock was acquired.
     Ok((read(&found.id)?, Some(held)))
 }

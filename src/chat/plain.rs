@@ -1,4 +1,4 @@
-//! A question without a terminal: read whole, answered once, printed plainly. The answer goes to standard output, all else to standard error.
+//! A question without a terminal: read completely, answered once, printed plainly. The answer goes to standard output, the rest to standard error.
 
 use super::ask::Fault;
 use super::screen::cells::printable_clusters;
@@ -13,10 +13,10 @@ use serde_json::json;
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-/// Bytes of a question: what a context takes.
+/// Limit of a question, in bytes: that of a context's query.
 const LONGEST: u64 = 64 << 10;
 
-/// Answers the question that is given, or the one on standard input.
+/// Answers `question`, or the one on standard input.
 pub fn run(context: &Context, talk: &mut Talk, question: Option<&str>) -> Outcome {
     let question = match question {
         Some(question) => question.to_owned(),
@@ -97,7 +97,7 @@ fn read() -> Result<String, Failed> {
     })
 }
 
-/// Why there is no answer, as diagnostics are printed.
+/// Formats a fault like a diagnostic.
 pub fn fault(why: &Fault, style: Style) -> String {
     let told = Diagnostic {
         code: why.code.clone(),

@@ -1,39 +1,39 @@
-//! What of calls and their answers no model may see: files that are kept from models, links to them, and types that stand in them. Entries of an
-//! answer that are about these are left out; a call that asks for one is refused.
+//! Withholding from the model of a conversation: files that no model may see, links to them, and types declared in them. Entries of an answer
+//! about these are removed; a call for one is refused.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 use workbench::context::secret::WithheldFiles;
 
-/// Fields that hold texts of files or of people, and name no place.
+/// Fields with texts of files or people, which name no place.
 const TEXTS: [&str; 8] = ["text", "contextText", "oldText", "newText", "detail", "line", "query", "pattern"];
-/// Longest word that may be the name of a file.
+/// Limit of a word that may be a file name, in bytes.
 const LONGEST_NAME: usize = 300;
-/// What stands before a type in the label of a target, and before a file.
+/// Prefix of a type in the label of a target; below it, that of a file.
 const TYPES: &str = "//types/";
 const FILES: &str = "//files/";
 
-/// What no model may see.
+/// Files and types that no model may see.
 pub struct ChatSecrets {
-    /// The files.
+    /// Withheld files.
     pub files: WithheldFiles,
-    /// The types, by key.
+    /// Withheld types, by key.
     pub types: BTreeSet<String>,
 }
 
 impl ChatSecrets {
-    /// Refuses arguments that ask for something that no model may see, however it is named.
+    /// Refuses arguments that ask for a withheld file or type, however it is named.
     ///
     /// # Errors
-    /// Why they are refused.
+    /// The reason for the refusal.
     pub fn refuse_arguments(&self, value: &Value) -> Result<(), String> {
         self.refuse(value, &|word| self.is_withheld(word) || self.is_end_of_type(word))
     }
 
-    /// Refuses an answer that is about something that no model may see.
+    /// Refuses an answer about a withheld file or type.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The reason for the refusal.
     pub fn refuse_answer(&self, value: &Value) -> Result<(), String> {
         self.refuse(value, &|word| self.is_withheld(word))
     }
@@ -46,7 +46,7 @@ impl ChatSecrets {
         }
     }
 
-    /// Takes the entries of lists out that are about something that no model may see. How many they are.
+    /// Removes the entries of lists that are about withheld files or types. Returns their number.
     pub fn leave_out(&self, value: &mut Value) -> usize {
         let is_withheld = |word: &str| self.is_withheld(word);
         match value {
@@ -67,7 +67,7 @@ impl ChatSecrets {
         self.files.by(word).is_some() || self.types.contains(type_of(word))
     }
 
-    /// Whether the name of a type that is withheld ends so: `NodeStore`, `Core.NodeStore`.
+    /// Returns whether the name of a withheld type ends in `word`: `NodeStore`, `Core.NodeStore`.
     fn is_end_of_type(&self, word: &str) -> bool {
         let name = type_of(word);
         let ends = |key: &String| key.strip_suffix(name).is_some_and(|rest| rest.ends_with('.'));
@@ -75,12 +75,12 @@ impl ChatSecrets {
     }
 }
 
-/// The type of a member, or a type itself.
+/// Returns the type of a member, or the type itself.
 fn type_of(word: &str) -> &str {
     word.split('#').next().unwrap_or_default()
 }
 
-/// The first name in a value of what no model may see; with `all` also in lists of entries in it.
+/// Returns the first withheld name in a value; with `all`, also in nested list entries.
 fn find_withheld(value: &Value, all: bool, is_withheld: &dyn Fn(&str) -> bool) -> Option<String> {
     match value {
         Value::String(text) => find_withheld_in(text, is_withheld),
@@ -96,13 +96,13 @@ fn find_withheld(value: &Value, all: bool, is_withheld: &dyn Fn(&str) -> bool) -
     }
 }
 
-/// The same of a field. Of text of several lines those lines count that say what something is and where it stands.
+/// Returns the first withheld name in a field. In a text of several lines, only lines about the subject and its place count.
 fn find_withheld_in(text: &str, is_withheld: &dyn Fn(&str) -> bool) -> Option<String> {
     let is_text = text.trim_end().contains('\n');
     let lines = text
         .lines()
         .filter(|line| !is_text || line.contains("File: ") || line.starts_with("# "));
-    // Places are written behind a colon, changed files with their status in front.
+    // A place follows a colon; a changed file follows its status.
     let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || ":,;|'\"".contains(c)));
     let names = words.map(|word| word.trim_start_matches(FILES).trim_start_matches(TYPES));
     let mut names = names.filter(|name| (1..=LONGEST_NAME).contains(&name.len()));

@@ -1,5 +1,5 @@
-//! A conversation at a terminal. Three threads feed one: keys, what happens to a question, what a reference may become. The thread that draws waits for
-//! nobody, so that a slow or broken model never keeps a person from writing.
+//! A conversation at a terminal. Three threads send to a fourth: keys, events of a question, and completions of references. The fourth draws
+//! and waits for no model, so that a slow or broken one never keeps a person from typing.
 
 use super::ask::{COMPLETE, Completed};
 use super::commands;
@@ -30,41 +30,41 @@ use workbench::chat::complete;
 use workbench::chat::references::{Kind, at_cursor};
 use workbench::chat::transcript::State;
 
-/// What keys do, told while nothing else is.
+/// Hint line while no question is answered.
 const HINTS: &str = "Enter asks · Alt-Enter new line · @file #Name Tab · /help";
-/// The same while an answer comes.
+/// Hint line while a question is answered.
 const BUSY: &str = "Ctrl-C ends the answer";
 
-/// Questions and answers that are shown again when a conversation is gone on with.
+/// Number of exchanges shown when a conversation is continued.
 const RECALLED: usize = 3;
 
-/// What the drawing thread hears.
+/// Message to the drawing thread.
 enum News {
-    /// A key.
+    /// A key press.
     Key(Key),
-    /// Of the question that is being answered.
+    /// An event of the current question.
     Of(Event),
-    /// Text of the conversation itself.
+    /// Output of a command.
     Told(String),
-    /// A question or a command is done; who speaks now.
+    /// A question or command is done; the new title line.
     Done { title: String },
-    /// What the reference at this byte may become.
+    /// Candidates for the reference at this byte.
     Completed {
         start: usize,
         typed: String,
         candidates: Vec<String>,
     },
-    /// The terminal is gone, or the program is told to end.
+    /// The terminal is closed, or a signal ends the program.
     Gone,
 }
 
-/// Work for the thread that has the conversation.
+/// A line for the thread that owns the conversation.
 struct Job {
     line: String,
     cancel: Cancel,
 }
 
-/// What is seen.
+/// State of the screen.
 struct Screen {
     style: Style,
     size: (usize, usize),
@@ -72,17 +72,17 @@ struct Screen {
     input: Input,
     growing: Option<Growing>,
     doing: Option<String>,
-    /// Questions and commands that wait for what is being done.
+    /// Number of lines that wait for the current one.
     waiting: usize,
     title: String,
     candidates: Option<Candidates>,
 }
 
-/// What a reference may become, while the text is as it was.
+/// Candidates for a reference, valid while the text stays the same.
 struct Candidates {
     start: usize,
     names: Vec<String>,
-    /// Which of them stands in the text.
+    /// Index of the candidate in the text.
     chosen: Option<usize>,
 }
 
@@ -123,7 +123,7 @@ fn welcome(talk: &Talk) -> String {
     text
 }
 
-/// Who speaks, for the line above the question.
+/// Returns the conversation and its model, for the line above the question.
 fn title(talk: &Talk) -> String {
     let id = match talk.transcript.id.as_str() {
         "" => "new",
@@ -137,8 +137,8 @@ fn title(talk: &Talk) -> String {
     format!("{id} · {}{pending}", talk.model.as_deref().unwrap_or("no model"))
 }
 
-/// Follows the sources while the conversation lasts, so that no request has to look at all of them. Beside it nothing is printed: without it each
-/// request looks.
+/// Watches the sources during the conversation, so that requests need not scan them. Prints nothing; if the watch cannot start, each request
+/// scans.
 fn follow_sources(context: &Context, host: Arc<Host>) {
     let global = context.global.clone();
     let follow = move || {
@@ -148,7 +148,7 @@ fn follow_sources(context: &Context, host: Arc<Host>) {
     let _ = std::thread::Builder::new().name("follow".to_owned()).spawn(follow);
 }
 
-/// The thread that has the conversation.
+/// Starts the thread that owns the conversation.
 fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
     let (jobs, wanted) = channel::<Job>();
     let work = move || {
@@ -166,12 +166,12 @@ fn answer_jobs(mut talk: Talk, news: Sender<News>) -> Sender<Job> {
             let _ = news.send(News::Done { title: title(&talk) });
         }
     };
-    // Without the thread nothing is answered, and that is told when the first question is asked.
+    // If the thread cannot start, the first question reports that.
     let _ = std::thread::Builder::new().name("talk".to_owned()).spawn(work);
     jobs
 }
 
-/// The thread that looks up what references may become.
+/// Starts the thread that looks up candidates for references.
 fn complete_jobs(host: Arc<Host>, news: Sender<News>) -> Sender<(usize, Kind, String)> {
     let (jobs, wanted) = channel::<(usize, Kind, String)>();
     let work = move || {
@@ -210,7 +210,7 @@ impl Screen {
         }
     }
 
-    /// Draws what happens until the person leaves.
+    /// Draws events until the person leaves.
     fn follow(&mut self, hears: &Receiver<News>, jobs: &Sender<Job>, completes: &Sender<(usize, Kind, String)>) -> Outcome {
         let mut running: Option<Cancel> = None;
         let mut waiting: Vec<String> = Vec::new();
@@ -311,7 +311,7 @@ impl Screen {
         }
     }
 
-    /// What was asked, as it stays.
+    /// Prints the question above the screen's bottom, where it stays.
     fn echo(&mut self, line: &str) -> Result<(), Failed> {
         let mut markdown = Markdown::new(self.style, self.size.0);
         let lines: Vec<Line> = line.lines().flat_map(|line| markdown.line(&format!("> {line}"))).collect();
@@ -364,7 +364,7 @@ impl Screen {
         self.draw(&rows)
     }
 
-    /// A coloured line as one row where it fits, else in plain rows.
+    /// Returns a coloured line as one row if it fits, else as plain rows.
     fn rows_of(&self, drawn: String, text: &str) -> Vec<Line> {
         let plain = Line::plain(text.to_owned());
         match plain.cells <= self.size.0 {
@@ -378,11 +378,11 @@ impl Screen {
         self.growing.get_or_insert_with(|| Growing::new(style, width))
     }
 
-    /// Markdown that is whole.
+    /// Prints complete Markdown.
     fn say(&mut self, text: &str) {
         let mut markdown = Markdown::new(self.style, self.size.0);
         let lines: Vec<Line> = text.lines().flat_map(|line| markdown.line(line)).collect();
-        // Who cannot be shown it is gone, which the next draw tells.
+        // If the terminal is gone, the next draw reports it.
         let _ = self.draw(&lines);
     }
 
@@ -396,7 +396,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Draws what changed, with lines above it that stay.
+    /// Draws the changed lines, after `above`, which scroll away.
     fn draw(&mut self, above: &[Line]) -> Result<(), Failed> {
         let tail = self.growing.as_ref().map(Growing::tail).unwrap_or_default();
         let waits = match self.waiting {
@@ -428,7 +428,7 @@ impl Screen {
         })
     }
 
-    /// Tab: the next candidate, or candidates for the reference at the cursor.
+    /// Handles Tab: inserts the next candidate, or requests candidates for the reference at the cursor.
     fn complete(&mut self, back: bool, completes: &Sender<(usize, Kind, String)>) {
         if let Some(candidates) = &mut self.candidates {
             if let Some(name) = candidates.next(back) {
@@ -441,7 +441,7 @@ impl Screen {
         }
     }
 
-    /// Candidates came: what they have in common is written, unless the text is another one by now.
+    /// Inserts the common prefix of the candidates, unless the text has changed since the request.
     fn completed(&mut self, start: usize, typed: &str, names: Vec<String>) {
         let stands = at_cursor(self.input.text(), self.input.cursor()).is_some_and(|found| found.start == start && found.name == typed);
         if !stands {
@@ -461,10 +461,10 @@ impl Screen {
     }
 }
 
-/// So long it is waited for what is being done when the program is told to end: a model that is asked ends by then.
+/// Time-out for the current work when a signal ends the program; a cancelled model call ends within it.
 const TO_END: Duration = Duration::from_millis(800);
 
-/// Waits until what is being done has ended, and with it the programs that it runs.
+/// Waits until the current work and its programs have ended.
 fn wait_for_end(hears: &Receiver<News>) {
     let until = Instant::now() + TO_END;
     while let Ok(news) = hears.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -478,7 +478,7 @@ fn questions(count: usize) -> String {
     format!("{count} question{}", if count == 1 { "" } else { "s" })
 }
 
-/// Whether a person who wants to leave can at once: what is paid for is counted first, unless it is wanted twice.
+/// Cancels the current work. Returns whether the person can leave now: only after its cost is counted, or on the second request.
 fn ends_at_once(running: &Option<Cancel>, leaves: &mut bool) -> bool {
     running.iter().for_each(Cancel::cancel);
     running.is_none() || std::mem::replace(leaves, true)
@@ -498,7 +498,7 @@ impl Candidates {
         self.names.get(next).cloned()
     }
 
-    /// The candidates in a line, from the chosen one on.
+    /// Formats the candidates in one line, from the chosen one on.
     fn hints(&self) -> String {
         if self.names.is_empty() {
             return "nothing begins so".to_owned();

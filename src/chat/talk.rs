@@ -1,5 +1,5 @@
-//! A conversation from one question to the next: the round, the context, the turns of the model with what it looks at, the money. It knows no
-//! terminal; whoever runs it hears [`Event`]s as they come.
+//! A conversation from one question to the next: its rounds and contexts, the model's turns and tool calls, and the cost. It does not depend on
+//! a terminal; the caller receives [`Event`]s as they happen.
 
 use super::ask::{END_ROUND, Fault, TURN, Turned, TypeKeys, WITHHELD_TYPES, fault};
 use super::secrets::ChatSecrets;
@@ -26,70 +26,70 @@ use workbench::chat::{calls, prompt, quote, references};
 use workbench::checkout::{self, Held};
 use workbench::context::secret::WithheldFiles;
 
-/// Turns in which a model may look further, for one question.
+/// Limit of turns with tool calls per question.
 const LOOKS: usize = 8;
-/// What a person hears when a model would look further still.
+/// Note to the person when a model still calls tools in its last turn.
 const NO_MORE_LOOKS: &str = "the model called tools in its last turn, too: these calls are not made, and the answer may lack something";
-/// Tokens that earlier questions and answers may take of a prompt.
+/// Limit of earlier questions and answers in a prompt, in tokens.
 const HISTORY: usize = 6_000;
 
-/// What happens while a question is answered.
+/// Event while a question is answered.
 #[derive(Debug)]
 pub enum Event {
-    /// What was found for it, in one line.
+    /// Summary of the context found, in one line.
     Context(String),
-    /// The answer so far: all text of this turn of the model.
+    /// The answer so far: all text of the model's current turn.
     Growing(String),
-    /// A turn is whole: its text for the person.
+    /// A complete turn: its text for the person.
     Said(String),
-    /// What the model looks at.
+    /// A tool call of the model.
     Looks(String),
-    /// What an answer cost, and other remarks.
+    /// Cost of an answer, and other remarks.
     Note(String),
-    /// What is proposed now, as a difference.
+    /// The currently proposed change, as a diff.
     Proposal(String),
-    /// What a call that changes nothing would change, as a difference.
+    /// The change that a dry run would make, as a diff.
     Preview(String),
-    /// Why there is no answer, or not all of it.
+    /// Reason why the answer is missing or incomplete.
     Failed(Fault),
 }
 
-/// Hears what happens.
+/// Callback that receives events.
 pub type Tell = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// A conversation.
 pub struct Talk {
-    /// Who answers methods.
+    /// Answers method calls.
     pub host: Arc<Host>,
     /// The workspace.
     pub root: PathBuf,
-    /// What was said; its handle is empty before the first question.
+    /// All questions and answers; its id is empty before the first question.
     pub transcript: Transcript,
-    /// Keeps other processes from going on with it.
+    /// Lock that keeps other processes from continuing the conversation.
     pub held: Option<Held>,
-    /// Which model answers, if one does.
+    /// Selected model, if any.
     pub model: Option<String>,
-    /// Models that may.
+    /// Models that can be selected.
     pub models: Vec<String>,
-    /// Tokens of a context.
+    /// Limit of a context, in tokens.
     pub budget: usize,
-    /// Globs of files that no model sees, beside those that hold keys by their name.
+    /// Globs of files that no model may see, besides those whose names suggest keys.
     pub never_send: Vec<String>,
-    /// The limits of this run.
+    /// Limits of this run.
     pub limits: AskingArgs,
-    /// What this run spent.
+    /// Cost of this run so far.
     pub used: Spent,
 }
 
 impl Talk {
-    /// Answers a question. Whether there is a whole answer.
+    /// Answers a question. Returns whether the answer is complete, as a code.
     pub fn ask(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Code {
         self.answer(question, cancel, tell)
             .unwrap_or_else(|failed| tell_failure(&failed, cancel, tell))
     }
 
-    /// Answers the last question from where its answer broke off: what was found and looked at stands, so that a turn that was paid for is found as
-    /// it was filed.
+    /// Continues the last answer where it broke off. The context and the tool results stay the same, so that paid turns are found
+    /// in the store.
     pub fn again(&mut self, cancel: &Cancel, tell: &Tell) -> Code {
         let Some(last) = self.transcript.last_mut() else {
             tell(Event::Note("nothing was asked yet".to_owned()));
@@ -112,14 +112,14 @@ impl Talk {
         self.go_on(question, cancel, tell)
     }
 
-    /// Answers the question that was begun last.
+    /// Answers the last exchange of the transcript.
     fn go_on(&mut self, question: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let code = match self.model.clone() {
             None => self.quote(question, tell),
             Some(model) => self.converse(&model, cancel, tell)?,
         };
         self.save_transcript()?;
-        // An answer that was ended has named something, too.
+        // A cancelled answer also names types and files.
         let after = Cancel::default();
         self.end_round(&after);
         if self.has_edited()
@@ -150,7 +150,7 @@ impl Talk {
         Ok(context)
     }
 
-    /// What is written down of a question, its context and why that is as it is.
+    /// Builds the transcript's entry of a question, its context and the reasons for it.
     fn exchange(&self, question: &str, context: &Value) -> Result<Exchange, Failed> {
         let entry = methods::find("context build").expect("invariant: the table has it");
         let text = (entry.text)(context, Style::plain()).map_err(|error| Failed::bug(&error))?;
@@ -164,7 +164,7 @@ impl Talk {
         })
     }
 
-    /// An answer without a model.
+    /// Answers without a model, by quoting the context.
     fn quote(&mut self, question: &str, tell: &Tell) -> Code {
         let context = self.transcript.exchanges.last().map_or("", |last| last.context.as_str());
         let quoted = quote::quote(question, context);
@@ -178,7 +178,7 @@ impl Talk {
         Code::Ok
     }
 
-    /// How to have a model answer.
+    /// Returns a message on how to select a model.
     pub fn no_model(&self) -> String {
         match self.models.as_slice() {
             [] => {
@@ -192,7 +192,7 @@ impl Talk {
         }
     }
 
-    /// Has the model answer, and look further while it wants to.
+    /// Lets the model answer, with turns of tool calls as long as it makes some.
     fn converse(&mut self, model: &str, cancel: &Cancel, tell: &Tell) -> Result<Code, Failed> {
         let tools = tools::definitions();
         let mut spent = Spent::default();
@@ -258,7 +258,7 @@ impl Talk {
         serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))
     }
 
-    /// The limits of this run, and what it spent of them.
+    /// Returns the limits of this run, and its cost so far.
     fn asking(&self) -> AskingArgs {
         AskingArgs {
             used: Used {
@@ -270,7 +270,7 @@ impl Talk {
         }
     }
 
-    /// Runs the calls of a turn.
+    /// Runs the tool calls of a turn.
     fn call_tools(&mut self, calls: &[Result<calls::Call, String>], cancel: &Cancel, tell: &Tell) -> Vec<TurnData> {
         let secrets = match self.secrets(cancel) {
             Ok(secrets) => secrets,
@@ -291,7 +291,7 @@ impl Talk {
         calls.iter().map(run).collect()
     }
 
-    /// What no model may see.
+    /// Returns the files and types that no model may see.
     fn secrets(&self, cancel: &Cancel) -> Result<ChatSecrets, Failed> {
         let Outcome { result, .. } = self.host.call_with(&WITHHELD_TYPES, json!({}), cancel, Asker::of(Patience::Long));
         let keys: TypeKeys = serde_json::from_value(result?.answer).map_err(|error| Failed::bug(&error))?;
@@ -301,7 +301,7 @@ impl Talk {
         })
     }
 
-    /// The difference that is proposed, if one is.
+    /// Returns the proposed change as a diff, if there is one.
     pub fn proposal(&self, cancel: &Cancel) -> Option<String> {
         let session = self.transcript.proposal.clone()?;
         let told = self.call("edit", json!({"op": "diff", "session": session}), cancel);
@@ -314,7 +314,7 @@ impl Talk {
         })
     }
 
-    /// Whether the model called for an edit in its last answer.
+    /// Returns whether the model called an edit in its last answer.
     fn has_edited(&self) -> bool {
         let steps = self.transcript.exchanges.last().map_or(&[][..], |last| &last.steps);
         steps
@@ -323,7 +323,7 @@ impl Talk {
             .any(|found| found.label.starts_with("edit"))
     }
 
-    /// Notes in the round what its answer names. What cannot be noted only makes the next context a little worse.
+    /// Stores the names in the answer with the round. A failure only makes the next context slightly worse.
     fn end_round(&self, cancel: &Cancel) {
         let Some(last) = self.transcript.exchanges.last() else { return };
         let asked = json!({
@@ -334,22 +334,22 @@ impl Talk {
         let _ = self.host.call_with(&END_ROUND, asked, cancel, Asker::of(Patience::Long));
     }
 
-    /// Writes down what was said.
+    /// Writes the transcript to its file.
     pub fn save_transcript(&self) -> Result<(), Failed> {
         self.transcript.write(&self.root).map_err(|error| unwritten(&error))
     }
 
-    /// The answer of a method.
+    /// Calls a method and returns its answer.
     pub fn call(&self, name: &str, arguments: Value, cancel: &Cancel) -> Result<Value, Failed> {
         let entry = methods::find(name).expect("invariant: the table has the methods that conversations use");
         let Outcome { result, .. } = self.host.call_with(entry, arguments, cancel, Asker::of(Patience::Long));
         Ok(result?.answer)
     }
 
-    /// Takes another model.
+    /// Selects a model.
     ///
     /// # Errors
-    /// When there is none of this name that may answer.
+    /// When no model of this name can answer.
     pub fn choose(&mut self, name: &str) -> Result<(), Failed> {
         if self.models.iter().any(|model| model == name) {
             self.model = Some(name.to_owned());
@@ -367,7 +367,7 @@ impl Talk {
     }
 }
 
-/// Why an answer is not whole that a person ended.
+/// Returns the fault of an answer that the person cancelled.
 fn interrupted() -> Fault {
     Fault {
         code: ErrorCode::E_CANCELLED.as_str().to_owned(),
@@ -384,7 +384,7 @@ fn code_of(why: &Fault, cancel: &Cancel) -> Code {
     }
 }
 
-/// Calls that could not be made at all, as the model hears it.
+/// Builds the tool result for a turn whose calls could not run at all.
 fn unmade(why: &str, tell: &Tell) -> TurnData {
     tell(Event::Looks(format!("nothing: {}", why.lines().next().unwrap_or_default())));
     TurnData {
@@ -393,7 +393,7 @@ fn unmade(why: &str, tell: &Tell) -> TurnData {
     }
 }
 
-/// A context in one line: `12 types, 3 of them from earlier, 3,900 tokens; /why`.
+/// Summarizes a context in one line: `12 types, 3 of them from earlier, 3,900 tokens; /why`.
 fn context_line(context: &Value) -> String {
     let items: &[Value] = context["items"].as_array().map_or(&[], Vec::as_slice);
     let files = items.iter().filter(|item| item["form"] == "file").count();
@@ -410,7 +410,7 @@ fn context_line(context: &Value) -> String {
     format!("{line}, {} tokens; /why", count(tokens))
 }
 
-/// Tells why there is no answer: that a person ended it, or what went wrong.
+/// Reports why there is no answer: the person cancelled it, or an error.
 fn tell_failure(failed: &Failed, cancel: &Cancel, tell: &Tell) -> Code {
     let is_ended = cancel.is_cancelled();
     tell(Event::Failed(if is_ended { interrupted() } else { fault(failed) }));

@@ -1,5 +1,5 @@
-//! The tools that a model of a conversation has: those of MCP that only look, and `edit`, whose edits stay in a session until the person accepts
-//! them. What a call found goes back to the model as data.
+//! Tools for the model of a conversation: the read-only ones of MCP, and `edit`, whose edits stay in a session until the person accepts them.
+//! The results of a call return to the model as data.
 
 use super::secrets::ChatSecrets;
 use crate::context::Failed;
@@ -17,12 +17,12 @@ use std::sync::Arc;
 use workbench::chat::calls::Call;
 use workbench::live::budget::Room;
 
-/// Tokens that one call may find.
+/// Limit of one call's result, in tokens.
 const ROOM: usize = 3_500;
-/// Bytes of what one call found that are sent.
+/// Limit of one call's result as sent, in bytes.
 const MOST_BYTES: usize = 14_000;
 
-/// Tools of MCP that a conversation has no use for: they ask models, take work for agents, or write.
+/// MCP tools that a conversation leaves out: they ask models, take work for agents, or write.
 const WITHOUT: [&str; 5] = ["investigate", "pack_build", "overlay", "work_next", "work_submit"];
 
 /// Operations of `edit` that change a session and save nothing.
@@ -39,10 +39,10 @@ const EDITS: [&str; 10] = [
     "write",
 ];
 
-/// Those that go on with what an edit before them offered.
+/// Operations that continue an earlier edit of the proposal.
 const OF_PROPOSAL: [&str; 2] = ["candidates", "replace_selection"];
 
-/// What tools are for that do less here than elsewhere.
+/// Descriptions of tools that do less in a conversation than elsewhere.
 const PURPOSES: [(&str, &str); 3] = [
     (
         "edit",
@@ -52,12 +52,12 @@ const PURPOSES: [(&str, &str); 3] = [
     ("node", "Any target of the build graph: why stale, versions, cost"),
 ];
 
-/// Whether a method can be asked in a conversation. Those that change something have their own ways here.
+/// Returns whether the model may call a method. Methods that change something work differently in a conversation.
 fn is_offered(entry: &Entry) -> bool {
     matches!(entry.name, "edit" | "rename" | "context build" | "semantic") || entry.is_read_only()
 }
 
-/// The tools as a model is told of them: one a line.
+/// Returns the definitions of the tools for a model, one per line.
 pub fn definitions() -> String {
     let can = Can {
         work: false,
@@ -90,36 +90,36 @@ pub fn definitions() -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-/// What a call found, and a line about it for the person.
+/// Result of a tool call.
 pub struct ToolResult {
-    /// For the model.
+    /// Result for the model.
     pub shown: TurnData,
-    /// For the person: what the call is about, and why it failed.
+    /// Line for the person: the subject of the call, and the reason if it failed.
     pub line: String,
-    /// A difference that it would make, for the person.
+    /// Change that the call would make, as a diff for the person.
     pub diff: Option<String>,
 }
 
-/// What a call comes to.
+/// Result of a successful call.
 struct Found {
     text: String,
     diff: Option<String>,
 }
 
-/// Runs calls for one question.
+/// Runs the tool calls of one question.
 pub struct Tools<'t> {
-    /// Who answers.
+    /// Answers the method calls.
     pub host: &'t Arc<Host>,
-    /// Ends what runs.
+    /// Cancels running calls.
     pub cancel: &'t Cancel,
-    /// What no model sees.
+    /// Files and types that no model may see.
     pub secrets: &'t ChatSecrets,
-    /// The edit session of what is proposed, once something is.
+    /// Edit session of the proposal, once a call proposed an edit.
     pub proposal: &'t mut Option<String>,
 }
 
 impl Tools<'_> {
-    /// Runs a call.
+    /// Runs one call.
     pub fn run(&mut self, call: &Result<Call, String>) -> ToolResult {
         let (label, found) = match call {
             Err(why) => ("a call that cannot be read".to_owned(), Err(why.clone())),
@@ -151,7 +151,7 @@ impl Tools<'_> {
         let fields = arguments.as_object_mut().ok_or("the arguments are no object")?;
         match entry.name {
             "edit" => return self.propose(entry, fields),
-            // What it would do is shown; the model may propose it as a patch.
+            // Only a dry run; the model can propose the change as a patch.
             "rename" => drop(fields.insert("dryRun".to_owned(), true.into())),
             "context build" => drop(fields.remove("conversation")),
             "semantic" => drop(fields.remove("refresh")),
@@ -163,7 +163,7 @@ impl Tools<'_> {
         Ok(Found { text, diff })
     }
 
-    /// Makes an edit in the session of the proposal.
+    /// Runs an edit in the session of the proposal.
     fn propose(&mut self, entry: &'static Entry, fields: &mut Map<String, Value>) -> Result<Found, String> {
         let op = fields.get("op").and_then(Value::as_str).unwrap_or_default().to_owned();
         if !EDITS.contains(&op.as_str()) {
@@ -190,7 +190,7 @@ impl Tools<'_> {
         Ok(Found { text, diff: None })
     }
 
-    /// A symbol says in which file it stands; with a session the file has to be named.
+    /// Adds the file of the symbol: an edit of a symbol in a session needs its path.
     fn name_file(&self, fields: &mut Map<String, Value>) {
         let Some(symbol) = fields.get("symbol").cloned().filter(|_| !fields.contains_key("path")) else {
             return;
@@ -204,7 +204,7 @@ impl Tools<'_> {
         }
     }
 
-    /// The answer of a method and its text, without entries about what no model sees.
+    /// Returns the answer of a method and its text, without entries that no model may see.
     fn ask(&self, entry: &'static Entry, arguments: Value) -> Result<(Value, String), String> {
         self.secrets.refuse_arguments(&arguments)?;
         let asker = Asker {
@@ -227,16 +227,16 @@ impl Tools<'_> {
     }
 }
 
-/// Why a request failed, as text.
+/// Formats a failure as text.
 pub fn describe_failure(failed: &Failed) -> String {
     let texts = failed.diagnostics.iter().take(5).map(|one| diagnostic::text(one, Style::plain()));
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// Arguments that say what a call is about.
+/// Arguments that identify the subject of a call.
 const ABOUT: [&str; 9] = ["op", "symbol", "symbols", "path", "file", "query", "pattern", "name", "label"];
 
-/// A call in one line: the tool, and what it is about.
+/// Summarizes a call in one line: the tool and its subject.
 fn line(call: &Call) -> String {
     let about = ABOUT.iter().filter_map(|name| match call.arguments.get(*name)? {
         Value::String(text) => Some(text.chars().take(60).collect()),
@@ -247,7 +247,7 @@ fn line(call: &Call) -> String {
     words.join(" ")
 }
 
-/// As much of a text as is sent, whole lines.
+/// Cuts a text to the limit, at a line end.
 fn cut_to_limit(text: &str) -> String {
     if text.len() <= MOST_BYTES {
         return text.to_owned();

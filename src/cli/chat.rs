@@ -1,4 +1,4 @@
-//! The flags of `chat`.
+//! Flags of `cortex chat`.
 
 use super::AskingArgs;
 use super::models::amount;
@@ -34,7 +34,7 @@ pub struct ChatArgs {
 }
 
 impl ChatArgs {
-    /// The limits of all questions together.
+    /// Returns the limits of all questions together.
     pub fn limits(&self) -> AskingArgs {
         AskingArgs {
             max_cost: self.max_cost,

@@ -1,11 +1,11 @@
-//! The flags of servers that listen over HTTP.
+//! Flags of servers that listen over HTTP.
 
 #[cfg(feature = "http")]
 use crate::http::listen::parse_address;
 use clap::Args;
 use std::net::SocketAddr;
 
-/// There is no address at which a program could listen that was built without servers.
+/// Refuses any address, in a program without the feature `http`.
 #[cfg(not(feature = "http"))]
 fn parse_address(_: &str) -> Result<SocketAddr, &'static str> {
     Err("this cortex was built without the feature `http`")

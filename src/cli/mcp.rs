@@ -1,4 +1,4 @@
-//! The flags of `cortex mcp`.
+//! Flags of `cortex mcp`.
 
 use super::HttpArgs;
 use clap::{Args, Subcommand, ValueEnum};

@@ -1,4 +1,4 @@
-//! The flags: one argument struct per command, whose doc comments are the help.
+//! Flags: one argument struct per command. Its doc comments are the help.
 
 mod chat;
 mod http;
@@ -35,7 +35,7 @@ pub struct Cli {
     pub command: Option<Command>,
 }
 
-/// Seconds that a store is waited for unless told.
+/// Default time-out for the store, in seconds.
 pub const USUAL_TIMEOUT: u64 = 600;
 
 /// Flags of every command.
@@ -157,7 +157,7 @@ pub enum Command {
 }
 
 impl OutputForm {
-    /// The drawing that is wanted in place of text.
+    /// Returns the graph format, if the output is a drawing.
     pub fn drawing(self) -> Option<Drawing> {
         match self {
             Self::Dot => Some(Drawing::Dot),
@@ -419,7 +419,7 @@ pub enum ExportCommand {
     },
 }
 
-/// The arguments with those that begin with `-//` guarded by a NUL, which no argument can hold: a pattern that takes away is no flag.
+/// Prefixes arguments that begin with `-//` with a NUL, which no argument can contain, so that clap does not read a pattern as a flag.
 pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     args.map(|arg| {
         if !arg.as_encoded_bytes().starts_with(b"-//") {
@@ -431,7 +431,7 @@ pub fn guarded(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsS
     })
 }
 
-/// Whether the arguments ask for JSON, told without parsing them: asked when they cannot be parsed.
+/// Returns whether the arguments ask for JSON, without parsing them, because they may not parse.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flags = || args.iter().take_while(|arg| *arg != "--");
     flags().any(|arg| arg == "--json" || arg == "--output=json")
@@ -440,8 +440,8 @@ pub fn wants_json(args: &[OsString]) -> bool {
             .any(|(flag, form)| flag == "--output" && form == "json")
 }
 
-/// A mistake in the flags in the form of all others: the first paragraph says what is wrong, a tip what was probably meant, and else the form of
-/// the command how it is written.
+/// Converts a parse error to a diagnostic. The first paragraph becomes the message; clap's tip, or else the usage of the command, becomes
+/// the hint.
 pub fn mistake(error: &clap::Error) -> Diagnostic {
     let text = error.render().to_string().replace('\0', "");
     let paragraphs: Vec<String> = text
@@ -449,7 +449,7 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     let first = paragraphs.first().map_or("", String::as_str);
-    // Words of Rust's readers of numbers.
+    // Messages of the standard library's number parsers.
     let first = first
         .replace("invalid digit found in string", "a whole number is expected")
         .replace("cannot parse integer from empty string", "a whole number is expected");
@@ -457,7 +457,7 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(arg))) if !arg.starts_with('-') => Some(arg),
         _ => None,
     };
-    // How a value is written that looks like a flag: a flag was meant.
+    // Clap's tip on how to pass a value that looks like a flag is dropped: the user meant a flag.
     let mut tips = paragraphs.iter().filter_map(|paragraph| paragraph.strip_prefix("tip: "));
     let tip = tips.find(|tip| !tip.starts_with("to pass ")).map(str::to_owned);
     let form = paragraphs.iter().find_map(|paragraph| paragraph.strip_prefix("Usage: "));
@@ -471,12 +471,12 @@ pub fn mistake(error: &clap::Error) -> Diagnostic {
     Diagnostic::error(ErrorCode::E_USAGE, first.strip_prefix("error: ").unwrap_or(&first)).hint(hint)
 }
 
-/// A pattern as it was given.
+/// Removes the prefix that [`guarded`] adds.
 pub fn unguarded(text: &str) -> Result<String, std::convert::Infallible> {
     Ok(text.strip_prefix('\0').unwrap_or(text).to_owned())
 }
 
-/// A file to write to. Elsewhere `-` means standard output, where what is said of the file would mix with it: it is no file by mistake.
+/// Parses a path to write to. Refuses `-`: elsewhere it is standard output, where the command's own output would mix with the file.
 fn a_file(text: &str) -> Result<PathBuf, &'static str> {
     match text {
         "-" => Err("this is written to files only; ./- is one of that name"),

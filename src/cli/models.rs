@@ -1,4 +1,4 @@
-//! The flags of commands that ask models, and that look at what models answered.
+//! Flags of commands that ask models, and of commands that show their answers.
 
 use clap::Args;
 use producers::llm::Used;
@@ -39,14 +39,14 @@ pub struct AskingArgs {
 }
 
 impl AskingArgs {
-    /// Calls at the same time: half the cores, at most 4, unless told (seed 000 §5.3).
+    /// Returns the limit of simultaneous calls: half the cores but at most 4, unless a flag sets it (seed 000 §5.3).
     pub fn jobs(&self) -> usize {
         let half = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, 4));
         self.llm_jobs.map_or(half, usize::from)
     }
 }
 
-/// An amount of money as programs write it: a number of whole units.
+/// Serialization of an amount of money as a number of whole units.
 mod money {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -68,7 +68,7 @@ mod money {
     }
 }
 
-/// An amount of money in millionths.
+/// Parses an amount of money into millionths.
 pub(super) fn amount(text: &str) -> Result<u64, String> {
     let wrong = || "write an amount such as 2.50".to_owned();
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
@@ -133,7 +133,7 @@ pub enum Since {
 }
 
 impl Since {
-    /// Seconds since 1970, when it is `now`.
+    /// Returns the point in time in seconds since 1970.
     pub fn at(self, now: u64) -> u64 {
         match self {
             Self::At(at) => at,
@@ -141,7 +141,7 @@ impl Since {
         }
     }
 
-    /// Reads one.
+    /// Parses a date, a point in time or a span.
     ///
     /// # Errors
     /// How it is written.

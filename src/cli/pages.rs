@@ -1,4 +1,4 @@
-//! Flags of commands that list or print what the program knows of itself.
+//! Flags of commands that print built-in pages and lists.
 
 use super::{default_jobs, unguarded};
 use clap::{Args, Subcommand, ValueEnum};

@@ -1,4 +1,4 @@
-//! Flags of what shares results with other machines.
+//! Flags of commands that share results with other machines.
 
 use super::{AskingArgs, Since, default_jobs, unguarded};
 use clap::{Args, Subcommand};
@@ -26,7 +26,7 @@ pub struct WarmArgs {
     pub asking: AskingArgs,
 }
 
-/// `5%` or `5`.
+/// Parses `5%` or `5`.
 fn percent(text: &str) -> Result<f64, &'static str> {
     let number = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
     let fits = number.filter(|number| (0.0..=100.0).contains(number));

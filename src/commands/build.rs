@@ -31,12 +31,12 @@ use workbench::health::Health;
 use workbench::suggestions;
 use workbench::workspace::Workspace;
 
-/// Whether nothing but the outcome is asked for.
+/// Returns whether the flags ask for nothing but the outcome.
 fn is_plain(context: &Context, args: &BuildArgs) -> bool {
     !args.dry_run && !args.rebuild && !args.verbose && args.events.is_none() && args.profile.is_none() && !context.json()
 }
 
-/// Runs it.
+/// Runs `cortex build`.
 pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     let start = Instant::now();
     let is_default = args.patterns.is_empty();
@@ -50,15 +50,15 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     if let Some(path) = &args.profile {
         replaceable(path, |head| head.starts_with(b"{\"displayTimeUnit\""))?;
     }
-    // Where models are, a dry run makes what costs nothing: the log tells which it was.
+    // With models, a dry run builds what is free; the log shows which kind of run it was.
     let purpose = if args.dry_run { "build --dry-run" } else { "build" };
     let mut workspace = context.asking(purpose, &args.asking)?;
     if is_default {
-        // Which patterns these are is in the manifest, which is not read where nothing changed.
+        // The default patterns are in the manifest, which is not parsed if nothing changed; the workspace's digest covers it.
         request.digest = Digest::of(&[b"default\0", &workspace.digest.0[..]].concat());
     }
     if args.with_times {
-        // A request that is known without times has another file.
+        // With times, other files are laid out, so this counts as a different request.
         request.digest = Digest::of(&[b"with times\0", &request.digest.0[..]].concat());
         workspace.engine.finish = Arc::new(States { with_times: true });
     }
@@ -83,11 +83,11 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
         request.patterns = patterns(&definition.manifest.default)?;
     }
     if args.dry_run && workbench::paid::any(&definition.manifest, &workspace.engine.registry) {
-        // What a model would be asked is known once everything free that it is told is made.
+        // The prompts are known only after all their free inputs are built.
         (request.options.dry_run, request.options.price) = (false, true);
         request.list = true;
     }
-    // The process ends with the command: a hundred thousand rules need not be taken apart.
+    // The process ends with the command, so do not spend time on dropping a hundred thousand rules.
     std::mem::forget(definition.manifest.clone());
     let mut session = Session::open(workspace.sharing_engine()?, &definition, look)?;
     context.say(workspace.warnings());
@@ -102,7 +102,7 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     }
     let is_first = is_default && session.graph.is_empty();
     let mut report = build_with(context, &mut session, &request, records)?;
-    // What failed hides nothing that came out different.
+    // Failed targets do not hide the targets whose outputs differ.
     if args.rebuild && matches!(code(&report), Code::Ok | Code::TargetFailed) {
         report = rebuild(context, &mut session, request.clone(), report)?;
     }
@@ -149,9 +149,9 @@ pub fn run(context: &Context, args: &BuildArgs) -> Outcome {
     Ok(used.map_or(code, |used| used.code(code)))
 }
 
-/// Brings along what goes by names of symbols that moved: former names, and words that people wrote.
+/// Follows renamed symbols: updates the aliases, and carries over words that people wrote.
 pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &mut Session, request: &Request) -> Result<(), Failed> {
-    // What was built stands, whatever becomes of this file; the next build tries again.
+    // The build itself succeeded, even if this file cannot be written; the next build tries again.
     let mut is_done = true;
     if let Err(error) = workbench::aliases::update(&workspace.root, session) {
         is_done = false;
@@ -163,11 +163,11 @@ pub(super) fn follow_names(context: &Context, workspace: &Workspace, session: &m
     let carried = workbench::carry::carry(&workspace.root, session)?;
     if !carried.is_empty() {
         context.say(&carried);
-        // Lays the files out, which show the words.
+        // Lays out the files that show the words.
         build(context, &mut workspace.session()?, request)?;
     }
     if is_done {
-        // A store that cannot be written has nothing to be taken back.
+        // An error only makes the next build repeat this.
         let _ = session.followed_names();
     }
     Ok(())
@@ -177,7 +177,7 @@ fn damage(workspace: &Workspace) -> Vec<Diagnostic> {
     damaged(workspace.engine.store.damage())
 }
 
-/// Damage that was met on the way: the first of it, and how much there was.
+/// Reports the first damaged rows, and their number.
 pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
     let count = met.len();
     let mut told: Vec<Diagnostic> = met
@@ -193,10 +193,10 @@ pub fn damaged(met: Vec<String>) -> Vec<Diagnostic> {
     told
 }
 
-/// Damaged rows that are told one by one.
+/// Limit of damaged rows reported one by one.
 const MOST_DAMAGE: usize = 5;
 
-/// Makes what was built again, but for what is paid for, to compare. What failed has been told and is not tried again.
+/// Builds the unpaid targets again to compare their outputs. Failed targets were reported and are not tried again.
 fn rebuild(context: &Context, session: &mut Session, mut request: Request, built: Report) -> Result<Report, Failed> {
     let made = built.roots.iter().filter(|root| root.output.is_some());
     let labels: Vec<String> = made.map(|root| root.label.to_string()).collect();
@@ -213,7 +213,7 @@ fn rebuild(context: &Context, session: &mut Session, mut request: Request, built
     Ok(again)
 }
 
-/// Makes targets again, but for what is paid for, to compare.
+/// Builds these targets again, except paid ones, to compare their outputs.
 pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: Request, labels: Vec<String>) -> Result<Report, Failed> {
     let rebuilt = labels
         .into_iter()
@@ -230,7 +230,7 @@ pub(super) fn rebuild_these(context: &Context, session: &mut Session, request: R
     build_with(context, session, &again, Records::default())
 }
 
-/// The last lines of a build for people.
+/// Prints the last lines of a build.
 fn conclude(context: &Context, report: &Report, targets: u64, dry_run: bool, start: Instant) {
     if let Some(line) = summary::standing(report, context.err) {
         note_line!("{line}");
@@ -253,7 +253,7 @@ pub(super) fn request(args: &BuildArgs) -> Result<Request, Failed> {
     Ok(request)
 }
 
-/// The request for patterns without any flags: what fails ends the build of a single label alone.
+/// Creates the request of patterns without flags. Keeps going after a failure unless the only pattern is a single label.
 pub fn default_request(patterns: &[String]) -> Result<Request, Failed> {
     let digest = digest(patterns);
     let patterns = self::patterns(patterns)?;
@@ -271,7 +271,7 @@ pub fn default_request(patterns: &[String]) -> Result<Request, Failed> {
     })
 }
 
-/// The last lines of a command that built something and does not print it.
+/// Prints the last lines of a command that built something and does not print its output.
 pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> Result<(), Failed> {
     let targets = report.targets as u64;
     if context.json() {
@@ -282,12 +282,12 @@ pub fn print_last_lines(context: &Context, report: &Report, start: Instant) -> R
     Ok(())
 }
 
-/// Threads for computing unless told otherwise.
+/// Returns the default number of threads.
 pub fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-/// Parses patterns, and names in place of labels; every one that is wrong is reported.
+/// Parses patterns, after expanding names to labels. Reports all wrong ones.
 pub fn patterns(texts: &[String]) -> Result<PatternSet, Failed> {
     let texts: Vec<String> = texts.iter().map(|text| names::expanded(text).into_owned()).collect();
     PatternSet::parse(&texts).map_err(|errors| {
@@ -326,8 +326,8 @@ fn digest(patterns: &[String]) -> Digest {
     Digest::of(patterns.join("\0").as_bytes())
 }
 
-/// Builds with progress on a terminal; Ctrl-C and SIGTERM stop it cleanly. Prints failures and what producers said, for machines on standard
-/// error too: the commands that end here print an output, which has no room for them.
+/// Builds with progress on a terminal; Ctrl-C and SIGTERM stop it cleanly. Prints failures and remarks of producers to standard error, also with
+/// `--output json`: callers print an output, which has no room for them.
 pub fn build(context: &Context, session: &mut Session, request: &Request) -> Result<Report, Failed> {
     let report = build_with(context, session, request, Records::default())?;
     if context.json() && context.caller().is_none() {
@@ -343,7 +343,7 @@ fn say(context: &Context, report: &Report) {
     context.say(&report.unknown.iter().map(unknown_set).collect::<Vec<_>>());
 }
 
-/// Builds everything that these targets are made of and that costs nothing. The report says what a model would be asked.
+/// Builds all unpaid inputs of these targets. The report lists the model calls that would follow.
 pub fn build_free(context: &Context, session: &mut Session, labels: &[String]) -> Result<Report, Failed> {
     let request = Request {
         patterns: patterns(labels)?,
@@ -361,7 +361,7 @@ pub fn build_free(context: &Context, session: &mut Session, labels: &[String]) -
     build(context, session, &request)
 }
 
-/// What asking models for these targets would cost, in sentences. What costs nothing is made.
+/// Returns the price of asking models for these targets, in sentences. Builds the unpaid inputs.
 pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Result<String, Failed> {
     let report = build_free(context, session, labels)?;
     let currency = workbench::paid::currency(session);
@@ -369,7 +369,7 @@ pub fn price(context: &Context, session: &mut Session, labels: &[String]) -> Res
     Ok(summary::as_sentences(&text))
 }
 
-/// What is written down of a build besides its results.
+/// Logs of a build besides its results.
 #[derive(Default)]
 struct Records {
     verbose: bool,
@@ -378,7 +378,7 @@ struct Records {
 }
 
 fn build_with(context: &Context, session: &mut Session, request: &Request, records: Records) -> Result<Report, Failed> {
-    // Others see in the checkout what models are asked for.
+    // Other processes see in the checkout for which targets a model is being asked.
     let generating = context
         .root()
         .filter(|_| !context.leaves_checkout())
@@ -431,15 +431,15 @@ fn build_with(context: &Context, session: &mut Session, request: &Request, recor
     Ok(report)
 }
 
-/// What merged overlays and closed sessions left to this checkout is let go of once it is up to date.
+/// Once the checkout is up to date, deletes the remains of merged overlays and closed sessions.
 fn settle(context: &Context, session: &Session) {
     if let (false, Some(root)) = (context.leaves_checkout(), context.root()) {
-        // What stays is kept for longer, and does no harm.
+        // On an error they stay longer, which is harmless.
         let _ = workbench::overlay::build::settle(&root, || session.marked().is_empty());
     }
 }
 
-/// The exit code of a report.
+/// Returns the exit code of a report.
 pub fn code(report: &Report) -> Code {
     if report.cancelled {
         Code::stopped()
@@ -454,7 +454,7 @@ pub fn code(report: &Report) -> Code {
     }
 }
 
-/// What failures come to: the first of these that is among them has a code of its own.
+/// Returns the exit code of failures: the first code of this list that any failure has, else a general one.
 fn exit_code_of(failures: &[Diagnostic]) -> Code {
     let own = [
         (ErrorCode::E_LIMIT, Code::Limit),
@@ -465,7 +465,7 @@ fn exit_code_of(failures: &[Diagnostic]) -> Code {
     let found = own.into_iter().find(|(code, _)| failures.iter().any(|why| why.code == *code));
     match found {
         Some((_, code)) => code,
-        // What is wrong stands in the manifest, or in the file of packs beside it.
+        // The mistake is in the manifest, or in the file of packs beside it.
         None if failures.iter().all(|why| why.code == ErrorCode::InvalidFilter) => Code::Usage,
         None => Code::TargetFailed,
     }

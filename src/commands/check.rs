@@ -1,4 +1,4 @@
-//! `cortex check`: whether `cortex.toml` can be used. Builds nothing.
+//! `cortex check`: validates `cortex.toml`. Builds nothing.
 
 use super::show;
 use crate::cli::CheckArgs;
@@ -7,7 +7,7 @@ use crate::render::count;
 use engine::manifest::SCHEMA;
 use std::io::Write as _;
 
-/// Runs it.
+/// Runs `cortex check`.
 pub fn run(context: &Context, args: &CheckArgs) -> Outcome {
     if args.schema {
         return show::outcome_of_write(write!(context.stdout(), "{SCHEMA}"));

@@ -8,7 +8,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write as _;
 
-/// Runs it. The checkout is locked: no build writes these files meanwhile.
+/// Runs `cortex clean`. Locks the checkout, so that no build writes these files meanwhile.
 pub fn run(context: &Context) -> Outcome {
     let workspace = context.building("clean")?;
     let removed = workbench::clean::clean(&workspace.root).map_err(|error| {

@@ -1,4 +1,4 @@
-//! `cortex dev`: measurements for those who work on cortex. Hidden, and without promise.
+//! `cortex dev`: measurements for developers of cortex. Hidden, and may change at any time.
 
 use super::{facts, show};
 use crate::cli::DevCommand;
@@ -9,7 +9,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Runs it.
+/// Runs `cortex dev`.
 pub fn run(context: &Context, command: &DevCommand) -> Outcome {
     match command {
         DevCommand::Facts => facts::run(context),

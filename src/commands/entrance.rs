@@ -1,4 +1,4 @@
-//! How a command comes to listen over HTTP: the address, and the gate with the token that clients need.
+//! Setup of a command that listens over HTTP: the address, and the gate with the token that clients need.
 
 use crate::cli::HttpArgs;
 use crate::context::{Context, Failed};
@@ -11,23 +11,23 @@ use engine::values::diagnostic::Diagnostic;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
-/// An address that is listened at, before anybody is served.
+/// A bound address, before requests are served.
 pub struct Entrance {
     listener: TcpListener,
     gate: Gate,
-    /// Where it listens.
+    /// Bound address.
     pub at: SocketAddr,
-    /// The text of the token.
+    /// Text of the token.
     pub token: String,
-    /// The file of the token.
+    /// File of the token.
     pub token_file: PathBuf,
 }
 
 impl Entrance {
-    /// Listens, and reads the token or makes it.
+    /// Binds the address, and reads or creates the token.
     ///
     /// # Errors
-    /// When a flag is wrong, the address is taken, or the token cannot be kept.
+    /// When a flag is wrong, the address is in use, or the token cannot be read or written.
     pub fn open(context: &Context, args: &HttpArgs, at: SocketAddr) -> Result<Self, Failed> {
         if let Some(wrong) = args.allow_origin.iter().find(|origin| !gate::is_origin(origin)) {
             let why = Diagnostic::error(ErrorCode::E_ORIGIN, "this is no origin of a page").found(wrong.as_str());
@@ -56,7 +56,7 @@ impl Entrance {
         })
     }
 
-    /// Says on standard error where clients find the server and its token, and begins.
+    /// Prints to standard error where clients find the server and its token. Returns the parts to serve with.
     pub fn announce(self, path: &str) -> (TcpListener, Gate) {
         note_line!("clients need the token in {}", self.token_file.display());
         note_line!("serving at http://{}/{path}", self.at);

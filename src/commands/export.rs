@@ -1,4 +1,4 @@
-//! `cortex export`: the code of the workspace as an index of another format.
+//! `cortex export`: writes the code of the workspace as an index of another format.
 
 use super::replaceable::{replace, replaceable};
 use super::show;
@@ -12,7 +12,7 @@ use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 use workbench::scip_export::export;
 
-/// Runs it.
+/// Runs `cortex export`.
 pub fn run(context: &Context, command: &ExportCommand) -> Outcome {
     let ExportCommand::Scip { out, project_root } = command;
     if !project_root.contains("://") {
@@ -25,7 +25,7 @@ pub fn run(context: &Context, command: &ExportCommand) -> Outcome {
     let names = desk.names()?;
     let found = export(&mut desk, &names.symbols, project_root, env!("CARGO_PKG_VERSION"))?;
     let code = desk.code();
-    // Others may have the store while the file is written.
+    // Release the store while the file is written.
     drop(desk);
     context.let_go();
     replace(out, &found.bytes)?;
@@ -45,7 +45,7 @@ pub fn run(context: &Context, command: &ExportCommand) -> Outcome {
     Ok(code)
 }
 
-/// Whether a file begins as an index does: with its metadata, and in these with a version or a tool.
+/// Returns whether a file starts like an index: with its metadata, and in that a version or a tool.
 fn is_index(head: &[u8]) -> bool {
     matches!(head, [0x0a, _, 0x08 | 0x12, ..])
 }

@@ -1,4 +1,4 @@
-//! `cortex dev facts`: builds what the facts are read from and prints them, to be compared with the compiler's.
+//! `cortex dev facts`: builds the inputs of the facts and prints the facts, to compare them with the compiler's.
 
 use super::outputs::outputs;
 use super::show;
@@ -10,7 +10,7 @@ use engine::values::label::Label;
 use std::io::Write;
 use workbench::facts::TARGETS;
 
-/// Runs it.
+/// Runs `cortex dev facts`.
 pub fn run(context: &Context) -> Outcome {
     let workspace = context.building("dev facts")?;
     let mut session = workspace.session()?;

@@ -1,4 +1,4 @@
-//! `cortex fmt`: one form for `cortex.toml`.
+//! `cortex fmt`: formats `cortex.toml`.
 
 use super::show;
 use crate::cli::FmtArgs;
@@ -11,10 +11,10 @@ use workbench::init::write_manifest;
 use workbench::location::MANIFEST;
 use workbench::manifest_format::formatted;
 
-/// Runs it. With `--check` a manifest in another form is exit code 1, and nothing is written.
+/// Runs `cortex fmt`. With `--check`, writes nothing and exits with 1 if the manifest is not formatted.
 pub fn run(context: &Context, args: &FmtArgs) -> Outcome {
     let workspace = context.workspace("fmt")?;
-    // What is wrong with it is said in the words of a build; a manifest that cannot be used is not touched.
+    // Report errors of the manifest as a build does; an unusable manifest is not changed.
     workspace.manifest()?;
     let text = workspace.text();
     let formatted = formatted(text).map_err(|error| {

@@ -1,4 +1,4 @@
-//! `cortex gc`: collects what no checkout of a store needs any more.
+//! `cortex gc`: deletes results that no checkout of a store needs any more.
 
 use super::show;
 use crate::cli::GcArgs;
@@ -19,7 +19,7 @@ use workbench::edit::place::Guard;
 use workbench::garbage::{self, GarbageError, Options};
 use workbench::locks::Hold;
 
-/// Runs it.
+/// Runs `cortex gc`.
 pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     if !args.dry_run {
         if let Some(folder) = context.disk_folder("gc")? {
@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &GcArgs) -> Outcome {
     Err(Failed::new(Code::TargetFailed, why.hint(care::in_the_way(&report, &options))))
 }
 
-/// Puts right what edits that were killed left in the workspace, if the command runs in one.
+/// Repairs what killed edits left in the workspace, if the command runs in one.
 fn settle(context: &Context) {
     let Some(root) = context.root() else { return };
     let guard = Guard {
@@ -77,7 +77,7 @@ fn settle(context: &Context) {
     context.say(&told);
 }
 
-/// The flags over what the manifest says, if the command runs in a workspace.
+/// Returns the options: flags, then the limits of the manifest, if the command runs in a workspace.
 fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
     let limits = match context.root() {
         Some(root) => workbench::workspace::store_limits(&root)?,
@@ -95,18 +95,18 @@ fn options(context: &Context, args: &GcArgs) -> Result<Options, Failed> {
     })
 }
 
-/// Whether [`keep_within`] has something to do where results were filed.
+/// Returns whether [`keep_within`] has something to do, because results were stored.
 pub fn is_due(hold: &Hold) -> bool {
     let filed = hold.filed().map(|(root, disk)| (workbench::workspace::store_limits(root), disk));
     matches!(filed, Some((Ok(limits), disk)) if garbage::is_due(disk, &limits, now()).is_some())
 }
 
-/// After a command that may have built: where it filed results, keeps the store within the size that the manifest allows, and says so in a
-/// line. A command that filed nothing looks at nothing.
+/// Runs automatic gc after a command: keeps the stores into which it stored results within the manifest's size, and reports that in one line.
+/// Does nothing if the command stored no result.
 pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
     for hold in holds {
         let Some((root, disk)) = hold.filed() else { continue };
-        // What is wrong with a manifest has been told by who needed it.
+        // The command that needed the manifest has reported its errors.
         let Ok(limits) = workbench::workspace::store_limits(root) else {
             continue;
         };
@@ -122,19 +122,19 @@ pub fn keep_within(context: &Context, holds: &[Arc<Hold>]) {
             }
             Ok(Some((options, report))) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, care::not_reached(&report, &options))
                 .hint("`cortex gc` says what is in the way"),
-            // What was made stands; the next command tries again.
+            // The results stay; the next command tries again.
             Err(error) => Diagnostic::warning(ErrorCode::W_STORE_SIZE, format!("the store could not be collected: {error}")),
         };
         context.say(&[told]);
     }
 }
 
-/// Seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Damage met on the way.
+/// Reports the damage that the store found.
 fn warn(context: &Context, disk: &DiskStore) {
     use engine::store::Store;
     context.say(&super::build::damaged(disk.damage()));

@@ -1,4 +1,4 @@
-//! `cortex help`: the help of a command, a page of the book, or what a code means.
+//! `cortex help`: the help of a command, a page of the book, or the meaning of a code.
 
 use super::{pages, show};
 use crate::cli::{Cli, HelpArgs};
@@ -14,7 +14,7 @@ use std::io::Write as _;
 
 macro_rules! book {
     ($($topic:literal),* $(,)?) => {
-        /// The pages of the book by topic.
+        /// Pages of the book by topic.
         pub const BOOK: &[(&str, &str)] = &[$(($topic, include_str!(concat!("../../docs/", $topic, ".md")))),*];
     };
 }
@@ -57,7 +57,7 @@ book![
     "worktrees",
 ];
 
-/// What commands are for, with those that belong there.
+/// Groups of commands by purpose.
 const GROUPS: [(&str, &[&str]); 7] = [
     (
         "Begin",
@@ -118,10 +118,10 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Care", &["gc", "store", "clean", "rules", "completions", "man", "help"]),
 ];
 
-/// Longest line of the list of commands.
+/// Limit of a line in the list of commands.
 const LINE: usize = 80;
 
-/// Runs it.
+/// Runs `cortex help`.
 pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     pages::text_only(context, "help pages are text")?;
     if let [topic] = &args.topic[..]
@@ -148,7 +148,7 @@ pub fn run(context: &Context, args: &HelpArgs) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-/// All commands by what they are for, and the topics.
+/// Lists all commands by purpose, and the topics.
 fn overview(command: &clap::Command, style: Style) -> String {
     let shown: Vec<&clap::Command> = command.get_subcommands().filter(|one| !one.is_hide_set()).collect();
     let width = shown.iter().map(|one| one.get_name().len()).max().unwrap_or(0);
@@ -172,7 +172,7 @@ fn overview(command: &clap::Command, style: Style) -> String {
     text + &topics()
 }
 
-/// As much of a sentence as has room: up to a colon, a semicolon or a comma.
+/// Returns the start of a sentence: its first clause, cut at a comma if it does not fit.
 fn beginning(about: &str, room: usize) -> String {
     let ends = [". ", ": ", "; "].iter().filter_map(|end| about.find(end)).min();
     let part = &about[..ends.unwrap_or(about.len())];
@@ -186,7 +186,7 @@ fn beginning(about: &str, room: usize) -> String {
     }
 }
 
-/// A page in lines that fit the terminal, if standard output is one.
+/// Wraps a page to the width of the terminal; leaves it unchanged if standard output is not a terminal.
 fn on_terminal(context: &Context, page: &str) -> String {
     match os::terminals::size(std::io::stdout()) {
         Some((columns @ 1.., _)) => crate::render::page::page(page, columns, context.out),
@@ -200,7 +200,7 @@ fn page(topic: &[String]) -> Option<&'static str> {
     BOOK.iter().find(|(known, _)| *known == name).map(|(_, page)| *page)
 }
 
-/// The command of these words; without any the program itself.
+/// Returns the command of these words; without words, the program itself.
 fn command_of<'c>(command: &'c mut clap::Command, words: &[String]) -> Option<&'c mut clap::Command> {
     words.iter().try_fold(command, |command, word| command.find_subcommand_mut(word))
 }

@@ -1,4 +1,4 @@
-//! `cortex init`: writes a manifest for the folder it stands in.
+//! `cortex init`: writes a manifest for the current folder.
 
 use super::show;
 use crate::cli::InitArgs;
@@ -12,7 +12,7 @@ use std::io::Write as _;
 use workbench::code_survey::CodeSurvey;
 use workbench::init::{InitError, init};
 
-/// Runs it.
+/// Runs `cortex init`.
 pub fn run(context: &Context, args: &InitArgs) -> Outcome {
     let found = init(&context.global.directory, args.force).map_err(|error| match &error {
         InitError::Exists(_) => Failed::new(
@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &InitArgs) -> Outcome {
     ))
 }
 
-/// What was found, what may be left out, and what comes next.
+/// Describes the code found, the parts of the manifest that may be removed, and the next step.
 fn describe_code(code: &CodeSurvey) -> String {
     if code.files == 0 {
         return "no C# files were found, so no targets exist yet; next: write rules of your own (the file ends with an example), or add \

@@ -1,4 +1,4 @@
-//! What `show` and `outline` say of types whose files do not parse, and their `--last-good`.
+//! Remarks of `show` and `outline` on types whose files do not parse, and their `--last-good`.
 
 use super::outputs::outputs;
 use super::show::{self, LabelledOutput};
@@ -15,10 +15,10 @@ use workbench::builds::{Departure, departure, vanished};
 use workbench::last_good::{behind, files_with_errors, label, last_good, meant_member, newest_type_of_name, note, parts};
 use workbench::workspace::Workspace;
 
-/// The flag as it is written.
+/// The flag as written.
 const FLAG: &str = "--last-good";
 
-/// Says which of the labels that are shown may lack something, because a file behind them does not parse. `command` is who shows them.
+/// Reports which of the shown labels may be incomplete, because a file behind them does not parse. `command` is the command that shows them.
 pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: impl Iterator<Item = &'l str>) -> Result<(), Failed> {
     let broken = files_with_errors(session)?;
     if broken.is_empty() {
@@ -35,7 +35,7 @@ pub fn remark<'l>(context: &Context, session: &Session, command: &str, labels: i
     Ok(())
 }
 
-/// Says of a label whose type has another name now which that is. Whether it did.
+/// Reports the new name of a label's type, if it was renamed. Returns whether it was.
 pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some((name, rest)) = parts(label) else { return Ok(false) };
     let Some(key) = workbench::aliases::renamed(&workspace.root, session, &name)? else {
@@ -43,7 +43,7 @@ pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Sessio
     };
     let plain = producers::csharp::types::symbol_of;
     let what = match plain(&key) == plain(&name) {
-        // The mark behind `@` came or went with another type of the name.
+        // The arity mark after `@` changed because another type of the name was added or removed.
         true => format!("this type is now written {key}"),
         false => format!("the type {name} was renamed to {key}"),
     };
@@ -52,8 +52,8 @@ pub fn remark_renamed(context: &Context, workspace: &Workspace, session: &Sessio
     Ok(true)
 }
 
-/// Says of a label that means nothing whether that is because its type has another name now, a file does not parse, or the type or member is gone.
-/// `command` is who asks, if it has a `--last-good`. Whether anything was said.
+/// Reports why a label names nothing: its type was renamed, a file does not parse, or the type or member is gone. `command` is the running
+/// command, if it has a `--last-good`. Returns whether anything was reported.
 pub fn remark_missing(
     context: &Context,
     workspace: &Workspace,
@@ -61,7 +61,7 @@ pub fn remark_missing(
     command: Option<&str>,
     label: &str,
 ) -> Result<bool, Failed> {
-    // A type without a target means all of its targets.
+    // A type without a target names all of its targets.
     let whole = if label.starts_with("//types/") && !label.contains(':') {
         &format!("{label}:complete")
     } else {
@@ -92,7 +92,7 @@ pub fn remark_missing(
     Ok(true)
 }
 
-/// Says of a label that is about no type and means nothing since when it is gone and why, or when it was made last, if it was.
+/// Reports since when and why a label that is not of a type is gone, or when it was last built. Returns whether it reported anything.
 fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool, Failed> {
     let Some(why) = departure(session, label)? else { return Ok(false) };
     let kept = !session.engine.store.history(session.engine.view, label)?.is_empty();
@@ -100,10 +100,10 @@ fn remark_made(context: &Context, session: &Session, label: &str) -> Result<bool
     Ok(true)
 }
 
-/// Files told of what took a target away.
+/// Limit of files listed as the cause of a missing target.
 const FILES: usize = 3;
 
-/// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`. `kept`: the label whose versions there are.
+/// `N.Box is gone since build 4, 2026-11-22 10:08 UTC: src/Box.cs was removed`. `kept`: a label that still has versions.
 fn departed(what: &str, why: &Departure, kept: Option<impl AsRef<str>>) -> Diagnostic {
     let build = why.build.map_or(String::new(), |build| format!("build {build}, "));
     let list = |files: &[String], one: &str, many: &str| {
@@ -141,7 +141,7 @@ fn again(command: &str, label: &str) -> String {
     format!("cortex {command} {FLAG} '{label}'")
 }
 
-/// The newest version of the target that was made while its files parsed, said to be old if it is.
+/// Returns the newest version of the target from files that parsed; reports its age if it is not the current one.
 pub fn find(context: &Context, session: &mut Session, command: &str, wanted: &str) -> Result<LabelledOutput, Failed> {
     let refuse = |code: ErrorCode, why: String, hint: &str| Failed::new(Code::Usage, Diagnostic::error(code, why).label(wanted).hint(hint));
     let types = show::output(context, session, "//index:types")?.bytes;

@@ -1,4 +1,4 @@
-//! `cortex log`: the builds of this checkout.
+//! `cortex log`: lists the builds of this checkout.
 
 use super::show;
 use crate::cli::LogArgs;
@@ -7,7 +7,7 @@ use crate::render::builds;
 use std::io::Write;
 use workbench::builds::log;
 
-/// Runs it. Neither manifest nor sources are looked at.
+/// Runs `cortex log`. Reads neither manifest nor sources.
 pub fn run(context: &Context, args: &LogArgs) -> Outcome {
     let workspace = context.workspace("log")?;
     let mut found = log(&*workspace.engine.store, workspace.engine.view)?;

@@ -1,4 +1,4 @@
-//! `cortex ls`: which targets there are. Runs nothing.
+//! `cortex ls`: lists targets. Builds nothing.
 
 use super::{names, show};
 use crate::cli::LsArgs;
@@ -10,14 +10,14 @@ use engine::build::session::Session;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-/// Runs it.
+/// Runs `cortex ls`.
 pub fn run(context: &Context, args: &LsArgs) -> Outcome {
     let workspace = context.workspace("ls")?;
     let mut session = workspace.session()?;
     context.say_of_manifest(&workspace);
     let text = match &args.pattern {
         Some(pattern) => {
-            // A name alone means all targets of the type.
+            // A bare name stands for all targets of the type.
             let label = names::label(&mut session, pattern)?;
             let is_whole = label != pattern.as_str() && !pattern.contains(':');
             let package = label.rsplit_once(':').map_or(&*label, |(package, _)| package);
@@ -33,7 +33,7 @@ pub fn run(context: &Context, args: &LsArgs) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-/// A kind of target: what one rule makes.
+/// Targets of one rule.
 struct Kind {
     target: String,
     known: usize,

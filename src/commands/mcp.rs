@@ -1,4 +1,4 @@
-//! `cortex mcp`: the methods for language models, from the server's beginning to its end.
+//! `cortex mcp`: starts and ends the MCP server.
 
 #[cfg(feature = "http")]
 use super::entrance::Entrance;
@@ -16,12 +16,12 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::sync::Arc;
 
-/// Runs it. Standard output is the protocol's; people are told on standard error.
+/// Runs `cortex mcp`. Standard output belongs to the protocol; messages for people go to standard error.
 pub fn run(context: &Context, args: &McpArgs) -> Outcome {
     if let Some(McpCommand::Install(args)) = &args.command {
         return super::mcp_install::run(context, args);
     }
-    // Whatever is wrong with manifest or store is said at once, and not to the first client.
+    // Report errors of manifest and store now, not to the first client.
     let can = Can::of(&*context.workspace("mcp")?.manifest()?);
     context.close();
     let stop = Stop::default();

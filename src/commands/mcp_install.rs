@@ -1,4 +1,4 @@
-//! `cortex mcp install`: the server in the configuration of a client.
+//! `cortex mcp install`: adds the server to the configuration of a client.
 
 use crate::cli::InstallArgs;
 use crate::commands::gc::now;
@@ -19,7 +19,7 @@ use workbench::edit::perform::perform;
 use workbench::edit::state::Status;
 use workbench::mcp_clients::{Client, GUIDE, guided};
 
-/// Shows the change, and makes it once it is confirmed.
+/// Shows the change, and writes it once it is confirmed.
 pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     let root = context.workspace("mcp install")?.root.clone();
     context.close();
@@ -75,14 +75,14 @@ pub fn run(context: &Context, args: &InstallArgs) -> Outcome {
     ))
 }
 
-/// What becomes of one file.
+/// Change of one file.
 #[derive(Serialize)]
 struct Change {
     path: &'static str,
     diff: String,
     #[serde(skip)]
     after: String,
-    /// The edit session that takes it back, once it is written.
+    /// Edit session that reverts the change, once it is written.
     session: Option<String>,
 }
 
@@ -119,7 +119,7 @@ impl Change {
     }
 }
 
-/// The text of a file, if it is there.
+/// Reads a file, if it exists.
 fn text(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
     let unread = |why: String| {
         let why = Diagnostic::error(ErrorCode::E_READ, format!("{path} cannot be read: {why}"));
@@ -131,7 +131,7 @@ fn text(disk: &Disk, path: &str) -> Result<Option<String>, Failed> {
     decoded.transpose().map_err(|why| unread(why.to_string()))
 }
 
-/// Asks the person at the terminal; without one nobody says yes.
+/// Asks the person at the terminal. Returns false without a terminal.
 fn confirmed(out: &mut impl Write) -> Result<bool, Failed> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
@@ -139,7 +139,7 @@ fn confirmed(out: &mut impl Write) -> Result<bool, Failed> {
     outcome_of_write(write!(out, "write this? [y/N] "))?;
     outcome_of_write(out.flush())?;
     let mut answer = String::new();
-    // What cannot be read is no yes.
+    // A failed read counts as no.
     let _ = std::io::stdin().read_line(&mut answer);
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }

@@ -44,7 +44,7 @@ use crate::context::{Context, Outcome};
 use crate::exit::Code;
 use std::process::ExitCode;
 
-/// Runs the command and prints why it failed, if it did.
+/// Runs the command and reports its failure, if it fails.
 pub fn run(cli: Cli) -> ExitCode {
     let mut context = Context::new(cli.global);
     if let Err(failed) = context.change_directory() {
@@ -92,14 +92,14 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::ProduceShard(args) => produce_shard::run(args),
         Command::Dev(args) => dev::run(&context, &args.command),
     };
-    // Who told it to stop does not want to wait for more.
+    // After a signal, skip automatic gc.
     if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
         gc::keep_within(&context, &context.locks_held());
     }
     report_outcome(&context, outcome)
 }
 
-/// Prints why a command failed, if it did.
+/// Reports the failure of a command, if it failed, and returns its exit code.
 fn report_outcome(context: &Context, outcome: Outcome) -> ExitCode {
     context.say_damage();
     match outcome {

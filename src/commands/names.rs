@@ -1,4 +1,4 @@
-//! Names in place of labels, where a workspace tells what they mean: a path is a source file, `NodeStore.Get` may be a member.
+//! Names in place of labels, resolved in a workspace: a path is a source file, `NodeStore.Get` may be a member.
 
 use super::build;
 use crate::context::Failed;
@@ -14,10 +14,10 @@ use std::borrow::Cow;
 pub use workbench::short_names::{expanded, with_target};
 use workbench::short_names::{is_path, name, with_arity};
 
-/// [`expanded`], where a text may also be the path of a source, and `Type.Member` a member: if no type has this name.
+/// As [`expanded`], but accepts the path of a source file, and reads `Type.Member` as a member if no type has this name.
 ///
 /// # Errors
-/// When a text can only be a path, and there is no such file.
+/// When a text can only be a path, and no source has it.
 pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, Failed> {
     if session.sources.digest(text).is_some() {
         return Ok(Cow::Owned(file_label(text)));
@@ -38,7 +38,7 @@ pub fn label<'t>(session: &mut Session, text: &'t str) -> Result<Cow<'t, str>, F
     Ok(if is_member { Cow::Owned(of_member) } else { of_type })
 }
 
-/// Why a file of the workspace that is in no source set is not shown; `None` of other paths.
+/// Returns why an existing file that is in no source set cannot be shown; `None` for other paths.
 pub fn unread_file(session: &Session, path: &str) -> Option<Failed> {
     let path = path.trim_start_matches("./");
     let world = &session.engine.world;
@@ -51,7 +51,7 @@ pub fn unread_file(session: &Session, path: &str) -> Option<Failed> {
     Some(Failed::new(Code::Usage, why.hint(hint)))
 }
 
-/// There is no such file; which of those that there are may be meant.
+/// Builds the failure of an unknown path, with similar paths as candidates.
 pub fn no_file(session: &Session, path: &str) -> Failed {
     if let Some(why) = unread_file(session, path) {
         return why;
@@ -61,7 +61,7 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
     let file_name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
     let mut near = nearest(path, paths(), 5);
     if near.is_empty() {
-        // In another folder.
+        // The same file name in another folder.
         near.extend(paths().filter(|file| file_name(file) == file_name(path)).take(5).map(str::to_owned));
     }
     let found: String = path.chars().take(120).collect();
@@ -74,7 +74,7 @@ pub fn no_file(session: &Session, path: &str) -> Failed {
     Failed::new(Code::Usage, why.candidates(near))
 }
 
-/// The one label that a text means, as [`label`] reads it. `what` is what is done with it (`shown`).
+/// Returns the single label that a text names, as [`label`] reads it. `what` is the participle for errors (`shown`).
 pub fn one_label(session: &mut Session, text: &str, what: &str) -> Result<String, Failed> {
     let text = label(session, text)?;
     let patterns = build::patterns(&[text.into_owned()])?;
@@ -84,10 +84,10 @@ pub fn one_label(session: &mut Session, text: &str, what: &str) -> Result<String
     })
 }
 
-/// The table of all types.
+/// Label of the table of all types.
 pub const TYPES: &str = "//index:types";
 
-/// Whether [`TYPES`] has to be built before it is known whether a text is the name of a type or of a member.
+/// Returns whether [`TYPES`] must be built to know whether a text names a type or a member.
 pub fn needs_types(session: &mut Session, text: &str) -> Result<bool, Failed> {
     let is_dotted = name(text).is_some_and(|(name, _)| name.contains('.') && !name.contains('#'));
     let Ok(pattern) = Pattern::parse(&expanded(text)) else {
@@ -99,7 +99,7 @@ pub fn needs_types(session: &mut Session, text: &str) -> Result<bool, Failed> {
     Ok(!session.survey(&[pattern], Reach::Named)?.unknown.is_empty())
 }
 
-/// Whether a label names a target, or several, or may do so once a set is built.
+/// Returns whether a label names targets, or may do so once a set is built.
 fn names_any(session: &mut Session, label: &str) -> Result<bool, Failed> {
     let Ok(pattern) = Pattern::parse(label) else { return Ok(false) };
     let survey = session.survey(&[pattern], Reach::Named)?;

@@ -1,4 +1,4 @@
-//! `cortex` alone: where one stands, and what to do next. Runs nothing.
+//! `cortex` without a command: the state of the workspace, and what to do next. Runs nothing.
 
 use super::show;
 use crate::context::{Context, Failed, Outcome};
@@ -12,7 +12,7 @@ use workbench::example_symbol;
 use workbench::trust::{Trusted, waiting};
 use workbench::workspace::Workspace;
 
-/// A command to try, and what it is good for.
+/// A command to try, and its purpose.
 struct Step {
     command: String,
     why: String,
@@ -27,14 +27,14 @@ impl Step {
     }
 }
 
-/// What is known of the place.
+/// Facts about the workspace that the first screen shows.
 struct Place {
     root: Option<String>,
     sentence: String,
     steps: Vec<Step>,
 }
 
-/// Runs it.
+/// Runs `cortex` without a command.
 pub fn run(context: &Context) -> Outcome {
     let here = std::env::current_dir().ok();
     let place = match here.and_then(|here| workbench::location::find_root(&here)) {
@@ -117,7 +117,7 @@ fn workspace(context: &Context) -> Result<Place, Failed> {
     })
 }
 
-/// How much of a workspace waits for `cortex trust`.
+/// Returns how many programs and destinations of a workspace wait for `cortex trust`.
 fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
     let trusted = Trusted::of(context.trusting(), &workspace.root);
     let manifest = workspace.manifest()?;
@@ -125,7 +125,7 @@ fn blocked(context: &Context, workspace: &Workspace) -> Result<usize, Failed> {
     Ok(waits.iter().filter(|one| !trusted.trusts(&one.definition)).count())
 }
 
-/// Prints what can be asked after the first build.
+/// Prints questions to try after the first build.
 pub fn after_first(context: &Context, session: &mut Session) -> Result<(), Failed> {
     if let Some(symbol) = example_symbol::find(session)? {
         note_line!("{}", steps_text(&tries(&symbol), "try", context.err).trim_end());
@@ -141,7 +141,7 @@ fn tries(symbol: &str) -> Vec<Step> {
     ]
 }
 
-/// Longest command that reasons are aligned to.
+/// Length of a command up to which the reasons are aligned.
 const ALIGNED: usize = 55;
 
 fn steps_text(steps: &[Step], head: &str, style: Style) -> String {

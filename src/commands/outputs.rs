@@ -1,4 +1,4 @@
-//! Building labels in order to look at what they come to: what `show`, `outline`, `usages` and `dev facts` share.
+//! Building labels to read their outputs, for `show`, `outline`, `usages` and `dev facts`.
 
 use super::build;
 use crate::context::{Context, Failed};
@@ -8,11 +8,11 @@ use engine::build::request::{Report, Request};
 use engine::build::session::Session;
 use engine::values::digest::Digest;
 
-/// Builds the labels or patterns and holds their outputs, in the report's order. `command` keeps the requests of commands apart.
-/// The code tells whether all of them were made.
+/// Builds labels or patterns and returns their outputs, in the report's order. `command` keeps the requests of commands apart. The code says
+/// whether all of them were built.
 ///
 /// # Errors
-/// When a pattern is wrong or names nothing, which has been said then, and when the store breaks.
+/// When a pattern is wrong or names nothing, which is then already reported, or when the store fails.
 pub fn outputs(
     context: &Context,
     session: &mut Session,
@@ -26,7 +26,7 @@ pub fn outputs(
         options: Options {
             jobs: build::default_jobs(),
             keep_going,
-            // Tables are what answers are looked up in.
+            // cortex itself looks up answers in index tables; such a request is not built ahead.
             own: labels.iter().all(|label| label.starts_with("//index:")),
             ..Options::default()
         },

@@ -1,4 +1,4 @@
-//! `cortex completions` and `cortex man`: what shells and manual readers want, made from the flags themselves.
+//! `cortex completions` and `cortex man`: generated from the flags.
 
 use super::show;
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
@@ -11,7 +11,7 @@ use engine::values::diagnostic::Diagnostic;
 use engine::values::suggest::nearest;
 use std::io::Write;
 
-/// Refuses what has no form as JSON.
+/// Refuses `--output json` for a command without a JSON form.
 pub(super) fn text_only(context: &Context, what: &str) -> Result<(), Failed> {
     if !context.json() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! `cortex pin-version` and `cortex unpin-version`: versions that History does not trim and gc does not take.
+//! `cortex pin-version` and `cortex unpin-version`: versions that neither History's limit nor gc deletes.
 
 use super::gc::now;
 use super::names::one_label;
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::io::Write;
 use workbench::care;
 
-/// Pins one.
+/// Pins a version.
 pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     let workspace = context.workspace("pin-version")?;
     let mut session = workspace.session()?;
@@ -56,7 +56,7 @@ pub fn pin(context: &Context, args: &PinVersionArgs) -> Outcome {
     show::outcome_of_write(write!(context.stdout(), "{text}"))
 }
 
-/// The version with a number, or the newest.
+/// Returns the version with a number, or the newest.
 fn chosen(versions: &[HistoryRecord], number: Option<u32>) -> Option<&HistoryRecord> {
     match number {
         Some(number) => versions.iter().find(|version| version.version == number),
@@ -64,13 +64,13 @@ fn chosen(versions: &[HistoryRecord], number: Option<u32>) -> Option<&HistoryRec
     }
 }
 
-/// Takes pins away.
+/// Removes pins.
 pub fn unpin(context: &Context, args: &UnpinVersionArgs) -> Outcome {
     let workspace = context.workspace("unpin-version")?;
     let (store, view) = (&*workspace.engine.store, workspace.engine.view);
     let all = care::pins(store, view)?;
     let mut session = workspace.session()?;
-    // What it names may be gone: then it is taken as it is written.
+    // The label may no longer name a target; then use it as written.
     let label = one_label(&mut session, &args.label, "unpinned").unwrap_or_else(|_| args.label.clone());
     let pins: Vec<Pin> = all
         .into_iter()

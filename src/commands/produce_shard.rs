@@ -1,4 +1,4 @@
-//! `cortex produce-shard`: what a worker does. It knows no workspace and no store, asks no model and runs no program.
+//! `cortex produce-shard`: the work of a worker. It has no workspace and no store, asks no model and runs no program.
 
 use crate::cli::ProduceShardArgs;
 use crate::context::{Failed, Outcome};
@@ -12,7 +12,7 @@ use std::io;
 use std::sync::Arc;
 use workbench::workspace::registry;
 
-/// Makes what the shard asks for.
+/// Builds the outputs that the shard asks for.
 pub fn run(args: &ProduceShardArgs) -> Outcome {
     let trouble = |what: &str, error: io::Error| {
         let why = Diagnostic::error(ErrorCode::E_IO, format!("{what}: {error}"));

@@ -1,4 +1,4 @@
-//! `cortex prompt`: what a model would be asked. Nothing is sent.
+//! `cortex prompt`: prints the prompt that a model would get. Sends nothing.
 
 use super::{build, names, show};
 use crate::cli::PromptArgs;
@@ -13,7 +13,7 @@ use engine::values::digest::Digest;
 use std::collections::BTreeSet;
 use std::io::Write;
 
-/// Runs it.
+/// Runs `cortex prompt`.
 pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     let workspace = context.building("prompt")?;
     let mut session = workspace.session()?;
@@ -21,7 +21,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
     let text = names::with_target(&args.label, "semantic");
     let label = match names::one_label(&mut session, &text, "asked for") {
         Ok(label) => label,
-        // What is not known before its sets are built is found by the build below.
+        // A label that is unknown before its sets are built is found by the build below.
         Err(_) => names::expanded(&text).into_owned(),
     };
     let fresh: BTreeSet<String> = match args.full {
@@ -66,7 +66,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Outcome {
         };
         return Err(Failed::new(Code::Usage, why.hint(hint)));
     };
-    // A type in a group of mutually dependent types is asked about with the others.
+    // For a type in a group of mutually dependent types, the model gets the prompt of the group.
     let whole = match priced.plan.mode.as_str() {
         "part" => {
             let group = workbench::paid::group_of(&session, &label);

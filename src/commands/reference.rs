@@ -1,10 +1,10 @@
-//! The reference page of commands, made from the flags.
+//! Reference page of the commands, generated from the flags.
 
 use crate::cli::Cli;
 use clap::{Arg, Command, CommandFactory};
 use std::fmt::Write as _;
 
-/// What stands above the commands.
+/// Text above the commands.
 const HEAD: &str = "# Commands
 
 Made from the flags of the program (`cortex dev commands`); a test keeps it so. `cortex help COMMAND` prints the same.
@@ -12,13 +12,13 @@ Made from the flags of the program (`cortex dev commands`); a test keeps it so. 
 
 ";
 
-/// The page.
+/// Returns the page.
 pub fn page() -> String {
     let mut command = Cli::command();
     command.build();
     let mut text = HEAD.to_owned();
     text.push_str("## Flags of every command\n\n");
-    // The tree was built, so that these stand in every command as well.
+    // `build` has also added these to each command.
     let global: Vec<&Arg> = command.get_arguments().filter(|arg| is_shown(arg)).collect();
     for arg in &global {
         let _ = writeln!(text, "{}", item(arg));
@@ -30,7 +30,7 @@ pub fn page() -> String {
     text
 }
 
-/// One command, and those below it.
+/// Describes a command and its subcommands.
 fn describe(command: &Command, name: &str, global: &[&str], text: &mut String) {
     let depth = name.split(' ').count() + 1;
     let about = command.get_long_about().or_else(|| command.get_about());
@@ -53,7 +53,7 @@ fn is_shown(arg: &Arg) -> bool {
     !arg.is_hide_set() && !matches!(arg.get_id().as_str(), "help" | "version")
 }
 
-/// A flag or an argument with its help and its default. How many processors there are is no default of the program.
+/// Describes a flag or argument with its default. A default that depends on the number of processors is left out.
 fn item(arg: &Arg) -> String {
     let help = arg.get_long_help().or_else(|| arg.get_help());
     let help = help.map(|help| sentences(&help.to_string())).unwrap_or_default();
@@ -71,7 +71,7 @@ fn item(arg: &Arg) -> String {
     format!("- `{}`: {help}{default}", arg.to_string().replace('`', "'"))
 }
 
-/// Help on one line.
+/// Joins help text to one line.
 fn sentences(help: &str) -> String {
     let words: Vec<&str> = help.split_whitespace().collect();
     let text = words.join(" ");

@@ -1,4 +1,4 @@
-//! `cortex regenerate`: a new answer although one is filed.
+//! `cortex regenerate`: asks a model again although an answer is stored.
 
 use super::{build, names};
 use crate::cli::RegenerateArgs;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 use workbench::work::is_answered_by_agent;
 
-/// Runs it.
+/// Runs `cortex regenerate`.
 pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
     let start = Instant::now();
     let workspace = context.asking("regenerate", &args.asking)?;
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: &RegenerateArgs) -> Outcome {
         .iter()
         .flat_map(|label| workbench::paid::group_of(&session, label).into_iter().chain([label.clone()]))
         .collect();
-    // An agent comes when he comes: what is wanted of him is written down.
+    // An agent fetches its work later, so the request is stored for it.
     let of_agents = fresh
         .iter()
         .filter(|label| is_answered_by_agent(&session, label))

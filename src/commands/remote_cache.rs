@@ -1,4 +1,4 @@
-//! `cortex remote`: asks the remote cache that the manifest names.
+//! `cortex remote`: commands about the remote cache of the manifest.
 
 use super::show;
 use crate::cli::{RemoteCommand, Since};
@@ -10,7 +10,7 @@ use engine::values::codes::ErrorCode;
 use engine::values::diagnostic::Diagnostic;
 use std::io::Write;
 
-/// Runs it.
+/// Runs `cortex remote`.
 pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
     match command {
         #[cfg(feature = "remote")]
@@ -24,7 +24,7 @@ pub fn run(context: &Context, command: &RemoteCommand) -> Outcome {
     }
 }
 
-/// Why there is nothing to ask.
+/// Builds the failure of a manifest without a remote cache.
 pub fn none() -> Failed {
     let why = Diagnostic::error(ErrorCode::E_NO_REMOTE, "cortex.toml names no remote cache");
     Failed::new(
@@ -33,13 +33,13 @@ pub fn none() -> Failed {
     )
 }
 
-/// A cache is not asked without a network.
+/// Builds the failure of a remote command with `--offline`.
 pub fn offline() -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, "--offline forbids to use the remote cache");
     Failed::new(Code::RemoteUnavailable, error.hint("run it without --offline and CORTEX_OFFLINE"))
 }
 
-/// Why what was offered to a cache is not filed: it keeps something wrong.
+/// Builds the failure of a cache that keeps damaged entries and so does not store what was offered.
 pub fn damaged_entries_error(count: usize) -> Failed {
     let error = Diagnostic::error(
         ErrorCode::E_REMOTE,
@@ -57,13 +57,13 @@ pub fn damaged_entries_error(count: usize) -> Failed {
     )
 }
 
-/// Of so many that were looked for, how many were there; `None` when none was.
+/// Returns the share of lookups that hit; `None` without lookups.
 pub fn hit_rate(found: u64, missed: u64) -> Option<f64> {
     let all = found + missed;
     (all > 0).then(|| found as f64 / all as f64)
 }
 
-/// What this checkout had of its cache, since when it is asked about.
+/// Prints this checkout's figures of its cache, from `since` on.
 fn stats(context: &Context, since: Option<Since>) -> Outcome {
     let workspace = context.workspace("remote stats")?;
     let engine = &workspace.engine;
@@ -117,7 +117,7 @@ fn summed(all: &Exchanged, hit_rate: Option<f64>) -> String {
     text
 }
 
-/// `2026-11-22`, of days since 1970.
+/// Formats days since 1970 as `2026-11-22`.
 fn calendar_day(day: u64) -> String {
     moment(day * 24 * 60 * 60).chars().take(10).collect()
 }

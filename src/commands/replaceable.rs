@@ -1,4 +1,4 @@
-//! What a command that writes a file may replace: a file of its own kind, and no other.
+//! Output files of commands: a command replaces a file of its own kind, and no other.
 
 use crate::context::Failed;
 use crate::exit::Code;
@@ -9,12 +9,12 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// That nothing stands at a path, or what `is_ours` knows by its first bytes; a pipe or device is no file that could be lost.
+/// Checks that a path is free, or its file's first bytes pass `is_ours`. Pipes and devices pass, because nothing in them can be lost.
 ///
 /// # Errors
-/// When another file stands there.
+/// When another file is at the path.
 pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), Failed> {
-    // What cannot be looked at cannot be written either, and the writing tells why.
+    // If the path cannot be inspected, writing fails and reports why.
     if !std::fs::metadata(path).is_ok_and(|found| found.is_file()) {
         return Ok(());
     }
@@ -28,10 +28,10 @@ pub fn replaceable(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<(), F
     Err(Failed::new(Code::Usage, why))
 }
 
-/// Writes a file beside its place and puts it there whole; what is no file, as a pipe, is written to as it is.
+/// Writes a file atomically, through a temporary file beside it. Writes directly to anything but a regular file, for example a pipe.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the file cannot be written.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let failed = |error: std::io::Error| {
         let why = Diagnostic::error(ErrorCode::E_WRITE, format!("{} cannot be written: {error}", path.display()));
@@ -40,7 +40,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
             why.hint("check the folder and its permissions, or write to another place"),
         )
     };
-    // A link is followed, so that what it points to is replaced and not the link.
+    // Follow a symbolic link, to replace its target and not the link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let other = fs::metadata(&place).is_ok_and(|found| !found.is_file());
     let (Some(name), false) = (place.file_name(), other) else {
@@ -52,7 +52,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), Failed> {
     let beside: PathBuf = place.with_file_name(beside);
     let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, &place));
     if written.is_err() {
-        // What is left of it is of no use; that it could not be written is told already.
+        // Remove the partial file; only the write error is reported.
         let _ = fs::remove_file(&beside);
     }
     written.map_err(failed)

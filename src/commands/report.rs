@@ -8,7 +8,7 @@ use crate::render::{count, report, size};
 use std::io::Write;
 use workbench::report::Report;
 
-/// Runs it.
+/// Runs `cortex report`.
 pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
     let workspace = context.workspace("report")?;
     let near = args
@@ -24,7 +24,7 @@ pub fn run(context: &Context, args: &ReportArgs) -> Outcome {
         .transpose()?;
     let found = Report::gather(&workspace, near.as_deref())?;
     context.say_of_manifest(&workspace);
-    // Others may have the store while the page is made and written.
+    // Release the store while the page is rendered and written.
     context.let_go();
     let page = report::page(&found);
     replaceable(&args.out, |head| head.starts_with(b"<!doctype html>"))?;

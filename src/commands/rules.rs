@@ -10,7 +10,7 @@ use engine::values::suggest::nearest;
 use producers::rulesets::{NAMES, text};
 use std::io::Write;
 
-/// Runs it.
+/// Runs `cortex rules`.
 pub fn run(context: &Context, args: &RulesArgs) -> Outcome {
     let mut out = context.stdout();
     match &args.command {

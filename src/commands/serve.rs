@@ -1,4 +1,4 @@
-//! `cortex serve`: the service of a checkout, from its beginning to its end.
+//! `cortex serve`: starts and ends the service of a checkout.
 
 #[cfg(feature = "http")]
 use super::entrance::Entrance;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs it.
+/// Runs `cortex serve`.
 pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     if args.status {
         return status(context);
@@ -28,7 +28,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     if args.stop {
         return stop(context);
     }
-    // Whatever is wrong with manifest or store is said at once, and not to the first client.
+    // Report errors of manifest and store now, not to the first client.
     context.workspace("serve")?.manifest()?;
     context.close();
     let stop = Stop::default();
@@ -53,7 +53,7 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     if let Some(at) = args.http.http {
         return page.serve(context, Entrance::open(context, &args.http, at)?, host, &socket, &stop);
     }
-    // Its clients are served whether or not anybody reads this.
+    // The service runs even if this line cannot be written.
     let _ = match context.json() {
         true => writeln!(context.stdout(), "{}", serving(&path)),
         false => writeln!(context.stdout(), "serving at {}", path.display()),
@@ -61,12 +61,12 @@ pub fn run(context: &Context, args: &ServeArgs) -> Outcome {
     outcome_of_serving(server::listen(host, &socket, &stop))
 }
 
-/// What is said in JSON when clients can come.
+/// Builds the JSON line that announces the service.
 fn serving(path: &Path) -> serde_json::Value {
     serde_json::json!({"socket": path, "pid": std::process::id()})
 }
 
-/// The live page beside the service.
+/// Live page of the service.
 #[cfg(feature = "http")]
 #[derive(Default)]
 struct Page {
@@ -75,7 +75,7 @@ struct Page {
 
 #[cfg(feature = "http")]
 impl Page {
-    /// Serves it and the socket until one of them ends.
+    /// Serves the page and the socket until one of them ends.
     fn serve(self, context: &Context, entrance: Entrance, host: Arc<Host>, socket: &Socket, stop: &Stop) -> Outcome {
         let _ = writeln!(context.stdout(), "{}", begun(context, &socket_path(context)?, &entrance));
         let (shared, store, page_stop) = (server::shared(host.clone(), stop), context.store_folder(), Stop::default());
@@ -83,7 +83,7 @@ impl Page {
         let served = std::thread::scope(|scope| {
             let page = scope.spawn(|| {
                 let served = page::serve(shared, self.news, store, way, &page_stop);
-                // Without its page it does not do what it was begun for.
+                // The user asked for the page, so the service ends with it.
                 stop.stop();
                 served
             });
@@ -98,7 +98,7 @@ impl Page {
     }
 }
 
-/// What is said when clients of both can come. The address has the token only on a terminal: elsewhere it might be kept in a log.
+/// Builds the line that announces page and service. Only on a terminal the address includes the token: elsewhere it might be stored in a log.
 #[cfg(feature = "http")]
 fn begun(context: &Context, path: &Path, entrance: &Entrance) -> String {
     let page = format!("http://{}/", entrance.at);

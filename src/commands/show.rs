@@ -20,7 +20,7 @@ use std::sync::Arc;
 use workbench::builds::files_behind;
 use workbench::status::target_status;
 
-/// Runs it.
+/// Runs `cortex show`.
 pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let workspace = match args.allow_stale || args.rejected {
         true => context.workspace("show")?,
@@ -39,13 +39,13 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     if args.rejected {
         return rejected(context, args, &workspace.root, &mut session);
     }
-    // What was paid for and came to nothing is there to be looked at; to ask once more is another wish.
+    // Show a paid answer that was rejected; asking again needs `--refresh`.
     if args.raw && !args.refresh && only_rejected(&mut session, &args.label)? {
         rejected(context, args, &workspace.root, &mut session)?;
         return Ok(Code::TargetFailed);
     }
     if args.allow_stale || !args.refresh {
-        // A summary that a model made is shown as it is: asking again costs money, and someone may read who only wants to know.
+        // Show a paid summary as it is: asking again costs money, and the user may only want to read.
         let label = names::one_label(&mut session, &args.label, "shown");
         let paid = label.as_ref().is_ok_and(|label| workbench::paid::is_paid(&session, label));
         if args.allow_stale || paid {
@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     let shown = match output(context, &mut session, &args.label) {
         Ok(shown) => shown,
         Err(failed) => {
-            // What came instead of an output is what there is to see.
+            // Show the rejected answer in place of the missing output.
             if args.raw {
                 let _ = rejected(context, args, &workspace.root, &mut session);
             }
@@ -77,7 +77,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Outcome {
     give(context, args, &session, &shown)
 }
 
-/// Gives an output where it is wanted.
+/// Prints an output, or writes it to a folder.
 fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledOutput) -> Outcome {
     match &args.into {
         Some(folder) => unpack(context, session, shown, folder),
@@ -85,7 +85,7 @@ fn give(context: &Context, args: &ShowArgs, session: &Session, shown: &LabelledO
     }
 }
 
-/// The last output of a label with its state, after a word on that where it is not current; `None` when it is to be built.
+/// Returns the last output of a label with its state, and reports a stale one. Returns `None` if the label should be built.
 pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: bool) -> Result<Option<(LabelledOutput, NodeState)>, Failed> {
     let last = session.last(label)?;
     let blob = last
@@ -143,7 +143,7 @@ pub fn as_it_is(context: &Context, session: &mut Session, label: &str, only: boo
     Ok(Some((shown, state)))
 }
 
-/// The answer of the last try that could not become an output.
+/// Prints the rejected answer of the last try.
 fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Session) -> Outcome {
     if args.label.starts_with("//investigations/") {
         return rejected_investigation(context, args, root);
@@ -165,7 +165,7 @@ fn rejected(context: &Context, args: &ShowArgs, root: &Path, session: &mut Sessi
     print(context, args, &shown)
 }
 
-/// The last try of a label, or of the group that it is asked about with, of which an answer is kept.
+/// Returns the last failed try with a stored answer, of a label or of the group that it is asked with.
 fn last_failed_try(session: &mut Session, label: &str) -> Result<Option<(String, FailedTry)>, Failed> {
     let group = workbench::paid::asked_with(session, label)?;
     let mut remarks = session.remarks().map_err(Failed::from)?;
@@ -176,7 +176,7 @@ fn last_failed_try(session: &mut Session, label: &str) -> Result<Option<(String,
     Ok(kept(label.to_owned()).or_else(|| group.and_then(kept)))
 }
 
-/// Whether a rejected answer is all that there is of a label.
+/// Returns whether a label has a rejected answer but no output.
 fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
     let Ok(label) = names::one_label(session, label, "shown") else {
         return Ok(false);
@@ -187,7 +187,7 @@ fn only_rejected(session: &mut Session, label: &str) -> Result<bool, Failed> {
     Ok(last_failed_try(session, &label)?.is_some())
 }
 
-/// The answer to a question that could not be used.
+/// Prints the rejected answer to a question.
 fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Outcome {
     let Some(raw) = workbench::investigation::rejected(root, &args.label) else {
         let why = Diagnostic::error(ErrorCode::E_NO_OUTPUT, "no answer to this question was rejected by the last try").label(&args.label);
@@ -203,15 +203,15 @@ fn rejected_investigation(context: &Context, args: &ShowArgs, root: &Path) -> Ou
 
 /// An output with its label.
 pub struct LabelledOutput {
-    /// The label it was found under.
+    /// Label of the target.
     pub label: String,
-    /// Its digest.
+    /// Digest of the output.
     pub digest: Digest,
-    /// Its bytes.
+    /// Bytes of the output.
     pub bytes: Arc<[u8]>,
 }
 
-/// Builds one label and gives its output.
+/// Builds one label and returns its output.
 pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<LabelledOutput, Failed> {
     match make_output(context, session, label)? {
         (shown, Code::Ok) => Ok(shown),
@@ -219,7 +219,7 @@ pub fn output(context: &Context, session: &mut Session, label: &str) -> Result<L
     }
 }
 
-/// What was said already stands in the way.
+/// Creates a failure whose diagnostics are already reported.
 fn unmade(code: Code) -> Failed {
     Failed {
         code,
@@ -227,7 +227,7 @@ fn unmade(code: Code) -> Failed {
     }
 }
 
-/// Builds one label and gives its output, also where that was made and something else failed: it cannot be laid out, say. The code tells.
+/// Builds one label and returns its output, even if something else failed, for example laying it out; then the code says so.
 pub fn make_output(context: &Context, session: &mut Session, label: &str) -> Result<(LabelledOutput, Code), Failed> {
     let (report, code) = outputs(context, session, "show", &[label.to_owned()], false)?;
     if code != Code::Ok && !matches!(report.outputs.as_slice(), [Some(_)]) {
@@ -281,7 +281,7 @@ fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome 
     } else {
         match std::str::from_utf8(&shown.bytes) {
             Ok(text) => out.write_all(printable(text).as_bytes()),
-            // What a pipe leads to is not known, so bytes that are no text go out only when asked for.
+            // The reader of a pipe is unknown, so binary output needs `--raw`.
             Err(_) => {
                 let why = Diagnostic::error(
                     ErrorCode::E_BINARY,
@@ -295,7 +295,7 @@ fn print(context: &Context, args: &ShowArgs, shown: &LabelledOutput) -> Outcome 
     outcome_of_write(printed)
 }
 
-/// What writing to standard output came to. A reader that goes away has had enough; that is no error.
+/// Converts the result of a write to standard output. A closed pipe is not an error.
 pub fn outcome_of_write(result: std::io::Result<()>) -> Outcome {
     match result {
         Ok(()) => Ok(Code::Ok),

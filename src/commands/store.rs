@@ -17,7 +17,7 @@ use std::path::Path;
 use workbench::care;
 use workbench::handing::{self, HandingError};
 
-/// Runs it.
+/// Runs `cortex store`.
 pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
     match command {
         StoreCommand::Verify { repair } => verify(context, *repair),
@@ -28,7 +28,7 @@ pub fn run(context: &Context, command: &StoreCommand) -> Outcome {
     }
 }
 
-/// The store, which must be there.
+/// Opens the store, which must exist.
 fn opened(context: &Context, purpose: &str) -> Result<DiskStore, Failed> {
     context.disk(purpose)?.ok_or_else(none)
 }
@@ -47,7 +47,7 @@ fn verify(context: &Context, repair: bool) -> Outcome {
     let mut disk = open()?;
     let start = std::time::Instant::now();
     let (found, left) = match care::verify(&disk, repair) {
-        // More is damaged than rows: it is known by now, and who opens it next sets it aside.
+        // The damage exceeds single rows. It is marked by now, so the next opening sets the file aside.
         Err(StoreError::Damaged { .. }) if repair => {
             drop(disk);
             disk = open()?;
@@ -136,7 +136,7 @@ fn export(context: &Context, patterns: &[String], out: &Path) -> Outcome {
 fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     let why = |error| handing_failure(error, file, "read");
     let parcel = parcel::open(file).map_err(|error| why(error.into()))?;
-    // The store of the workspace is made if need be: to fill an empty one is what such files are for.
+    // Creates the store if it does not exist: such files are made to fill an empty one.
     let workspace = context.workspace("store import")?;
     let done = handing::import(&*workspace.engine.store, parcel, paid, gc::now()).map_err(why)?;
     print(
@@ -148,17 +148,17 @@ fn import(context: &Context, file: &Path, paid: bool) -> Outcome {
     )
 }
 
-/// What can be done about a file that is not to be had.
+/// Hint for a file that cannot be read or written.
 const PATH: &str = "check the path, the disk and the permissions";
 
-/// What went wrong with a file of results, `written` or `read`.
+/// Builds the failure of a file of results; `verb` is `written` or `read`.
 fn handing_failure(error: HandingError, path: &Path, verb: &str) -> Failed {
     let path = path.display();
     match error {
         HandingError::Store(error) => error.into(),
         HandingError::Parcel(ParcelError::Io(error)) => {
             use std::io::ErrorKind::{NotFound, Other};
-            // Without the name of a file beside it, which nobody gave.
+            // Do not name the temporary file, which the user did not choose.
             let (why, hint) = match error.kind() {
                 NotFound if verb == "written" => (
                     "its folder does not exist".to_owned(),

@@ -1,4 +1,4 @@
-//! `cortex trust`: which programs of this workspace may be run, and where it may send what. Shows them; runs none, sends nothing.
+//! `cortex trust`: shows which programs this workspace runs and where it sends data, and trusts them. Runs and sends nothing itself.
 
 use super::show;
 use crate::cli::TrustArgs;
@@ -13,10 +13,10 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use workbench::trust::{Trusted, Waiting, foreign_owner, waiting};
 
-/// Parameters that hold what is run.
+/// Parameters with a command line.
 const LINES: [&str; 5] = ["argv", "shell", "command", "api_key_command", "credential_helper"];
 
-/// Shows them, and lets them run unless told otherwise.
+/// Shows the programs and destinations, and trusts them unless `--list` is given.
 pub fn run(context: &Context, args: &TrustArgs) -> Outcome {
     let workspace = context.workspace("trust")?;
     let manifest = workspace.manifest()?;
@@ -90,7 +90,7 @@ fn programs_text(programs: &[Waiting], trusted: &Trusted, owner: Option<u32>) ->
     text
 }
 
-/// What is run, as someone would type it.
+/// Formats a program's command line as a user would type it.
 fn line(program: &Waiting) -> String {
     if let Some(line) = program.params.get("shell").and_then(Value::as_str) {
         return format!("sh -c {}", quoted(line));
@@ -107,7 +107,7 @@ fn line(program: &Waiting) -> String {
     }
 }
 
-/// A word of a shell, in quotes where it needs them.
+/// Quotes a word for a shell if necessary.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./{}=:,+".contains(c);
     match !word.is_empty() && word.chars().all(plain) {

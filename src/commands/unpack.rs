@@ -1,4 +1,4 @@
-//! `cortex show --into FOLDER`: writes the files of a tree below a new folder.
+//! `cortex show --into FOLDER`: writes the files of a tree to a new folder.
 
 use super::show::LabelledOutput;
 use crate::context::{Context, Failed, Outcome};
@@ -14,10 +14,10 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Writes them. The folder has its name once it is whole.
+/// Writes the files. The folder gets its name only when it is complete.
 pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, folder: &Path) -> Outcome {
     let files = files(session, shown)?;
-    // What is in the way is told before anything is written.
+    // Check for an existing folder before anything is written.
     if fs::symlink_metadata(folder).is_ok() {
         let why = Diagnostic::error(ErrorCode::E_EXISTS, format!("{} is there already", folder.display()));
         return Err(Failed::new(
@@ -26,7 +26,7 @@ pub fn unpack(context: &Context, session: &Session, shown: &LabelledOutput, fold
         ));
     }
     let bytes: u64 = files.values().map(|file| file.bytes.len() as u64).sum();
-    // Others may have the store while files are written.
+    // Release the store while files are written.
     context.let_go();
     write(folder, &files).map_err(|error| {
         let code = match error.kind() {
@@ -67,7 +67,7 @@ fn files(session: &Session, shown: &LabelledOutput) -> Result<BTreeMap<String, F
         })
 }
 
-/// Writes files below a new folder, which is made beside its place first.
+/// Writes files to a new folder, through a temporary folder beside it.
 fn write(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
     let above = folder
         .parent()
@@ -86,7 +86,7 @@ fn write(folder: &Path, files: &BTreeMap<String, File>) -> io::Result<()> {
         }
     }
     os::modes::set_mode(beside.path(), 0o755)?;
-    // A folder that came meanwhile is replaced only where it is empty.
+    // The rename replaces a folder created meanwhile only if it is empty.
     fs::rename(beside.path(), folder)?;
     let _ = beside.keep();
     Ok(())

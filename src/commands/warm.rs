@@ -1,4 +1,4 @@
-//! `cortex warm`: builds targets and fills the remote cache with them and all they are made of.
+//! `cortex warm`: builds targets, and fills the remote cache with them and all their inputs.
 
 use super::{build, remote_cache, show};
 use crate::cli::{BuildArgs, WarmArgs};
@@ -21,7 +21,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 use workbench::workspace::Workspace;
 
-/// Runs it.
+/// Runs `cortex warm`.
 pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     let start = Instant::now();
     let request = Request {
@@ -107,7 +107,7 @@ pub fn run(context: &Context, args: &WarmArgs) -> Outcome {
     }
 }
 
-/// A cache does not have all that was offered; what it said about it stands before this.
+/// Builds the failure of a cache that did not store everything. Its own errors are already reported.
 fn not_taken(why: &str) -> Failed {
     let error = Diagnostic::error(ErrorCode::E_REMOTE, why);
     Failed::new(
@@ -116,7 +116,7 @@ fn not_taken(why: &str) -> Failed {
     )
 }
 
-/// Offers what was paid for, of whatever tree.
+/// Offers all paid results of the store to the cache, of any tree.
 fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Failed> {
     let mut results = Vec::new();
     if let Some(disk) = &workspace.disk {
@@ -131,7 +131,7 @@ fn offer_paid(workspace: &Workspace, session: &Session) -> Result<PaidOffers, Fa
     Ok(offers.transpose()?.unwrap_or_default())
 }
 
-/// Ends a command that builds nothing.
+/// Reports a run with only paid results, which builds nothing.
 fn only_paid(context: &Context, workspace: &Workspace, paid: PaidOffers) -> Outcome {
     let Some(used) = sharing::finish(workspace, None)? else {
         return Err(remote_cache::none());
@@ -162,7 +162,7 @@ fn tell_paid(context: &Context, paid: &PaidOffers) {
     ));
 }
 
-/// Makes a share of what was built again, and compares.
+/// Builds a sample of the targets again, and compares their outputs.
 fn verify(context: &Context, session: &mut Session, request: &Request, report: &Report, percent: f64) -> Result<Report, Failed> {
     let roots: Vec<NodeId> = report.roots.iter().map(|root| root.id).collect();
     let labels = sample(&session.graph, &roots, &*session.engine.store, percent, &session.tree())?;

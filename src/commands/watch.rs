@@ -1,4 +1,4 @@
-//! `cortex watch`: tells what moves, answers other commands so that they need not look, and builds after each batch if asked to.
+//! `cortex watch`: reports changes, spares other commands the scan of the sources, and builds after each batch if asked to.
 
 use super::build::patterns;
 use super::show;
@@ -23,12 +23,12 @@ use workbench::location::MANIFEST;
 use workbench::watch::{Became, Members, Moved, ReportedChanges};
 use workbench::workspace::Workspace;
 
-/// What may have to stop: the build that runs in here, if one does.
+/// Cancellations of the current build.
 #[derive(Default)]
 struct Running {
-    /// What others need not wait for.
+    /// Building ahead, which another process need not wait for.
     ahead: Mutex<Cancel>,
-    /// Everything else.
+    /// All other builds.
     all: Mutex<Cancel>,
     stopped: AtomicBool,
 }
@@ -62,17 +62,17 @@ struct Watching<'a> {
     patterns: Option<PatternSet>,
     told: ReportedChanges,
     running: Arc<Running>,
-    /// Why nothing is heard, as it was last told.
+    /// Trouble of the watch, as last reported.
     trouble: Option<Trouble>,
-    /// What moved in the last batch and was built before it could be told, if no checkout came with it.
+    /// Changes of the last batch that were built before they were reported, and may belong to a checkout.
     taken: Vec<Moved>,
-    /// Digest of the manifest's text as it was last seen.
+    /// Digest of the manifest's text as last seen.
     manifest: Option<Digest>,
-    /// Why nobody reads what is told; a watch without a reader ends.
+    /// Error of the last write; a watch whose output is not read ends.
     unread: Option<std::io::Error>,
 }
 
-/// Runs it.
+/// Runs `cortex watch`.
 pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
     let patterns = (!args.patterns.is_empty()).then(|| patterns(&args.patterns)).transpose()?;
     let workspace = context.workspace("watch")?;
@@ -109,7 +109,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
         manifest: Some(workspace.text_digest()),
         unread: None,
     };
-    // What moved before is told as one that moved now: the first batch.
+    // Earlier changes count as reported; the first batch has only later ones.
     let session = Session::open(workspace.engine.clone(), &workspace.definition()?, look)?;
     watching.told.news(&session);
     drop((session, workspace));
@@ -128,7 +128,7 @@ pub fn run(context: &Context, args: &WatchArgs) -> Outcome {
 }
 
 impl Watching<'_> {
-    /// Tells the reader, if there still is one.
+    /// Prints to standard output, and notes an error.
     fn print(&mut self, text: &str) {
         let mut out = std::io::stdout().lock();
         if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -166,7 +166,7 @@ impl Watching<'_> {
         }
     }
 
-    /// What goes wrong with one batch is told; the next may go well.
+    /// Runs `run` and reports its failure; the next batch may succeed. Then runs automatic gc and releases the locks.
     fn told_if_failed<T>(&mut self, run: impl FnOnce(&mut Self) -> Result<T, Failed>) {
         if let Err(failed) = run(self) {
             self.context.say(&failed.diagnostics);
@@ -195,11 +195,11 @@ impl Watching<'_> {
         if batch.head {
             taken.extend(before);
         } else {
-            // Git moves HEAD when all files are there: that may be the next batch.
+            // Git moves HEAD only after all files are in place, so the move may be in the next batch.
             self.taken = std::mem::take(&mut taken);
         }
         let mut news = self.told.news(&session);
-        // Asked of its text: what comes of a change may have been built with the batch before, which was told of another file.
+        // Compare the manifest's text: the effects of the change may have been built, and reported as another file's, in the previous batch.
         if self.manifest.replace(workspace.text_digest()) != Some(workspace.text_digest()) {
             news.push(Moved {
                 path: MANIFEST.to_owned(),
@@ -228,7 +228,7 @@ impl Watching<'_> {
         Ok(())
     }
 
-    /// What the edits changed, learnt by building no more than what is free of the types in these files and of the summaries that they may reach.
+    /// Returns the effects of edits. Builds only the unpaid targets of the types in these files, and of the summaries that they may reach.
     fn edits(&mut self, session: &mut Session, news: &[Moved]) -> Result<render::Edits, Failed> {
         let mut members = Members::of(session, news)?;
         while let Some(patterns) = members.patterns() {
@@ -239,14 +239,14 @@ impl Watching<'_> {
             if !report.cancelled {
                 self.told.built(session);
             }
-            // Which types are gone is known once the others were asked for.
+            // Removed types are known only after their targets were requested.
             if !members.leave_out(&report.refused) {
                 break;
             }
         }
         let (touched, types) = (members.touched(session)?, members.edited(session));
         let mut summaries = workbench::watch::reached(session)?;
-        // Whether what costs money is out of date is certain once what is free of it was made.
+        // A paid target is certainly stale or current only after its unpaid inputs are built.
         if summaries.maybe_stale > 0
             && let Some(patterns) = workbench::watch::settling_patterns(session)
         {
@@ -273,7 +273,7 @@ impl Watching<'_> {
             self.told.built(session);
         }
         self.context.built();
-        // What a model would have to make was not asked for, and is no failure here.
+        // Paid targets were not requested, so their absence is not a failure.
         report.failures.retain(|why| why.code != ErrorCode::E_LIMIT);
         if let Err(error) = workbench::aliases::update(&workspace.root, session) {
             let why = Diagnostic::warning(ErrorCode::W_ALIASES, format!("aliases.json is not up to date: {error}"));
@@ -293,7 +293,7 @@ impl Watching<'_> {
 
     /// Builds ahead until another process wants the checkout.
     fn ahead(&mut self) -> Result<(), Failed> {
-        // Before the checkout is taken: who wants it from then on is heard.
+        // Register before the checkout is acquired, so that a later request of another process cancels this.
         let cancel = self.running.start_build(true);
         let told = &mut self.told;
         let ahead = build_ahead(self.context, &cancel, |session| told.built(session))?;

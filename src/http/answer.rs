@@ -1,4 +1,4 @@
-//! Bodies of requests and plain answers to them.
+//! Request bodies, and plain answers to requests.
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
@@ -8,23 +8,23 @@ use hyper::{Response, StatusCode};
 use serde_json::Value;
 use std::convert::Infallible;
 
-/// The body of an answer.
+/// Body of an answer.
 pub type Body = BoxBody<Bytes, Infallible>;
 
-/// No message is longer, in bytes.
+/// Limit of a request body, in bytes.
 const LONGEST: usize = 4 << 20;
 
-/// An answer of one text.
+/// Builds an answer of plain text.
 pub fn text_answer(status: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
     typed(status, "text/plain; charset=utf-8", text)
 }
 
-/// An answer of a JSON document.
+/// Builds an answer of a JSON document.
 pub fn json(status: StatusCode, document: &Value) -> Response<Body> {
     typed(status, "application/json", document.to_string())
 }
 
-/// An answer of one text of a content type.
+/// Builds an answer of text with a content type.
 pub fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Full::new(text.into()).boxed());
     *response.status_mut() = status;
@@ -32,24 +32,24 @@ pub fn typed(status: StatusCode, content_type: &'static str, text: impl Into<Byt
     response
 }
 
-/// The answer to a method that a path does not take.
+/// Builds the answer to a method that the path does not support.
 pub fn not_allowed(allowed: &'static str, why: &'static str) -> Response<Body> {
     let mut response = text_answer(StatusCode::METHOD_NOT_ALLOWED, why);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
-/// Whether a request says that its body is JSON.
+/// Returns whether the headers declare a JSON body.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.and_then(|kind| kind.split(';').next());
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-/// The body of a request.
+/// Reads the body of a request.
 ///
 /// # Errors
-/// The answer to one that is too long or breaks off.
+/// The answer to a body that is too long or incomplete.
 pub async fn read_body(body: Incoming) -> Result<Bytes, Response<Body>> {
     match Limited::new(body, LONGEST).collect().await {
         Ok(body) => Ok(body.to_bytes()),

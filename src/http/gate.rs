@@ -1,5 +1,5 @@
-//! The gate before the HTTP server: whom a request is addressed to, which page sends it, and whether it has the token. A page that a browser
-//! loads from elsewhere can reach this machine's ports, by its name for us or by rebinding its own; it is turned away here.
+//! Access control of the HTTP server: checks the host of a request, the origin of its page, and its token. A page from elsewhere can reach
+//! local ports in a browser, by the server's name or by DNS rebinding; this gate refuses it.
 
 use super::token::Token;
 use hyper::StatusCode;
@@ -7,21 +7,21 @@ use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, ORIGIN};
 use hyper::http::uri::{Authority, Uri};
 use std::net::{IpAddr, SocketAddr};
 
-/// Who is let in.
+/// Access rules of an HTTP server.
 pub struct Gate {
-    /// Names by which the server may be called, as they stand in addresses.
+    /// Allowed names of the server, as in addresses.
     hosts: Vec<String>,
-    /// Pages of other machines that may call.
+    /// Allowed origins on other machines.
     origins: Vec<String>,
     token: Token,
 }
 
-/// Why a request is turned away.
+/// Refusal of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// The status of the answer.
+    /// Status of the answer.
     pub status: StatusCode,
-    /// A sentence.
+    /// Reason, as a sentence.
     pub why: &'static str,
 }
 
@@ -39,7 +39,7 @@ const TOKEN: Refused = Refused {
 };
 
 impl Gate {
-    /// For a server at an address. By other names than its address and those of the loopback it is called only if they are given.
+    /// Creates the gate of a server at an address. Allows that address, the loopback names if they reach it, and `hosts`.
     pub fn new(at: SocketAddr, hosts: &[String], origins: &[String], token: Token) -> Self {
         let mut names: Vec<String> = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         if at.ip().is_loopback() || at.ip().is_unspecified() {
@@ -61,10 +61,10 @@ impl Gate {
         }
     }
 
-    /// Lets a request in that is addressed to this server, comes from an allowed page and has the token, or says why not.
+    /// Checks that a request is addressed to this server, comes from an allowed page and carries the token.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Refused> {
         self.check_address(headers)?;
         let given = single_value(headers, &AUTHORIZATION)
@@ -76,10 +76,10 @@ impl Gate {
         }
     }
 
-    /// The same without the token, for paths that hold nothing of the workspace.
+    /// Checks all but the token, for paths that show nothing of the workspace.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the refusal.
     pub fn check_address(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let host = single_value(headers, &hyper::header::HOST).ok_or(HOST)?.ok_or(HOST)?;
         if !self.is_own(host) {
@@ -95,17 +95,17 @@ impl Gate {
         Ok(())
     }
 
-    /// Whether an authority is one of ours, at whatever port: ports may be forwarded.
+    /// Returns whether an authority names this server, at any port: ports may be forwarded.
     fn is_own(&self, authority: &str) -> bool {
         let Ok(parsed) = authority.parse::<Authority>() else {
             return false;
         };
-        // Nobody who is honest has a name and a password in it.
+        // A user name or password in the authority is never legitimate.
         !authority.contains('@') && self.hosts.iter().any(|host| parsed.host().eq_ignore_ascii_case(host))
     }
 }
 
-/// The only value of a header, if it has one. `None` when it is no text, or stands there several times.
+/// Returns the single value of a header, if present; `None` if it is not text or occurs several times.
 fn single_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Option<&'h str>> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -115,7 +115,7 @@ fn single_value<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Option<
     }
 }
 
-/// Whether a text is an origin as browsers send it.
+/// Returns whether a text is an origin as browsers send it.
 pub fn is_origin(text: &str) -> bool {
     let Ok(uri) = text.trim_end_matches('/').parse::<Uri>() else {
         return false;

@@ -1,4 +1,4 @@
-//! Accepts connections and hands requests that the gate lets in to the routes.
+//! Accepts connections, and passes the requests that the gate allows to the routes.
 
 use super::answer::{Body, text_answer};
 use super::gate::Gate;
@@ -16,30 +16,30 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
-/// So many connections are served at once; others wait to be accepted.
+/// Limit of open connections; further connections wait to be accepted.
 const CONNECTIONS: usize = 256;
-/// The head of a request is to come within this time.
+/// Time-out for the head of a request.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// After a failure to accept, for instance because there are too many open files, this is waited.
+/// Pause after a failed accept, for instance because too many files are open.
 const PAUSE: Duration = Duration::from_millis(50);
-/// What is under way may come to its end within this time.
+/// Time-out for running requests when the server stops.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// What a server answers.
+/// Request handler of a server.
 pub trait Routes: Send + Sync + 'static {
-    /// Whether a path is served without the token: what is there holds nothing of the workspace.
+    /// Returns whether a path needs no token, because it shows nothing of the workspace.
     fn is_public(&self, _path: &str) -> bool {
         false
     }
 
-    /// Answers a request that the gate let in.
+    /// Answers a request that the gate allowed.
     fn answer(&self, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send;
 }
 
-/// Where to listen, as it stands on the command line: a port of the loopback, or an address with a port.
+/// Parses an address of the command line: a port on the loopback, or an address with a port.
 ///
 /// # Errors
-/// When it is neither.
+/// When the text is neither.
 pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(port) = text.parse::<u16>() {
         return Ok((IpAddr::V4(Ipv4Addr::LOCALHOST), port).into());
@@ -49,20 +49,20 @@ pub fn parse_address(text: &str) -> Result<SocketAddr, String> {
     address.map_err(|_| "this is no port and no address with a port; 8080 and 127.0.0.1:8080 are".to_owned())
 }
 
-/// Listens at an address; with port 0 at a free one.
+/// Binds an address; port 0 picks a free port.
 ///
 /// # Errors
-/// When the address is taken, or not this machine's.
+/// When the address is in use, or not of this machine.
 pub fn bind(at: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(at)?;
     listener.set_nonblocking(true)?;
     Ok(listener)
 }
 
-/// Serves clients until it is stopped; `ends` is called then. The routes are made where tasks can be begun.
+/// Serves clients until `stop`, then calls `ends`. Creates the routes inside the runtime, so that they may spawn tasks.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When the server cannot start.
 pub fn serve<R: Routes>(
     listener: std::net::TcpListener,
     gate: Gate,
@@ -84,7 +84,7 @@ pub fn serve<R: Routes>(
     served
 }
 
-/// What every connection shares.
+/// State that all connections share.
 struct Shared<R> {
     gate: Gate,
     routes: R,
@@ -92,7 +92,7 @@ struct Shared<R> {
 
 async fn accept<R: Routes>(listener: &TcpListener, shared: &Arc<Shared<R>>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
-    // The semaphore is never closed.
+    // The semaphore is never closed, so acquiring does not fail.
     while let Ok(place) = places.clone().acquire_owned().await {
         match listener.accept().await {
             Err(_) => tokio::time::sleep(PAUSE).await,
@@ -114,7 +114,7 @@ async fn serve_connection<R: Routes>(stream: TcpStream, shared: Arc<Shared<R>>) 
     });
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
-    // A client that breaks off or does not speak HTTP is its own concern.
+    // An error here is the client's: it disconnected or does not speak HTTP.
     let _ = http.serve_connection(TokioIo::new(stream), answer).await;
 }
 

@@ -1,6 +1,6 @@
 //! HTTP/1.1 for clients on this machine: `cortex mcp --http` and `cortex serve --http` differ only in their [`listen::Routes`].
 //!
-//! [`gate`] says which requests are let in, [`token`] keeps the secret that they bring, [`listen`] accepts connections, [`answer`] makes plain answers.
+//! [`gate`] decides which requests are allowed, [`token`] keeps their secret, [`listen`] accepts connections, [`answer`] builds plain answers.
 
 pub mod answer;
 pub mod gate;

@@ -1,4 +1,4 @@
-//! The token of the HTTP server: a secret of this user in a file that nobody else reads. It is made when it is first needed.
+//! The token of the HTTP server: a secret in a file that only this user can read, created on first use.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -10,34 +10,34 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// Bytes of chance in a token.
+/// Random bytes of a token.
 const BYTES: usize = 32;
 
-/// A secret that can only be compared with.
+/// Secret that can be compared but not read.
 pub struct Token {
     key: hmac::Key,
     mark: hmac::Tag,
 }
 
 impl Token {
-    /// The secret of that text.
+    /// Creates the secret of a text.
     pub fn of(text: &str) -> Self {
-        // The key need not be secret: marks are compared so that equal beginnings take no longer.
+        // The key need not be secret: comparing tags only keeps the time independent of a common prefix.
         let key = hmac::Key::new(hmac::HMAC_SHA256, b"cortex token");
         let mark = hmac::sign(&key, text.as_bytes());
         Self { key, mark }
     }
 
-    /// Whether it is that text; how long this takes tells nothing of how much of it is right.
+    /// Returns whether `text` is the secret; the time does not depend on how much of it is right.
     pub fn matches(&self, text: &str) -> bool {
         hmac::verify(&self.key, text.as_bytes(), self.mark.as_ref()).is_ok()
     }
 }
 
-/// The text of the token in a file, which is made if there is none.
+/// Returns the token's text in a file; creates the file if it does not exist.
 ///
 /// # Errors
-/// When the file cannot be had, or others could read or have written it.
+/// When the file cannot be read or created, or other users could read or replace it.
 pub fn text_at(path: &Path) -> io::Result<String> {
     if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         make(path)?;
@@ -58,7 +58,7 @@ pub fn text_at(path: &Path) -> io::Result<String> {
     Ok(text.to_owned())
 }
 
-/// Makes the file whole or not at all; who makes it first, made it.
+/// Creates the file atomically; a file that another process created first stays.
 fn make(path: &Path) -> io::Result<()> {
     let mut bytes = [0; BYTES];
     SystemRandom::new()

@@ -1,5 +1,5 @@
-//! Several methods as one tool: its argument `op` is the own word of the method, the others are that method's. Without `op` the method of the tool's
-//! own name is meant, if there is one.
+//! Several methods as one tool: its argument `op` names the method, the other arguments are the method's. Without `op`, the method with the
+//! tool's own name runs, if there is one.
 
 use super::tools;
 use crate::context::Failed;
@@ -11,24 +11,24 @@ use engine::values::suggest::nearest;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-/// The argument that says which of the methods is meant.
+/// Argument that names the method.
 const OP: &str = "op";
 
 fn operation_names(tool: &str) -> Vec<&'static str> {
     methods::operations(tool).map(|entry| entry.group_and_word().1).collect()
 }
 
-/// The operation that is meant where none is named.
+/// Returns the method that runs without `op`.
 fn default_operation(tool: &str) -> Option<&'static Entry> {
     methods::operations(tool).find(|entry| entry.group_and_word().1 == tool)
 }
 
-/// The tool, with the arguments of all its methods.
+/// Builds the tool with the arguments of all its methods.
 pub fn definition(tool: &'static str) -> Tool {
     definition_with(tool, |_| true)
 }
 
-/// The same of those of its methods that are offered.
+/// Builds the tool from those of its methods that `is_offered` accepts.
 pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) -> Tool {
     let entries: Vec<&Entry> = methods::operations(tool).filter(|entry| is_offered(entry)).collect();
     let names: Vec<&str> = entries.iter().map(|entry| entry.group_and_word().1).collect();
@@ -51,10 +51,10 @@ pub fn definition_with(tool: &'static str, is_offered: impl Fn(&Entry) -> bool) 
     tools::definition(tool.to_owned(), input, &entries)
 }
 
-/// The method that a call of a group names by `op`, and its arguments.
+/// Returns the method that a call names by `op`, and its arguments.
 ///
 /// # Errors
-/// When it is none of the group.
+/// When the group has no such method.
 pub fn method_of(tool: &str, mut arguments: JsonObject) -> Result<(&'static Entry, Value), Failed> {
     let words = operation_names(tool);
     let all = format!("there are {}", words.join(", "));

@@ -1,4 +1,4 @@
-//! MCP over HTTP: `/mcp` is the endpoint of streamable HTTP, `/metrics` tells figures.
+//! MCP over HTTP: `/mcp` is the endpoint of streamable HTTP, `/metrics` returns figures.
 
 use super::metrics;
 use super::server::Server;
@@ -21,15 +21,15 @@ use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
 
-/// Serves clients until it is stopped.
+/// Serves clients until `stop`.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When the server cannot start.
 pub fn listen(server: Server, listener: TcpListener, gate: Gate, stop: &Stop) -> io::Result<()> {
     let host = server.host.clone();
     let routes = || {
         let host = host.clone();
-        // The gate knows hosts and origins better: it has looked at them when a request comes here.
+        // The gate has already checked host and origin.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins();
@@ -39,7 +39,7 @@ pub fn listen(server: Server, listener: TcpListener, gate: Gate, stop: &Stop) ->
     listen::serve(listener, gate, stop, (routes, || host.end_all()))
 }
 
-/// The routes of MCP.
+/// Routes of MCP.
 struct Mcp {
     host: Arc<Host>,
     endpoint: StreamableHttpService<Server, LocalSessionManager>,
@@ -50,7 +50,7 @@ impl Routes for Mcp {
         match (request.uri().path(), request.method()) {
             ("/mcp", &Method::DELETE) => {
                 let mut response = self.endpoint.handle(request).await;
-                // The session has ended; 'accepted' would say that it is to end yet, and clients warn of that.
+                // The session has already ended; 202 would say that it is yet to end, which clients warn about.
                 if response.status() == StatusCode::ACCEPTED {
                     *response.status_mut() = StatusCode::NO_CONTENT;
                 }
@@ -66,7 +66,7 @@ impl Routes for Mcp {
 }
 
 impl Mcp {
-    /// The figures, with the queue of summaries and the alarms where `status` can tell them.
+    /// Returns the figures, with the queue of summaries and alarms if `status` succeeds.
     async fn figures(&self) -> Service {
         let host = self.host.clone();
         let status = move || {
@@ -78,7 +78,7 @@ impl Mcp {
         told.unwrap_or_else(|| self.host.figures())
     }
 
-    /// Answers a message. What is none is told as JSON-RPC has it.
+    /// Answers a message. A malformed one gets a JSON-RPC error.
     async fn message(&self, request: Request<Incoming>) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = match read_body(body).await {
@@ -93,7 +93,7 @@ impl Mcp {
             Err((id, code, why)) => return refused(&message::error(&id, code, &why)),
         };
         let response = self.endpoint.handle(Request::from_parts(head, Full::new(body))).await;
-        // It was JSON: what the endpoint could not read is another matter.
+        // The body was JSON, so this status means that the endpoint could not read the message.
         match (response.status(), params) {
             (StatusCode::UNSUPPORTED_MEDIA_TYPE, Value::Array(_)) => {
                 refused(&message::error(&id, code::PARAMS, "params are given by name, as an object"))

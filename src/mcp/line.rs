@@ -1,7 +1,7 @@
-//! The line to a client: one message a line, read and written side by side.
+//! Transport to a client: one message per line, read and written concurrently.
 //!
-//! What is no message is answered as JSON-RPC has it, under its id where that can be read, and the conversation goes on; the transports of
-//! `rmcp` pass over it in silence, and the client waits for ever.
+//! A malformed message gets a JSON-RPC error, under its id if that is readable, and the conversation continues. The transports of `rmcp` skip
+//! it silently, and the client waits for ever.
 
 use crate::service::frame::{self, Frame, Framing, Reader};
 use crate::service::message::{self, Message, code};
@@ -16,21 +16,21 @@ use tokio::sync::{Mutex, mpsc};
 
 type Heard = RxJsonRpcMessage<RoleServer>;
 
-/// No message is longer, in bytes.
+/// Limit of a message, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// Some programs begin a text with it.
+/// Some programs start a text with it.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A client's line.
+/// Transport to one client.
 pub struct Line<W> {
-    /// Read by a task of its own: a wait for the next one may be given up at any time.
+    /// Messages from a reading task: a pending receive may be cancelled at any time.
     heard: mpsc::Receiver<Heard>,
     to: Arc<Mutex<W>>,
 }
 
 impl<W: AsyncWrite + Send + Unpin + 'static> Line<W> {
-    /// Reads what comes from now on.
+    /// Starts to read messages.
     pub fn new(from: impl AsyncRead + Send + Unpin + 'static, to: W) -> Self {
         let to = Arc::new(Mutex::new(to));
         let (tell, heard) = mpsc::channel(1);
@@ -61,7 +61,7 @@ async fn write<W: AsyncWrite + Unpin>(to: &Mutex<W>, message: &[u8]) -> io::Resu
     frame::write(&mut *to.lock().await, Framing::Lines, message).await
 }
 
-/// Hands messages on until there are no more, or nobody wants them.
+/// Passes messages on until the stream ends or the transport is closed.
 async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, to: Arc<Mutex<W>>, tell: mpsc::Sender<Heard>) {
     while let Ok(true) = from.ready().await {
         let understood = match from.next().await {
@@ -83,7 +83,7 @@ async fn read<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(mut from: Reader<R>, 
     }
 }
 
-/// The message in some bytes; none when nobody waits for an answer to what is not understood. Else the id, the code and the words of a refusal.
+/// Parses a message; `None` for a malformed one without an id to answer to. The error is the id, code and text of a refusal.
 fn understood(bytes: &[u8]) -> Result<Option<Box<Heard>>, (Value, i32, String)> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let parsed = message::parse(bytes).map_err(|(id, code, why)| match code {

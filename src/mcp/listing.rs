@@ -1,4 +1,4 @@
-//! What only resources need: the types of the workspace page by page, and packs as they are. They are answered as methods are.
+//! Methods that only resources need: the types of the workspace page by page, and existing packs. They run like other methods.
 
 use crate::context::Failed;
 use crate::desk::Desk;
@@ -7,12 +7,12 @@ use engine::values::table::Table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// So many types are on a page.
+/// Number of types per page.
 pub const PAGE: usize = 200;
 
-/// The types.
+/// Method that lists types.
 pub static TYPES: Entry = entry::<Types>();
-/// A pack.
+/// Method that returns a pack.
 pub static PACK: Entry = entry::<Pack>();
 
 /// List the types of the workspace.
@@ -40,7 +40,7 @@ impl Method for Types {
     fn answer(&self, desk: &mut Desk<'_>) -> Result<Page, Failed> {
         let bytes = desk.output("//index:types")?.bytes;
         let table = Table::open(&bytes).ok_or_else(|| Failed::bug(&"//index:types is no table"))?;
-        // Keys are in order.
+        // Keys are sorted.
         let mut rest = table
             .keys()
             .skip_while(|key| self.after.as_deref().is_some_and(|after| *key <= after))

@@ -1,12 +1,12 @@
-//! The figures of the host as Prometheus reads them.
+//! Figures of the host in the text format of Prometheus.
 
 use crate::service::figures::Service;
 use crate::service::meter::Figures;
 
-/// The content type of the text.
+/// Content type of the text.
 pub const MIME: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The text.
+/// Formats the figures.
 pub fn text(service: &Service) -> String {
     let mut text = String::new();
     let mut family = |name: &str, kind: &str, help: &str, lines: Vec<(String, f64)>| {

@@ -1,8 +1,8 @@
 //! `cortex mcp`: the methods for language models, by the Model Context Protocol.
 //!
-//! [`server`] walks the table of methods: [`tools`] says what of it is a tool, alone or as an operation of a [`group`], [`resources`] what can be read under an address, [`prompts`]
-//! how a task is begun. [`line`] is what the parent process says and hears. [`form`] says whether text or data is sent, [`shorten`] keeps it at a length that clients take, [`progress`] tells how far one is. [`http`] serves others
-//! than the parent process.
+//! [`server`] answers from the table of methods: [`tools`] defines which methods are tools, alone or as an operation of a [`group`];
+//! [`resources`] defines addresses to read, [`prompts`] how to start a task. [`line`] is the transport to the parent process, [`http`] the one to
+//! other clients. [`form`] selects text or data, [`shorten`] limits the length of an answer, [`progress`] reports the progress of a request.
 
 pub mod form;
 pub mod group;
@@ -20,7 +20,7 @@ pub mod server;
 mod shorten;
 pub mod tools;
 
-/// The first sentence of a text in several.
+/// Returns the first sentence of a text.
 fn first_sentence(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default();
     line.find(". ").map_or(line, |end| &line[..=end])

@@ -1,4 +1,4 @@
-//! Progress of a request, told to a client that asked for it by a token.
+//! Progress notifications of a request, for a client that passed a token.
 
 use crate::service::Host;
 use rmcp::RoleServer;
@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::AbortHandle;
 
-/// How often progress is looked at.
+/// Poll interval of the progress.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Progress is told while this lives.
+/// Sends progress until it is dropped.
 pub struct Telling(Option<AbortHandle>);
 
-/// Tells that the request was taken, and from then on, whenever it has come further, how far in percent.
+/// Notifies the client that the request has started, and then of the progress in percent whenever it grows.
 pub async fn start_progress(host: Arc<Host>, context: &RequestContext<RoleServer>) -> Telling {
     let Some(token) = context.meta.get_progress_token() else {
         return Telling(None);
     };
     let peer = context.peer.clone();
-    // Who does not hear it any more needs no progress.
+    // The client may be gone.
     let _ = send_progress(&peer, &token, 0).await;
     Telling(Some(tokio::spawn(follow(host, peer, token)).abort_handle()))
 }
@@ -29,7 +29,7 @@ async fn follow(host: Arc<Host>, peer: Peer<RoleServer>, token: ProgressToken) {
     let mut told = 0;
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
-        // Progress only grows: while more is found to do, nothing is told.
+        // Progress must not decrease; while more targets are found, nothing is sent.
         if let Some(percent) = host.load.percent().filter(|percent| *percent > told) {
             told = percent;
             if send_progress(&peer, &token, percent).await.is_err() {

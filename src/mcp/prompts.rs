@@ -1,22 +1,22 @@
-//! The prompts: how a task is begun well with the tools. Steps whose method is not in the table are left out.
+//! Prompts: how to start a task with the tools. A step is left out if its method is not in the table.
 
 use super::tools;
 use rmcp::model::{JsonObject, Prompt, PromptArgument, PromptMessage, Role};
 
-/// No argument of a prompt is longer than so many bytes.
+/// Limit of an argument, in bytes.
 const LONGEST: usize = 4096;
 
-/// A task.
+/// One prompt.
 struct Task {
     name: &'static str,
     about: &'static str,
-    /// Its arguments: name, what it is, whether it is needed.
+    /// Arguments: name, description, whether it is required.
     arguments: &'static [(&'static str, &'static str, bool)],
-    /// How it begins. `{name}` stands for an argument.
+    /// First paragraph. `{name}` is replaced by an argument.
     opening: &'static str,
-    /// The tool of each step, and what to do with it. Without the first tool the task cannot be done.
+    /// The tool of each step, and what to do with it. The prompt is offered only with its first tool.
     steps: &'static [(&'static str, &'static str)],
-    /// How it ends.
+    /// Last paragraph.
     closing: &'static str,
 }
 
@@ -85,7 +85,7 @@ fn offered() -> impl Iterator<Item = &'static Task> {
     TASKS.iter().filter(|task| tools::find(task.steps[0].0).is_some())
 }
 
-/// All prompts.
+/// Returns all prompts.
 pub fn definitions() -> Vec<Prompt> {
     let argument = |(name, about, needed): &(&str, &str, bool)| PromptArgument::new(*name).with_description(*about).with_required(*needed);
     offered()
@@ -93,10 +93,10 @@ pub fn definitions() -> Vec<Prompt> {
         .collect()
 }
 
-/// The message that begins a task.
+/// Builds the message that starts a task.
 ///
 /// # Errors
-/// When there is no such prompt, or its arguments are not given.
+/// When no such prompt exists, or a required argument is missing.
 pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> {
     let names = || offered().map(|task| task.name).collect::<Vec<_>>().join(", ");
     let task = offered()
@@ -107,7 +107,7 @@ pub fn message(name: &str, given: &JsonObject) -> Result<PromptMessage, String> 
         let own: Vec<&str> = task.arguments.iter().map(|(own, ..)| *own).collect();
         return Err(format!("'{}' takes: {}", task.name, own.join(", ")));
     }
-    // One pass: what stands in an argument is not looked through.
+    // One pass: arguments may contain braces.
     let mut opening = String::new();
     let mut rest = task.opening;
     while let Some((before, after)) = rest.split_once('{') {

@@ -1,6 +1,6 @@
-//! What each tool is for, in the words of one who chooses: what it answers about C#, and when it beats reading and grep.
+//! Purpose of each tool, for a model that selects one: what it answers about C#, and when it beats reading and grep.
 
-/// The description of a tool. A test has one for each.
+/// Returns the description of a tool. A test checks that each tool has one.
 pub fn purpose(tool: &str) -> &'static str {
     match tool {
         "search" => "Find C# types and members by part of a name; op grep finds a regex in sources, each hit with its member",

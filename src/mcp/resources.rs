@@ -1,4 +1,4 @@
-//! The resources: what can be read under an address, and lists of them. An address names a symbol, a pack, an operation or a method, never a path.
+//! Resources: readable addresses, and lists of them. An address names a symbol, a pack, an operation or a method, never a path.
 
 use super::listing::{PACK, TYPES};
 use super::{first_sentence, tools};
@@ -9,33 +9,33 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use rmcp::model::{Resource, ResourceTemplate};
 use serde_json::{Value, json};
 
-/// What is not written as it is in an address.
+/// Characters that are percent-encoded in an address.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// No name of a type or member is longer than so many bytes.
+/// Limit of the name of a type or member, in bytes.
 const LONGEST: usize = 1024;
 
-/// All of it is text.
+/// Content type of all resources.
 pub const MIME: &str = "text/markdown";
 
-/// What is told of a type, by the last word of the address: each is a method of that name.
+/// Methods that an address of a type may end in.
 const OF_TYPES: [&str; 4] = ["outline", "semantic", "source", "usages"];
 
-/// The text that a model is shown of the checkout.
+/// Address and method of the text that a model is shown of the checkout.
 const WINDOW: (&str, &str) = ("cortex://window", "window show");
 
-/// What tells how an operation goes that was begun in the background.
+/// Method that reports the state of a background operation.
 const OPERATION: &str = "operation";
 
-/// What an address means.
+/// Meaning of an address.
 pub enum Meant {
-    /// What a method answers.
+    /// A call of a method.
     Asked(&'static Entry, Value),
-    /// The references of methods: of one, or of all that a tool stands for.
+    /// Reference pages of methods: of one, or of all operations of a tool.
     References(Vec<&'static Entry>),
 }
 
-/// What an address means; `None` when nothing stands under it.
+/// Parses an address; `None` if no resource has it.
 pub fn parse_address(uri: &str) -> Option<Meant> {
     if uri == WINDOW.0 {
         return Some(Meant::Asked(methods::find(WINDOW.1)?, json!({})));
@@ -61,13 +61,13 @@ pub fn parse_address(uri: &str) -> Option<Meant> {
     }
 }
 
-/// The method of that name, or else the operations of the tool of that name.
+/// Returns the method of that name, or the operations of the tool of that name.
 fn references(name: &str) -> Option<Vec<&'static Entry>> {
     let found = methods::find(name).map(|entry| vec![entry]);
     found.or_else(|| Some(methods::operations(name).collect()).filter(|all: &Vec<_>| !all.is_empty()))
 }
 
-/// Whether it can be the name of a type or member. A label or a path cannot.
+/// Returns whether a name can be that of a type or member. Labels and paths are refused.
 fn is_symbol(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len()) && !name.starts_with('-') && !name.chars().any(|c| c.is_control() || matches!(c, '/' | '\\' | ':'))
 }
@@ -77,7 +77,7 @@ fn is_word(name: &str) -> bool {
     (1..=LONGEST).contains(&name.len()) && name.chars().all(plain)
 }
 
-/// The arguments of a method that is asked about a symbol: its first argument.
+/// Builds the arguments of a method about a symbol: the symbol is its first argument.
 fn about(entry: &Entry, symbol: &str) -> Option<Value> {
     let first = reference::arguments(entry).into_iter().next()?;
     let schema = (entry.arguments)();
@@ -86,7 +86,7 @@ fn about(entry: &Entry, symbol: &str) -> Option<Value> {
     Some(Value::Object([(first, value)].into_iter().collect()))
 }
 
-/// The addresses with a name in them.
+/// Returns the address templates with a name in them.
 pub fn templates() -> Vec<ResourceTemplate> {
     let of_types = OF_TYPES.iter().filter_map(|what| {
         let entry = methods::find(what)?;
@@ -110,7 +110,7 @@ fn template(uri: &str, name: &str, about: &str) -> ResourceTemplate {
     ResourceTemplate::new(uri, name).with_description(about).with_mime_type(MIME)
 }
 
-/// The resources that are always there.
+/// Returns the resources that always exist.
 pub fn fixed() -> Vec<Resource> {
     let window = methods::find(WINDOW.1).map(|_| resource(WINDOW.0.to_owned(), "window", "The prompt window of this checkout."));
     let methods = METHODS.iter().map(|entry| {
@@ -121,7 +121,7 @@ pub fn fixed() -> Vec<Resource> {
     window.into_iter().chain(methods).collect()
 }
 
-/// The resources of types.
+/// Returns the resources of types.
 pub fn of_types(names: &[String]) -> impl Iterator<Item = Resource> {
     let uri = |name: &String| format!("cortex://type/{}/outline", utf8_percent_encode(name, &ESCAPED));
     names.iter().map(move |name| resource(uri(name), name, "Outline of the type."))
@@ -131,7 +131,7 @@ fn resource(uri: String, name: &str, about: &str) -> Resource {
     Resource::new(uri, name).with_description(about).with_mime_type(MIME)
 }
 
-/// The question for the page of types after a cursor; `None` for a cursor that nobody was given.
+/// Returns the call that lists the types after a cursor; `None` for an invalid cursor.
 pub fn page(cursor: Option<&str>) -> Option<(&'static Entry, Value)> {
     let after = match cursor {
         None => None,
@@ -143,7 +143,7 @@ pub fn page(cursor: Option<&str>) -> Option<(&'static Entry, Value)> {
     Some((&TYPES, json!({"after": after})))
 }
 
-/// The cursor for the page after a type.
+/// Returns the cursor of the page after a type.
 pub fn cursor(last: &str) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(last)
 }

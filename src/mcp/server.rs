@@ -1,4 +1,4 @@
-//! The server: what MCP clients ask, answered by the host from the table of methods.
+//! MCP server: the host answers the requests of clients from the table of methods.
 
 use super::form::Form;
 use super::line::Line;
@@ -28,14 +28,14 @@ use std::io;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// What a model is told of the server before it uses it.
+/// Instructions that a client passes to its model.
 const INSTRUCTIONS: &str = "Knowledge of the C# code in this workspace, true for the files as they are now. Ask for outlines before you open files: they \
 are a tenth of the source. `usages` binds names where grep mixes them up, `rename` and `edit` change code by symbol. Types and members are named by any unambiguous name (NodeStore, Core.NodeStore, NodeStore#Get). \
 Answers say when they are stale, incomplete or shortened; `cortex://method/NAME` tells all arguments of a tool. A \
 live context is the only truth about its document and replaces earlier ones; what FAILED in it changed nothing. `overlay` tries edits that nobody \
 saved; tools that read take its name as `overlay`.";
 
-/// The protocol's methods that have an answer here.
+/// Methods of the protocol that this server answers.
 const ANSWERED: [&str; 9] = [
     "initialize",
     "ping",
@@ -48,20 +48,20 @@ const ANSWERED: [&str; 9] = [
     "prompts/get",
 ];
 
-/// So many remarks are told with an answer, and so many candidates with each.
+/// Limit of remarks per answer, and of candidates per remark.
 const REMARKS: usize = 20;
 
-/// Answers the requests of a client.
+/// Handler of clients' requests.
 #[derive(Clone)]
 pub struct Server {
     pub(super) host: Arc<Host>,
     workers: Arc<Semaphore>,
     form: Form,
-    /// The tools that a client is told of.
+    /// Tools that clients can list.
     tools: Arc<Vec<Tool>>,
 }
 
-/// Ends the work for a request when nobody waits for it any more.
+/// Cancels the work for a request when its future is dropped, because no client waits for it.
 struct Wanted(Cancel);
 
 impl Drop for Wanted {
@@ -70,10 +70,10 @@ impl Drop for Wanted {
     }
 }
 
-/// Serves the parent process on standard input and output until it is done.
+/// Serves the parent process on standard input and output until the input ends.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When the server cannot start.
 pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
     let host = server.host.clone();
@@ -81,7 +81,7 @@ pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
         let talk = async {
             match server.serve(Line::new(tokio::io::stdin(), tokio::io::stdout())).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
-                // It went before it said anything.
+                // The client disconnected before its first message.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
                 Err(error) => Err(io::Error::other(error)),
             }
@@ -92,13 +92,13 @@ pub fn converse(server: Server, stop: &Stop) -> io::Result<()> {
         }
     });
     host.end_all();
-    // A read of standard input cannot be broken off.
+    // A read of standard input cannot be interrupted.
     runtime.shutdown_background();
     served
 }
 
 impl Server {
-    /// For any number of clients; the host is theirs together.
+    /// Creates a server for any number of clients, which share the host.
     pub fn new(host: Arc<Host>, form: Form, can: Can) -> Self {
         Self {
             host,
@@ -108,8 +108,8 @@ impl Server {
         }
     }
 
-    /// The answer at a length that clients take. A page that is too long is asked for again with fewer items: where it ends, and how many
-    /// are shown, is told as it is then.
+    /// Answers a call within the length limit. A page that is too long is requested again with fewer items, so that its count and its cursor
+    /// match the items shown.
     async fn reply(&self, entry: &'static Entry, mut arguments: Value, context: &RequestContext<RoleServer>) -> Result<Reply, ErrorData> {
         loop {
             let Outcome { result, said } = self.ask(entry, arguments.clone(), context).await?;
@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// What the host answers, unless the client takes the request back.
+    /// Asks the host, unless the client cancels the request.
     async fn ask(&self, entry: &'static Entry, arguments: Value, context: &RequestContext<RoleServer>) -> Result<Outcome, ErrorData> {
         let cancel = Cancel::default();
         let _wanted = Wanted(cancel.clone());
@@ -150,7 +150,7 @@ impl Server {
     }
 }
 
-/// What is told of a request: the answer at a length that clients take, or why there is none, and what was said besides.
+/// Result of a call: the shortened answer or the failure, and the other diagnostics.
 struct Reply {
     result: Result<(shorten::ShortenedAnswer, Code), Failed>,
     said: Vec<Diagnostic>,
@@ -160,7 +160,7 @@ fn bug(what: &dyn std::fmt::Display) -> ErrorData {
     ErrorData::internal_error(format!("a bug of cortex: {what}"), None)
 }
 
-/// A failure as a model reads it: what is wrong, what may have been meant, what to do next.
+/// Formats a failure for a model: the error, candidates, what to do next.
 fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResult {
     let mut text = match failed.diagnostics.is_empty() && said.is_empty() {
         true => "error[E_FAILED]: the method gave no answer".to_owned(),
@@ -176,7 +176,7 @@ fn refusal(entry: &Entry, failed: &Failed, said: &[Diagnostic]) -> CallToolResul
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// Diagnostics as text.
+/// Formats diagnostics as text.
 fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clone) -> String {
     let count = diagnostics.clone().count();
     let mut texts: Vec<String> = diagnostics.take(REMARKS).map(with_candidates).collect();
@@ -186,12 +186,12 @@ fn diagnostics_text<'d>(diagnostics: impl Iterator<Item = &'d Diagnostic> + Clon
     texts.join("\n")
 }
 
-/// A diagnostic with its candidates one a line, to choose from.
+/// Formats a diagnostic with one candidate per line.
 fn with_candidates(diagnostic: &Diagnostic) -> String {
     let count = diagnostic.candidates.len();
     let mut text = diagnostic::text(&cut_candidates(diagnostic, 0), Style::plain());
     if count > 0 {
-        // Of several that fit one is to be chosen; where none fits, these come near.
+        // For an ambiguous name the candidates all match; for an unknown one they are only similar.
         text.push_str(if diagnostic.code == engine::values::codes::ErrorCode::AmbiguousSymbol {
             "\n  candidates:"
         } else {
@@ -207,14 +207,14 @@ fn with_candidates(diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// A diagnostic with no more than so many candidates.
+/// Limits the candidates of a diagnostic.
 fn cut_candidates(diagnostic: &Diagnostic, candidates: usize) -> Diagnostic {
     let mut cut = diagnostic.clone();
     cut.candidates.truncate(candidates);
     cut
 }
 
-/// What a tool came to, in one form. That it failed is for the model to read, and no failure of the protocol.
+/// Builds the result of a tool in one form. A failure is part of the result, for the model to read, not an error of the protocol.
 fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolResult {
     let (short, code) = match result {
         Ok(told) => told,
@@ -238,7 +238,7 @@ fn result(entry: &Entry, Reply { result, said }: Reply, form: Form) -> CallToolR
     result
 }
 
-/// The fields of an answer, with what was said besides.
+/// Adds the diagnostics and the exit code to the fields of an answer.
 fn with_remarks(mut data: Value, code: Code, said: &[Diagnostic]) -> Value {
     if let Some(fields) = data.as_object_mut() {
         if !said.is_empty() {
@@ -252,7 +252,7 @@ fn with_remarks(mut data: Value, code: Code, said: &[Diagnostic]) -> Value {
     data
 }
 
-/// Why a resource cannot be read.
+/// Builds the error for a resource that cannot be read.
 fn unread(failed: &Failed, said: &[Diagnostic]) -> ErrorData {
     let data = message::fault(failed, said);
     let words = data["message"].as_str().unwrap_or("it cannot be read").to_owned();
@@ -262,7 +262,7 @@ fn unread(failed: &Failed, said: &[Diagnostic]) -> ErrorData {
     }
 }
 
-/// Lists that are given whole have no second page.
+/// Refuses a cursor, for lists that have only one page.
 fn only_page(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
@@ -287,7 +287,7 @@ impl ServerHandler for Server {
             .with_instructions(INSTRUCTIONS)
     }
 
-    /// A request that is not as the protocol has it comes here as well as one of an unknown method.
+    /// Refuses an unknown method; `rmcp` also passes malformed requests of known methods to this function.
     async fn on_custom_request(&self, request: CustomRequest, _: RequestContext<RoleServer>) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         if ANSWERED.contains(&method.as_str()) {

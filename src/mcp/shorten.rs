@@ -1,6 +1,6 @@
-//! Answers at a length that clients take: a longer one is shortened step by step, and says what was left out and how to have it.
+//! Limits the length of answers: shortens a longer one step by step, and says what was left out and how to get it.
 //!
-//! First go another form of the text and data that was asked for besides it, then the later items of the longest lists, then the later lines of the longest texts.
+//! First drops `message` and requested `data`, then halves the longest list or the longest text, whichever is larger, until the answer fits.
 
 use super::form::{Form, MOST};
 use crate::context::Failed;
@@ -12,45 +12,45 @@ use engine::values::diagnostic::Diagnostic;
 use producers::llm::tokens;
 use serde_json::Value;
 
-/// No token is shorter than a byte; and hardly any text has more than eight bytes a token, so a longer answer is not counted.
+/// Byte limit above which an answer is not tokenized. A token has at least one byte, and hardly any text has more than eight bytes per token.
 const SURELY_TOO_LONG: usize = 8 * MOST;
 
-/// So many steps are taken; each takes half of something away.
+/// Limit of steps; each drops half of a list or text.
 const STEPS: usize = 200;
 
-/// Where programs are told what was left out: no answer has a field of that name.
+/// Field that lists what was left out; no answer has a field of that name.
 const SHORTENED: &str = "shortened";
 
-/// Another form of the text of an answer, which says nothing more.
+/// Field that repeats the answer as text.
 const AGAIN: &str = "message";
 
-/// An answer as it is told.
+/// Shortened answer.
 #[derive(Debug)]
 pub struct ShortenedAnswer {
-    /// For people and models.
+    /// Text for people and models.
     pub text: String,
-    /// For programs; the text is made of it.
+    /// Data for programs, from which the text is formatted.
     pub data: Value,
-    /// Of a page from which items were left out, how many it had and has: what it says of the next page is not true of it.
+    /// Number of items before and after, if a page lost items: its information about the next page is then wrong.
     pub cut: Option<(usize, usize)>,
 }
 
-/// The limit with which a page is to be asked for again of which `kept` of `had` items fit, so that its end is told as it is; `None` when it
-/// cannot be smaller.
+/// Returns a smaller limit to request a page with, of which only `kept` of `had` items fit, so that its information about the next page is
+/// right. Returns `None` if the limit cannot be smaller.
 pub fn smaller(entry: &Entry, arguments: &Value, (had, kept): (usize, usize)) -> Option<usize> {
     let schema = (entry.arguments)();
     let usual = &schema.as_value()["properties"]["limit"]["default"];
     let limit = arguments["limit"].as_u64().or(usual.as_u64())?;
-    // Many items may count as one, and a limit may be above all that there is.
+    // The page may count items differently from the limit, and the limit may exceed the number of items.
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let smaller = (limit.min(had) * kept / had.max(1)).max(1);
     (smaller < limit).then_some(smaller)
 }
 
-/// The answer, shortened until it fits in the form that is sent.
+/// Shortens an answer until it fits in the form that is sent.
 ///
 /// # Errors
-/// When it cannot be told.
+/// When the answer cannot be shortened enough, or not formatted.
 pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAnswer, Failed> {
     let mut text = (entry.text)(&data, Style::plain()).map_err(|error| Failed::bug(&error))?;
     let mut left = LeftOut::default();
@@ -76,7 +76,7 @@ pub fn shorten(entry: &Entry, mut data: Value, form: Form) -> Result<ShortenedAn
     Err(Failed::new(Code::Limit, why.hint("ask about less at once")))
 }
 
-/// How many items stand in the lists that come page by page.
+/// Counts the items of the paged lists.
 fn on_page(entry: &Entry, data: &Value) -> usize {
     let lists = entry.pages.iter().filter_map(|list| data[*list].as_array());
     lists.map(Vec::len).sum()
@@ -91,7 +91,7 @@ fn is_small_enough(text: &str, data: &Value, form: Form, remarks: &[String]) -> 
     all.len() <= MOST || (all.len() <= SURELY_TOO_LONG && tokens::o200k(&all) <= MOST)
 }
 
-/// Programs are told as well.
+/// Adds the remarks to the data, and marks its state as incomplete.
 fn mark(data: &mut Value, remarks: Vec<String>) {
     if let Some(state) = data.get_mut("state").and_then(Value::as_object_mut) {
         state.insert("complete".to_owned(), false.into());
@@ -101,19 +101,19 @@ fn mark(data: &mut Value, remarks: Vec<String>) {
     }
 }
 
-/// What was left out so far.
+/// Parts that were left out so far.
 #[derive(Default)]
 struct LeftOut {
     looked_for_data: bool,
     data: bool,
-    /// Lists by place, with how many items they had and have.
+    /// Lists by place, with their numbers of items before and after.
     lists: Vec<(String, usize, usize)>,
-    /// Texts by place, with how many lines they had.
+    /// Texts by place, with their numbers of lines before.
     texts: Vec<(String, usize)>,
 }
 
 impl LeftOut {
-    /// Leaves out the next thing; `None` when there is none.
+    /// Leaves out the next part; `None` if none is left.
     fn leave_out_next(&mut self, entry: &Entry, data: &Value) -> Option<Value> {
         if !self.looked_for_data {
             self.looked_for_data = true;
@@ -161,7 +161,7 @@ impl LeftOut {
         }
     }
 
-    /// What is said of it.
+    /// Returns the remarks about the parts left out.
     fn remarks(&self, entry: &Entry) -> Vec<String> {
         const NARROWER: [(&str, &str); 2] = [("symbols", "fewer symbols"), ("lines", "fewer lines")];
         let arguments = reference::arguments(entry);
@@ -181,7 +181,7 @@ impl LeftOut {
     }
 }
 
-/// Takes away what was asked for besides; whether there was any.
+/// Drops all `data` fields; returns whether there were any.
 fn drop_data(value: &mut Value) -> bool {
     match value {
         Value::Object(fields) => {
@@ -199,7 +199,7 @@ fn drop_data(value: &mut Value) -> bool {
     }
 }
 
-/// Half of a text, to the end of a line, with a line that says how much is missing of so many lines.
+/// Returns half of a text, cut at a line end, with a line that says how many of `had` lines are missing.
 fn cut_in_half(text: &str, had: usize) -> Option<String> {
     const MARK: &str = "\n[… ";
     let kept = text.rfind(MARK).map_or(text, |mark| &text[..mark]);
@@ -218,7 +218,7 @@ fn cut_in_half(text: &str, had: usize) -> Option<String> {
     ))
 }
 
-/// The longest list of several items, and the longest text, by their bytes and places.
+/// The longest list of several items, and the longest text, each with its bytes and place.
 #[derive(Default)]
 struct Heaviest {
     list: Option<(usize, String)>,
@@ -382,7 +382,7 @@ mod tests {
         let limit = |asked: Value, cut| smaller(&ASKED, &asked, cut);
         let asked = |limit: usize| serde_json::json!({"limit": limit});
         assert_eq!(limit(asked(200), (200, 50)), Some(50));
-        // Five of them count as one.
+        // Five items count as one.
         assert_eq!(limit(asked(200), (1_000, 500)), Some(100));
         assert_eq!(limit(asked(1_000_000), (200, 100)), Some(100));
         assert_eq!(limit(serde_json::json!({}), (200, 100)), Some(25));

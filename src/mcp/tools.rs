@@ -1,5 +1,5 @@
-//! The tools: which methods are, and their definitions. A model reads all of them before it does anything, so they are short: a sentence to choose
-//! by, the plainest schemas. The reference of a method, which can be read as a resource, has all of it.
+//! Tools: which methods are tools, and their definitions. A model reads all definitions first, so they are short: one sentence to select by, and
+//! plain schemas. The full reference of a method is a resource.
 
 use super::form::Form;
 use super::purpose::purpose;
@@ -11,17 +11,17 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The name of a method as a tool.
+/// Returns the tool name of a method.
 pub fn name(entry: &Entry) -> String {
     entry.name.replace(' ', "_")
 }
 
-/// What a tool stands for.
+/// Methods behind a tool.
 #[derive(Clone, Copy)]
 pub enum Stands {
-    /// A method.
+    /// One method.
     Method(&'static Entry),
-    /// Several methods, of which `op` says which.
+    /// Several methods, selected by `op`.
     Group(&'static str),
 }
 
@@ -40,7 +40,7 @@ impl Stands {
         }
     }
 
-    /// The method that a call stands for, and its arguments.
+    /// Returns the method that a call selects, and its arguments.
     ///
     /// # Errors
     /// When a group has no such operation.
@@ -52,24 +52,24 @@ impl Stands {
     }
 }
 
-/// What this workspace is set up for. A tool that cannot work here is not listed; who calls it nevertheless is told what is missing.
+/// Capabilities of this workspace. A tool that cannot work here is not listed; calling it reports what is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Can {
-    /// Whether a model of the manifest is an agent, which takes work and hands it in.
+    /// Whether the manifest has an agent model, which takes work and submits it.
     pub work: bool,
     /// Whether a model of the manifest answers questions.
     pub investigate: bool,
 }
 
 impl Can {
-    /// Everything.
+    /// All capabilities.
     #[cfg(test)]
     pub const ALL: Self = Self {
         work: true,
         investigate: true,
     };
 
-    /// What a manifest has models for.
+    /// Returns the capabilities of a manifest's models.
     pub fn of(manifest: &Manifest) -> Self {
         let answers = |model: &engine::seams::producer::Params| model.get("api").is_none_or(|api| api != "agent");
         Self {
@@ -84,7 +84,7 @@ impl Can {
     }
 }
 
-/// What is a tool, in the order of the table.
+/// Returns all tools, in the order of the table.
 fn all() -> Vec<Stands> {
     let mut groups: Vec<&str> = Vec::new();
     let stands = |entry: &'static Entry| match (entry.tool, entry.operation_of()) {
@@ -98,12 +98,12 @@ fn all() -> Vec<Stands> {
     METHODS.iter().filter_map(stands).collect()
 }
 
-/// The tool of that name.
+/// Returns the tool of a name.
 pub fn find(wanted: &str) -> Option<Stands> {
     all().into_iter().find(|stands| stands.name() == wanted)
 }
 
-/// That there is no tool of a name, and which operation of which tool does what it says.
+/// Returns the message that no tool has a name, and which operation of which tool does what the name says.
 pub fn no_tool(wanted: &str) -> String {
     let name: String = wanted.chars().take(80).collect();
     let is_meant = |entry: &&Entry| self::name(entry) == wanted || entry.group_and_word().1 == wanted;
@@ -121,11 +121,11 @@ pub fn no_tool(wanted: &str) -> String {
     }
 }
 
-/// What a list of tools may take of a model's attention, in tokens.
+/// Limit of the list of tools, in tokens.
 const MOST_TOKENS: usize = 1_500;
 
-/// The tools of a server. Its list is the same for every client and never changes while it runs. Answers in structured form have as much of their
-/// schemas as there is room for: first which fields are always there, then of what kind all are, each of the first methods first.
+/// Returns the tools of a server; the list is the same for all clients and never changes. In structured form, answers get as much of their
+/// schemas as fits: first the required fields of all, then the kinds of all fields, each in the order of the methods.
 pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     let all: Vec<Stands> = all().into_iter().filter(|stands| can.do_what(*stands)).collect();
     let mut tools: Vec<Tool> = all.iter().map(|stands| stands.definition()).collect();
@@ -147,12 +147,12 @@ pub fn definitions(form: Form, can: Can) -> Vec<Tool> {
     tools
 }
 
-/// What the list takes, as a client gets it.
+/// Counts the tokens of the list as a client gets it.
 fn tokens(tools: &[Tool]) -> usize {
     producers::llm::tokens::o200k(&json!({ "tools": tools }).to_string())
 }
 
-/// A tool that stands for these methods.
+/// Builds the tool of these methods.
 pub(super) fn definition(name: String, input: JsonObject, entries: &[&Entry]) -> Tool {
     let about = purpose(&name).to_owned();
     let tool = Tool::new(name, about, input);
@@ -164,12 +164,12 @@ pub(super) fn definition(name: String, input: JsonObject, entries: &[&Entry]) ->
     }
 }
 
-/// What clients are told of the effects of methods together. What is not said is the protocol's default: it may change things, for the worse, and
-/// ask the world outside. No method that may have a model asked is called harmless.
+/// Returns the combined annotations of methods. The protocol's defaults are: destructive, not idempotent, reaches the outside world.
+/// A method that may ask a model is never read-only.
 fn annotations(entries: &[&Entry]) -> ToolAnnotations {
     let told = ToolAnnotations::new();
     match entries.iter().map(|entry| entry.effect).max() {
-        // Who asks a model is none of these.
+        // `is_read_only` excludes methods that ask a model.
         _ if entries.iter().all(|entry| entry.is_read_only()) => told.read_only(true),
         Some(Effect::Looks | Effect::Reads | Effect::Sets) => told.destructive(false).idempotent(true),
         Some(Effect::Acts) => told.destructive(false),
@@ -181,8 +181,8 @@ fn object(schema: &schemars::Schema) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// The schema of the arguments, told briefly. Groups of them, and those that are marked by a false `x-tool`, are left to the reference; an `x-tool`
-/// of words is what is told; an empty one tells the name alone.
+/// Returns a brief schema of the arguments. Objects, and arguments with `x-tool` false, are left to the reference. An `x-tool` text replaces the
+/// description; an empty one removes it.
 pub(super) fn input(entry: &Entry) -> JsonObject {
     let schema = object(&(entry.arguments)());
     let required = schema.get("required").cloned().unwrap_or_else(|| json!([]));
@@ -212,8 +212,8 @@ pub(super) fn input(entry: &Entry) -> JsonObject {
     schema
 }
 
-/// The first clause of what an argument is for. Of one that may be left out its default says it, of a switch its name, and of others now and then
-/// that, too. That a number is not negative goes without saying. Of groups in a list the kinds of what they hold are told.
+/// Shortens an argument's description to its first clause, and drops it if an optional argument has a default, is a switch, or the name says as
+/// much. Drops a minimum of 0 or 1. Reduces objects in a list to the kinds of their fields.
 fn briefly(name: &str, field: &mut Map<String, Value>, needed: bool) {
     if field.get("minimum").is_some_and(|minimum| minimum == 0 || minimum == 1) {
         field.remove("minimum");
@@ -238,23 +238,23 @@ fn briefly(name: &str, field: &mut Map<String, Value>, needed: bool) {
     }
 }
 
-/// Whether a clause says no more than the name of what it is about: "The question" of `question`, "The operation" of `op`.
+/// Returns whether a clause only repeats the argument's name: "The question" of `question`, "The operation" of `op`.
 fn repeats(name: &str, clause: &str) -> bool {
     let articles = ["The ", "A ", "An ", "Its "];
     let bare = articles.iter().find_map(|article| clause.strip_prefix(article));
     bare.is_some_and(|bare| !bare.contains(' ') && bare.to_lowercase().starts_with(name))
 }
 
-/// How much of an answer's schema is told; the reference has all of it.
+/// Detail of an answer's schema; the reference has all of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SchemaDetail {
-    /// The fields that are always there.
+    /// Only the required fields.
     Always,
-    /// Also of what kind each field is.
+    /// Also the kinds of all fields.
     Kinds,
 }
 
-/// So much of the schema of the answer; `None` where it is no object.
+/// Returns the schema of an answer in that detail; `None` if the answer is not an object.
 fn output(entry: &Entry, told: SchemaDetail) -> Option<JsonObject> {
     let schema = object(&(entry.answers)());
     if schema.get("type")? != "object" {
@@ -277,7 +277,7 @@ fn output(entry: &Entry, told: SchemaDetail) -> Option<JsonObject> {
     Some(short)
 }
 
-/// The keys of a schema that every client understands, its texts cut to their first sentences.
+/// Reduces a schema to the keys that every client understands, and its texts to their first sentences.
 fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
     const KEPT: [&str; 8] = [
         "type",
@@ -302,7 +302,7 @@ fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
             ("description", Value::String(text)) => {
                 told.insert(key, first_sentence(&text).trim_end_matches('.').into());
             }
-            // A choice of words, each with a sentence of its own.
+            // A choice of words, each with its own description.
             ("oneOf" | "anyOf", Value::Array(choices)) => {
                 let words: Vec<Value> = choices.iter().flat_map(choice_values).collect();
                 if !words.is_empty() {
@@ -317,7 +317,7 @@ fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
             (kept, value) if KEPT.contains(&kept) => {
                 told.insert(key, value);
             }
-            // What is off, empty or none by default need not be said.
+            // A default that is off, empty or null is omitted.
             ("default", value) if !matches!(&value, Value::Null | Value::Bool(false)) && value != json!([]) && value != json!("") => {
                 told.insert(key, value);
             }
@@ -330,7 +330,7 @@ fn simplify_schema(schema: Map<String, Value>) -> Map<String, Value> {
 fn either(schema: Value) -> Value {
     match schema {
         Value::Object(schema) => simplify_schema(schema).into(),
-        // Anything goes.
+        // Any value is allowed.
         _ => json!({}),
     }
 }
@@ -385,7 +385,7 @@ mod tests {
             investigate: false,
         };
         let (tools, text) = short(Form::Structured, few);
-        // There is room for some of what answers are, and what is told of them is so.
+        // Some answer schemas fit, and they agree with the full ones.
         let told = |tool: &Tool| tool.output_schema.as_ref().and_then(|schema| schema.get("required").cloned());
         assert!(tools.iter().filter(|tool| told(tool).is_some()).count() >= 2, "{text}");
         for tool in &tools {
@@ -438,7 +438,7 @@ mod tests {
         }
     }
 
-    /// What clients were seen to reject.
+    /// Asserts the absence of schemas that clients were seen to reject.
     fn check(tool: &str, schema: &Value) {
         match schema {
             Value::Object(fields) => {
@@ -506,7 +506,7 @@ mod tests {
             json!({"type": "boolean"})
         );
         assert_eq!(told(false, json!({"type": "string"})), json!({"type": "string"}));
-        // What the name says is not said again.
+        // A description that repeats the name is omitted.
         assert_eq!(told(true, json!({"description": "The xylophone: this"})), json!({}));
         let item = json!({"type": "object", "properties": {"a": {"type": "string", "description": "An a"}}, "required": ["a"], "additionalProperties": false});
         assert_eq!(
@@ -538,14 +538,14 @@ mod tests {
         assert_eq!(told("window_pin"), sets);
         assert_eq!(told("work_next"), json!({"destructiveHint": false}));
         assert_eq!(told("edit"), json!({}));
-        // They may have a model asked.
+        // These may ask a model.
         let asks = json!({"destructiveHint": false, "idempotentHint": true});
         assert_eq!((told("semantic"), told("pack_build")), (asks.clone(), asks));
         assert_eq!(told("investigate"), json!({"destructiveHint": false}));
-        // Of a group the worst is told: it writes, and may have a model asked.
+        // A group gets the worst annotations of its methods: it writes, and may ask a model.
         let group: Vec<&Entry> = crate::methods::operations("overlay").collect();
         assert_eq!(serde_json::to_value(annotations(&group)).expect("JSON"), json!({}));
-        // Whoever takes a limit for what is asked asks.
+        // A method that takes limits for models must be marked as asking.
         for entry in METHODS {
             let arguments = (entry.arguments)();
             let takes = |name: &str| arguments.as_value()["properties"].get(name).is_some();

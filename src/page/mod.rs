@@ -1,7 +1,7 @@
-//! The live page of `cortex serve --http`: what `cortex report` draws, of the workspace as it is now.
+//! The live page of `cortex serve --http`: the drawings of `cortex report`, for the current state of the workspace.
 //!
-//! [`shell`] is the page itself, which holds nothing of the workspace and needs no token; [`routes`] answers the methods of the table that the page
-//! asks, and [`news`] tells it that there is something new to ask. There is no other interface: whatever the page shows is a method's answer.
+//! [`shell`] is the page itself, which contains nothing of the workspace and needs no token. [`routes`] answers the page's method calls, and
+//! [`news`] notifies it of changes. There is no other interface: all that the page shows is the answer of a method.
 
 mod news;
 mod routes;

@@ -1,5 +1,5 @@
-//! What is new, for pages that follow: sources that moved, builds that ended, how far the one under way has come. As server-sent events, each the
-//! whole of it: a page that missed some has lost nothing.
+//! News for open pages: changed sources, finished builds, progress of the current build. Server-sent events, each with the whole state, so that
+//! a page may miss some.
 
 use crate::methods;
 use crate::service::Host;
@@ -17,32 +17,32 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 
-/// How often it is looked how far a build has come, and whether the store was written.
+/// Poll interval for the progress of a build, and for writes to the store.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// After so long without news a comment is sent, so that a page that went is noticed.
+/// Time without news after which a comment is sent, to notice a closed page.
 const ALIVE_EVERY: Duration = Duration::from_secs(15);
-/// Paths told of what moved last.
+/// Limit of paths of the last change.
 const PATHS: usize = 20;
-/// Events that wait for a page that does not read.
+/// Limit of events that wait for a page that does not read.
 const WAITING: usize = 4;
 
-/// What a page compares with what it heard before.
+/// State that a page compares with the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Standing {
-    /// How often sources moved since the service began.
+    /// Number of changes of sources since the service began.
     moves: u64,
-    /// The first of those that moved last.
+    /// First paths of the last change.
     paths: Vec<String>,
-    /// The number of the newest build.
+    /// Number of the newest build.
     build: u64,
-    /// How far what is being built has come, in percent.
+    /// Progress of the current build, in percent.
     percent: Option<u64>,
-    /// Whether another process builds; how far it has come is not known.
+    /// Whether another process builds; its progress is unknown.
     elsewhere: bool,
 }
 
-/// Where news come together.
+/// Sender of the news.
 #[derive(Clone)]
 pub struct News(Arc<watch::Sender<Standing>>);
 
@@ -53,7 +53,7 @@ impl Default for News {
 }
 
 impl News {
-    /// Sources moved.
+    /// Notes changed sources.
     pub fn note_edits(&self, batch: &Batch) {
         self.0.send_modify(|standing| {
             standing.moves += 1;
@@ -61,7 +61,7 @@ impl News {
         });
     }
 
-    /// Looks for builds for as long as the runtime runs, if anybody wants to know.
+    /// Polls for builds while the runtime runs, if any page listens.
     pub(super) async fn follow_builds(self, host: Arc<Host>, store: Option<PathBuf>) {
         let stamp = || {
             let about = store.as_ref()?.join(engine::store::disk::DATABASE).metadata().ok()?;
@@ -92,7 +92,7 @@ impl News {
         }
     }
 
-    /// The news as the body of an answer, from how things stand on.
+    /// Returns the news as the body of an answer, from the current state on.
     pub(super) fn body(&self) -> crate::http::answer::Body {
         let (to, from) = mpsc::channel(WAITING);
         tokio::spawn(send_news(self.0.subscribe(), to));
@@ -100,14 +100,14 @@ impl News {
     }
 }
 
-/// Whether another process builds.
+/// Returns whether another process builds.
 async fn built_elsewhere(host: Arc<Host>) -> bool {
     tokio::task::spawn_blocking(move || host.is_built_elsewhere())
         .await
         .unwrap_or(false)
 }
 
-/// The number of the newest build; `None` when it cannot be told now.
+/// Returns the number of the newest build; `None` if it is not available now.
 async fn newest_build(host: Arc<Host>) -> Option<u64> {
     let asked = move || {
         let entry = methods::find("node builds")?;
@@ -118,7 +118,7 @@ async fn newest_build(host: Arc<Host>) -> Option<u64> {
     tokio::task::spawn_blocking(asked).await.ok().flatten()
 }
 
-/// Tells one page, until it goes.
+/// Sends the news to one page until it closes.
 async fn send_news(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Bytes>) {
     loop {
         let told = {
@@ -145,7 +145,7 @@ async fn send_news(mut standing: watch::Receiver<Standing>, to: mpsc::Sender<Byt
     }
 }
 
-/// The events of one page.
+/// Events of one page.
 struct Events(mpsc::Receiver<Bytes>);
 
 impl Body for Events {

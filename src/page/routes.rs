@@ -1,4 +1,4 @@
-//! The routes of the page: `/` is the page, `/rpc` answers one JSON-RPC message, `/events` tells what is new.
+//! Routes of the live page: `/` returns the page, `/rpc` answers one JSON-RPC message, `/events` streams the news.
 
 use super::news::News;
 use super::shell::SHELL;
@@ -16,7 +16,7 @@ use std::io;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-/// What every answer says: it is what it says it is, is not kept, and is nobody else's to show.
+/// Headers of all answers: their type is not guessed, they are not cached, and no other site may embed them.
 static HEADERS: [(HeaderName, &str); 5] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (CACHE_CONTROL, "no-store"),
@@ -25,10 +25,10 @@ static HEADERS: [(HeaderName, &str); 5] = [
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// Serves pages until it is stopped.
+/// Serves pages until `stop`.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When the server cannot start.
 pub fn serve(shared: Shared, news: News, store: Option<PathBuf>, (listener, gate): (TcpListener, Gate), stop: &Stop) -> io::Result<()> {
     let host = shared.host.clone();
     let routes = || {
@@ -38,7 +38,7 @@ pub fn serve(shared: Shared, news: News, store: Option<PathBuf>, (listener, gate
     listen::serve(listener, gate, stop, (routes, || host.end_all()))
 }
 
-/// The routes.
+/// Handler of the routes.
 struct Page {
     shared: Shared,
     news: News,
@@ -88,7 +88,7 @@ impl Page {
 
 fn page() -> Response<Body> {
     let mut response = typed(StatusCode::OK, "text/html; charset=utf-8", SHELL.page.as_str());
-    // Digests and words of the program's own.
+    // The policy consists of digests and constants, so this does not fail.
     if let Ok(policy) = HeaderValue::from_str(&SHELL.policy) {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     }

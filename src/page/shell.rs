@@ -1,4 +1,4 @@
-//! The page before anything is asked: markup, style and script that were compiled in. It holds nothing of the workspace.
+//! The live page before its first request: markup, style and script that are compiled in. It contains nothing of the workspace.
 
 use crate::render::report::{COMMON, STYLE, source_of};
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 const MARKUP: &str = include_str!("page.html");
 const OWN_STYLE: &str = include_str!("page.css");
 
-/// The scripts, in the order in which they run: one program, in files by what they are for.
+/// Scripts in the order in which they run: one program, split by purpose.
 const SCRIPTS: [&str; 7] = [
     COMMON,
     include_str!("ask.js"),
@@ -17,15 +17,15 @@ const SCRIPTS: [&str; 7] = [
     include_str!("page.js"),
 ];
 
-/// The page, and what it may do.
+/// The page and its policy.
 pub struct Shell {
-    /// The document.
+    /// HTML document.
     pub page: String,
-    /// Its Content-Security-Policy: the style and the script that it came with, by digest, and requests to where it came from.
+    /// Content-Security-Policy: the page's own style and script, by digest, and requests to its own server.
     pub policy: String,
 }
 
-/// The one page there is.
+/// The page.
 pub static SHELL: LazyLock<Shell> = LazyLock::new(|| {
     let style = format!("{STYLE}{OWN_STYLE}");
     let script = format!("\"use strict\";\n(() => {{\n{}}})();\n", SCRIPTS.concat());
@@ -72,7 +72,7 @@ mod tests {
             "document.cookie",
         ] {
             for script in SCRIPTS {
-                // The one address there is names SVG, and is never asked for.
+                // The only address in a script names SVG, and is never fetched.
                 let script = script.replacen("http://www.w3.org/2000/svg", "", 1);
                 assert!(!script.contains(word), "{word}");
             }

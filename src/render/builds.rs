@@ -1,4 +1,4 @@
-//! Builds as text: the log, and what two of them differ in.
+//! Builds as text: the log, and the difference of two builds.
 
 use super::money::spent;
 use super::versions::{coloured, unified};
@@ -8,12 +8,12 @@ use engine::store::builds::{Answers, BuildRecord, Outcome};
 use serde_json::{Value, json};
 use workbench::builds::{Cause, Difference, FileChange, Why};
 
-/// Causes shown, and nodes of each.
+/// Limit of causes shown, and of nodes for each.
 const SHOWN: usize = 12;
-/// Lines of the difference of one file that are shown.
+/// Limit of lines shown of a file's diff.
 const FILE_LINES: usize = 24;
 
-/// A commit as it is told: its first letters, and whether files differed.
+/// Formats a commit: its first characters, and whether files differed.
 pub fn revision(revision: &Revision) -> String {
     let short: String = revision.commit.chars().take(10).collect();
     match revision.dirty {
@@ -23,7 +23,7 @@ pub fn revision(revision: &Revision) -> String {
     }
 }
 
-/// The builds, the newest first.
+/// Formats the builds, the newest first.
 pub fn log(builds: &[BuildRecord], style: Style) -> String {
     let mut text = String::new();
     for build in builds.iter().rev() {
@@ -43,7 +43,7 @@ pub fn log(builds: &[BuildRecord], style: Style) -> String {
     text
 }
 
-/// What a build did, in a line.
+/// Summarizes a build in one line.
 fn what(build: &BuildRecord) -> String {
     let counts = &build.counts;
     let mut parts = Vec::new();
@@ -60,7 +60,7 @@ fn what(build: &BuildRecord) -> String {
         }
     }
     let plural = if counts.targets == 1 { "" } else { "s" };
-    // Targets that were marked for making again are no more than listed.
+    // Targets that were only invalidated are listed without counts.
     let colon = if parts.is_empty() { "" } else { ": " };
     let mut text = format!(
         "{} target{plural}{colon}{} ({})",
@@ -82,7 +82,7 @@ fn what(build: &BuildRecord) -> String {
     text
 }
 
-/// What became of the answers of models, as in `; 2 new answers, 1 patch`.
+/// Summarizes the answers of models, as in `; 2 new answers, 1 patch`.
 fn answers(answers: &Answers) -> String {
     let kinds = [
         (answers.full, "new answer", "new answers"),
@@ -101,12 +101,12 @@ fn answers(answers: &Answers) -> String {
     }
 }
 
-/// The same as one document, the oldest first.
+/// Formats the builds as one document, the oldest first.
 pub fn log_json(builds: &[BuildRecord]) -> Value {
     json!({ "builds": builds })
 }
 
-/// What two builds differ in, with the lines of the files that caused it.
+/// Formats the difference of two builds, with the changed lines of the files that caused it.
 pub fn difference(difference: &Difference, style: Style) -> String {
     let Difference {
         from,
@@ -178,7 +178,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     text
 }
 
-/// How a build ended that did not end well: what failed, and why.
+/// Describes the failures of a build.
 fn describe_ending(build: &BuildRecord, style: Style) -> String {
     let (failed, skipped) = (build.counts.failed, build.counts.skipped);
     let mut text = String::new();
@@ -222,7 +222,7 @@ fn because(cause: &Cause, style: Style) -> String {
     style.bold(&what)
 }
 
-/// The lines that a file differs in, without the names of the files.
+/// Returns the diff of a file, without the file names.
 pub fn lines(change: &FileChange) -> Vec<String> {
     let lines = unified(Some(&change.from), Some(&change.to), "before", "after").unwrap_or_default();
     lines.into_iter().skip(2).collect()

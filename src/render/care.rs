@@ -1,4 +1,4 @@
-//! What the commands that take care of a store have to say, as text and as JSON.
+//! Output of the commands that maintain a store, as text and as JSON.
 
 use super::{count, duration, money, printable, size};
 use engine::store::Usage;
@@ -15,12 +15,12 @@ fn plural(number: u64, what: &str) -> String {
     format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// `3 results and 2 outputs`.
+/// Formats counts: `3 results and 2 outputs`.
 fn things(actions: u64, blobs: u64) -> String {
     format!("{} and {}", plural(actions, "result"), plural(blobs, "output"))
 }
 
-/// `; making them again would cost 0.12`.
+/// Formats the price of rebuilding: `; making them again would cost 0.12`.
 fn price(tally: &Tally) -> String {
     match (tally.paid, tally.micros) {
         (0, _) => String::new(),
@@ -29,7 +29,7 @@ fn price(tally: &Tally) -> String {
     }
 }
 
-/// A span of seconds: `7 days`.
+/// Formats a span of seconds: `7 days`.
 pub fn span(seconds: u64) -> String {
     for (unit, name) in [(86_400, "day"), (3_600, "hour"), (60, "minute")] {
         if seconds >= unit && seconds.is_multiple_of(unit) {
@@ -39,7 +39,7 @@ pub fn span(seconds: u64) -> String {
     plural(seconds, "second")
 }
 
-/// What a collection came to, for people.
+/// Formats the result of a gc for people.
 pub fn collected(report: &Report, options: &Options) -> String {
     let (before, after, taken) = (&report.before, &report.after, &report.taken);
     let holds = |usage: &Usage| format!("{} in {}", things(usage.actions, usage.blobs), size(usage.file_bytes));
@@ -104,7 +104,7 @@ pub fn collected(report: &Report, options: &Options) -> String {
     text
 }
 
-/// What of a store in this folder is no part of it any more, and how to be rid of it; empty if there is nothing.
+/// Describes the damaged files set aside in a store's folder, and how to remove them; empty if there are none.
 pub fn set_aside(usage: &Usage, folder: &Path) -> String {
     if usage.set_aside_files == 0 {
         return String::new();
@@ -117,7 +117,7 @@ pub fn set_aside(usage: &Usage, folder: &Path) -> String {
     )
 }
 
-/// A collection that happened by itself, on one line.
+/// Summarizes an automatic gc in one line.
 pub fn kept_within(report: &Report, options: &Options) -> String {
     format!(
         "the store grew beyond {}: removed {}, the file went from {} to {}",
@@ -128,7 +128,7 @@ pub fn kept_within(report: &Report, options: &Options) -> String {
     )
 }
 
-/// Why a size was not reached.
+/// Explains that a size was not reached.
 pub fn not_reached(report: &Report, options: &Options) -> String {
     let max = options.max_size.unwrap_or(0);
     if options.dry_run {
@@ -145,7 +145,7 @@ pub fn not_reached(report: &Report, options: &Options) -> String {
     )
 }
 
-/// What could be done about it.
+/// Lists ways to reach the size.
 pub fn in_the_way(report: &Report, options: &Options) -> String {
     let mut ways = Vec::new();
     if report.paid.actions > 0 && !options.paid {
@@ -195,7 +195,7 @@ fn kept_json(tally: &Tally) -> Value {
     json!({"actions": tally.actions, "paid": tally.paid, "paid_micros": tally.micros})
 }
 
-/// What a collection came to, for machines.
+/// Formats the result of a gc for machines.
 pub fn collected_json(report: &Report, options: &Options) -> Value {
     json!({
         "dry_run": options.dry_run,
@@ -213,10 +213,10 @@ pub fn collected_json(report: &Report, options: &Options) -> Value {
     })
 }
 
-/// Damaged things listed; all are counted.
+/// Limit of damaged items listed; all are counted.
 const SHOWN: usize = 100;
 
-/// What verifying found, for people.
+/// Formats the result of a verification for people.
 pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> String {
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let mut text = format!(
@@ -246,10 +246,10 @@ pub fn verified(found: &Verified, left: Option<&Verified>, took: Duration) -> St
     text
 }
 
-/// Labels of one damaged thing that are written out; all are counted.
+/// Limit of labels listed per damaged item; all are counted.
 const NAMED: usize = 4;
 
-/// The labels of what is damaged: `//a:x, //b:x and 12 more`.
+/// Lists the labels of a damaged item: `//a:x, //b:x and 12 more`.
 fn whose(harm: &Harm) -> String {
     let named = harm.labels.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     match (harm.labels.len().saturating_sub(NAMED), harm.spot()) {
@@ -265,7 +265,7 @@ fn harm_json(verified: &Verified) -> Vec<Value> {
     verified.harm.iter().map(one).collect()
 }
 
-/// The same for machines.
+/// Formats the result of a verification for machines.
 pub fn verified_json(found: &Verified, left: Option<&Verified>) -> Value {
     json!({
         "rows": found.rows,
@@ -281,7 +281,7 @@ pub fn verified_json(found: &Verified, left: Option<&Verified>) -> Value {
     })
 }
 
-/// A store in numbers, for people.
+/// Formats the figures of a store for people.
 pub fn stats(stats: &Stats, now: u64) -> String {
     let usage = &stats.usage;
     let mut text = format!(
@@ -367,7 +367,7 @@ pub fn stats(stats: &Stats, now: u64) -> String {
     text
 }
 
-/// The largest unit that fits: `3 days`.
+/// Formats an age in the largest unit that fits: `3 days`.
 fn age(seconds: u64) -> String {
     for (unit, name) in [(86_400, "day"), (3_600, "hour"), (60, "minute")] {
         if seconds >= unit {
@@ -377,7 +377,7 @@ fn age(seconds: u64) -> String {
     plural(seconds, "second")
 }
 
-/// The same for machines.
+/// Formats the figures of a store for machines.
 pub fn stats_json(stats: &Stats) -> Value {
     json!({
         "usage": usage_json(&stats.usage),
@@ -392,7 +392,7 @@ pub fn stats_json(stats: &Stats) -> Value {
     })
 }
 
-/// What was handed on, for people.
+/// Formats the result of an export for people.
 pub fn exported(done: &Exported, out: &Path) -> String {
     let missing = match done.missing {
         0 => String::new(),
@@ -407,12 +407,12 @@ pub fn exported(done: &Exported, out: &Path) -> String {
     )
 }
 
-/// The same for machines.
+/// Formats the result of an export for machines.
 pub fn exported_json(done: &Exported) -> Value {
     json!({"targets": done.targets, "actions": done.actions, "paid": done.paid, "missing": done.missing, "bytes": done.bytes})
 }
 
-/// What was taken in, for people.
+/// Formats the result of an import for people.
 pub fn imported(done: &Imported, paid: bool) -> String {
     let refused = match done.refused {
         0 => String::new(),
@@ -426,7 +426,7 @@ pub fn imported(done: &Imported, paid: bool) -> String {
     )
 }
 
-/// The same for machines.
+/// Formats the result of an import for machines.
 pub fn imported_json(done: &Imported) -> Value {
     json!({"actions": done.actions, "known": done.known, "refused": done.refused})
 }

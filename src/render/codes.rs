@@ -9,7 +9,7 @@ Made from the program's table of codes (`cortex dev errors`); a test keeps it so
 `cortex help CODE` prints one entry. A code never changes its meaning.
 ";
 
-/// A kind of code: its heading, and whether a code is of it.
+/// Kind of codes: its heading, and whether a code belongs to it.
 type Kind = (&'static str, fn(&str) -> bool);
 
 const KINDS: [Kind; 5] = [
@@ -20,7 +20,7 @@ const KINDS: [Kind; 5] = [
     ("Answers of methods", |code| !code.contains(['_', '-'])),
 ];
 
-/// The whole page, in Markdown.
+/// Returns the page in Markdown.
 pub fn page() -> String {
     let mut page = PREFACE.to_owned();
     for (heading, is_of) in KINDS {
@@ -32,7 +32,7 @@ pub fn page() -> String {
     page
 }
 
-/// One entry, as text for a terminal.
+/// Returns one entry as text for a terminal.
 pub fn entry(code: ErrorCode) -> String {
     format!("{code}\n  {}.\n  What to do: {}.\n", code.meaning(), code.remedy())
 }

@@ -1,8 +1,8 @@
-//! The critical path of a build: of all chains of jobs in which each had to wait for the one before it, the one that took longest, the times of
-//! its jobs added up. However many workers there are, no build with the same jobs is shorter.
+//! The critical path of a build: the chain of jobs, each waiting for the one before it, whose durations have the largest sum. With any number
+//! of workers, no build with the same jobs is shorter.
 //!
-//! Finding the inputs of a node waits for the nodes that decide them; making its output waits for that and for everything it reads. A
-//! node without a job (unmoved, or found under its key) hands on what it waited for itself.
+//! Finding a node's inputs waits for the nodes that decide them; building its output waits for that and for all inputs. A node without a job
+//! (unchanged, or found by its action key) passes its own waits on.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,29 +10,29 @@ use std::hash::Hash;
 /// A job of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<N> {
-    /// The node.
+    /// Node of the job.
     pub node: N,
-    /// Whether it was to find the node's inputs, not to make its output.
+    /// Whether the job finds the node's inputs, instead of building its output.
     pub finds_inputs: bool,
-    /// Any number that orders the jobs of one node in time.
+    /// Number that orders the jobs of one node in time.
     pub began: u64,
-    /// How long it took.
+    /// Duration of the job.
     pub took: u64,
 }
 
-/// What a node waits for.
+/// Nodes that a node waits for.
 #[derive(Clone, Debug)]
 pub struct Waits<N> {
-    /// To find its inputs.
+    /// Nodes to wait for before finding its inputs.
     pub deciders: Vec<N>,
-    /// To make its output: these and all inputs.
+    /// Nodes to wait for before building its output: these and all inputs.
     pub reads: Vec<N>,
 }
 
-/// How long a chain took, and its last job, if it has any.
+/// Duration of a chain, and its last job, if it has any.
 type Chain = (u64, Option<usize>);
 
-/// The jobs of the critical path, the first first.
+/// Returns the indices of the critical path's jobs, in order of time.
 pub fn critical<N: Copy + Eq + Hash>(steps: &[Step<N>], waits: &dyn Fn(N) -> Waits<N>) -> Vec<usize> {
     let mut of: HashMap<N, Vec<usize>> = HashMap::new();
     for (at, step) in steps.iter().enumerate() {
@@ -42,7 +42,7 @@ pub fn critical<N: Copy + Eq + Hash>(steps: &[Step<N>], waits: &dyn Fn(N) -> Wai
         jobs.sort_by_key(|&at| (steps[at].began, !steps[at].finds_inputs, at));
     }
     let mut before: Vec<Option<usize>> = vec![None; steps.len()];
-    // The longest chain up to a node's output; `None` while it is being looked for.
+    // Longest chain up to a node's output; `None` while it is being computed.
     let mut known: HashMap<N, Option<Chain>> = HashMap::new();
     for step in steps {
         let mut stack = vec![step.node];
@@ -83,7 +83,7 @@ pub fn critical<N: Copy + Eq + Hash>(steps: &[Step<N>], waits: &dyn Fn(N) -> Wai
     path
 }
 
-/// The longer of two chains; one with jobs before one without.
+/// Returns the longer of two chains; of equal ones, one with jobs.
 fn longer(one: Chain, other: Chain) -> Chain {
     if (other.0, other.1.is_some()) > (one.0, one.1.is_some()) {
         other
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A node reads only nodes of smaller numbers.
+    /// A node; it reads only nodes of smaller numbers.
     #[derive(Clone, Debug)]
     struct Node {
         deciders: Vec<usize>,
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// The longest way from a job, or from an output, back to the beginning, every way being tried.
+    /// End of a path whose longest way back to the beginning is found by trying all.
     #[derive(Clone, Copy)]
     enum From {
         Finding(usize),
@@ -147,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Whether the output of a node waits for that of another, by any way.
+    /// Returns whether the output of a node waits for that of another, directly or through others.
     fn waits_for(nodes: &[Node], at: usize, other: usize, through: &dyn Fn(&Node) -> Vec<usize>) -> bool {
         through(&nodes[at])
             .iter()
@@ -163,7 +163,7 @@ mod tests {
                 steps.extend(step(true, 0, of.finding));
                 steps.extend(step(false, 1, of.making));
             }
-            // In which order jobs came back does not matter.
+            // The order of the jobs must not matter.
             steps.reverse();
             let path = critical(&steps, &|node: usize| Waits { deciders: nodes[node].deciders.clone(), reads: nodes[node].reads() });
             let longest = (0..nodes.len()).map(|at| naive(&nodes, From::Output(at))).max().unwrap_or(0);

@@ -7,29 +7,29 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use unicode_width::UnicodeWidthStr;
 
-/// Candidates shown; the true count is always said.
+/// Limit of candidates shown; the true count is always shown.
 const SHOWN: usize = 5;
-/// Characters shown of a line of a found value; JSON has all of it.
+/// Limit of characters shown per line of a found value; JSON has all of it.
 const FOUND: usize = 120;
-/// Lines shown of a found value: what a program said may have several.
+/// Limit of lines shown of a found value, for example of a program's output.
 const LINES: usize = 20;
-/// Characters of a line shown on either side of where its mistake begins.
+/// Number of characters of a line shown on either side of a mistake.
 const AROUND: usize = 100;
 
-/// Diagnostics as text. What several targets say of one place in the same words is said once.
+/// Formats diagnostics as text. Equal texts of several targets appear once.
 pub fn texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let mut told = HashSet::new();
     let texts = diagnostics.iter().map(|one| text(one, style));
     texts.filter(|text| told.insert(text.clone())).collect()
 }
 
-/// Notes and warnings about code that are shown of one kind.
+/// Limit of notes and warnings about code shown per kind.
 const OF_A_KIND: usize = 3;
 
-/// Lines that notes and warnings about code may take in all.
+/// Limit of lines that notes and warnings about code take in total.
 const MOST_LINES: usize = 10;
 
-/// Diagnostics as text, of notes and warnings about code the first of each kind, and in one line how many more there are of which.
+/// Formats diagnostics as text. Of notes and warnings about code, shows the first of each kind, and one line with the numbers of the rest.
 pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     let is_counted = |one: &Diagnostic| one.severity != Severity::Error && one.code.starts_with("CS-");
     let mut told = HashSet::new();
@@ -51,7 +51,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
                 continue;
             }
             if !is_last {
-                // The hint of all stands below the last.
+                // The hint that all share is below the last.
                 text = self::text(&Diagnostic { hint: None, ..one.clone() }, style);
             } else if count > OF_A_KIND {
                 let rest = format!("… and {} more like it; --output json lists all", count - OF_A_KIND);
@@ -60,7 +60,7 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
         }
         if is_counted(one) {
             let (of_kind, taken) = (shown.entry(&one.code).or_default(), text.lines().count());
-            // Of each kind one is shown, however long it is.
+            // The first of each kind is shown, however long it is.
             if *of_kind >= OF_A_KIND || *of_kind > 0 && lines + taken > MOST_LINES {
                 *more.entry(&one.code).or_default() += 1;
                 continue;
@@ -80,14 +80,14 @@ pub fn brief_texts(diagnostics: &[Diagnostic], style: Style) -> Vec<String> {
     texts
 }
 
-/// What errors of several targets may have in common.
+/// Code, message and hint, which errors of several targets may share.
 type Likeness<'d> = (&'d str, &'d str, Option<&'d str>);
 
 fn likeness(one: &Diagnostic) -> Likeness<'_> {
     (&one.code, &one.message, one.hint.as_deref())
 }
 
-/// How many targets have an error in the same words.
+/// Counts the different targets and found values per likeness, among errors without a place.
 fn how_many_alike(diagnostics: &[Diagnostic]) -> HashMap<Likeness<'_>, usize> {
     let errors = diagnostics
         .iter()
@@ -100,7 +100,7 @@ fn how_many_alike(diagnostics: &[Diagnostic]) -> HashMap<Likeness<'_>, usize> {
     alike
 }
 
-/// `error[E_CODE] place: sentence`, the line it is about, then the facts and the next step.
+/// Formats a diagnostic: `error[E_CODE] place: sentence`, the source line, then the facts and the next step.
 pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
     let kind = format!("{}[{}]", severity_word(diagnostic.severity), diagnostic.code);
     let kind = match diagnostic.severity {
@@ -114,7 +114,7 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         .map(ToString::to_string)
         .or_else(|| diagnostic.label.clone());
     let place = place
-        // A file's name may hold a line break; a place is one line.
+        // A place is one line, but a file name may contain a line break.
         .map(|place| format!(" {}", style.cyan(&printable(&place.replace('\n', "\\n")))))
         .unwrap_or_default();
     let mut text = style.fitted(&format!("{kind}{place}: {}", style.bold(&printable(&diagnostic.message))), 2);
@@ -130,7 +130,7 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
         text.push_str(&fact("found", &escape_and_cut(found)));
     }
     if diagnostic.candidates.len() > 1 {
-        // One a line, to be pasted.
+        // One per line, to copy.
         let shown = diagnostic.candidates.iter().take(SHOWN);
         let mut lines: Vec<String> = shown.map(|one| printable(&one.replace('\n', "\\n"))).collect();
         if diagnostic.candidates.len() > SHOWN {
@@ -146,10 +146,10 @@ pub fn text(diagnostic: &Diagnostic, style: Style) -> String {
     text
 }
 
-/// A found value, escaped and then cut: no escape is longer than what is left of its line.
+/// Escapes a found value, then cuts it, so that no escape is longer than the rest of its line.
 fn escape_and_cut(value: &str) -> String {
     let cut = |line: &str| {
-        // Escapes only lengthen: more of the value than this cannot be shown.
+        // Escapes only lengthen, so no more of the value than this is shown.
         let head: String = line.chars().take(FOUND + 1).collect();
         let line = printable(&head);
         match line.char_indices().nth(FOUND) {
@@ -165,7 +165,7 @@ fn escape_and_cut(value: &str) -> String {
 }
 
 fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
-    // A text without lines, such as a pattern, has no number.
+    // A text without lines, such as a pattern, has no line number.
     let number = if line > 0 { line.to_string() } else { String::new() };
     let gap = " ".repeat(number.len());
     let excerpt = &cut_excerpt(excerpt);
@@ -181,7 +181,7 @@ fn underline(text: &mut String, line: u32, excerpt: &Excerpt, style: Style) {
     ));
 }
 
-/// The excerpt cut around where its mistake begins: an argument may be of any length.
+/// Cuts an excerpt around the start of its mistake, because an argument may have any length.
 fn cut_excerpt(excerpt: &Excerpt) -> Excerpt {
     let first = (excerpt.start as usize).saturating_sub(AROUND);
     let lead = if first > 0 { "…" } else { "" };
@@ -198,7 +198,7 @@ fn cut_excerpt(excerpt: &Excerpt) -> Excerpt {
     }
 }
 
-/// The JSON form: one object, with the fields that belong to its code (seed 000 §16), whoever is told.
+/// Formats a diagnostic as JSON: one object, with the fields of its code (seed 000 §16), the same for all readers.
 pub fn json(diagnostic: &Diagnostic) -> Value {
     let mut value = serde_json::json!({
         "severity": severity_word(diagnostic.severity),
@@ -226,22 +226,22 @@ pub fn json(diagnostic: &Diagnostic) -> Value {
         Some(ErrorCode::SymbolNotFound) | Some(ErrorCode::E_NO_TARGET) => set("suggestions", candidates()),
         Some(ErrorCode::AccessDenied) => set("publicAlternatives", candidates()),
         Some(ErrorCode::AmbiguousSymbol) | Some(ErrorCode::E_AMBIGUOUS) => set("candidates", candidates()),
-        // As the host words it: `42 % done`.
+        // In the host's form: `42 % done`.
         Some(ErrorCode::Busy) => set("progress", diagnostic.found.as_deref().and_then(percent).unwrap_or(0).into()),
         Some(ErrorCode::InternalError) => set("traceId", diagnostic.found.clone().into()),
-        // Where nothing tells the character, the whole is wrong.
+        // Without a known character, the whole filter is wrong.
         Some(ErrorCode::InvalidFilter) => set("position", diagnostic.place.as_ref().map_or(1, |place| place.column.max(1)).into()),
         _ => {}
     }
     value
 }
 
-/// The number before a percent sign.
+/// Parses the number before a percent sign.
 fn percent(words: &str) -> Option<u64> {
     words.split_once(" %")?.0.parse().ok()
 }
 
-/// What [`json`] told.
+/// Parses the output of [`json`].
 pub fn from_json(value: &Value) -> Diagnostic {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
     let number = |name: &str| value[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The event log of `build --events FILE`: one JSON object a line, in the order things happened, as `engine::values::event` writes them.
+//! The event log of `build --events FILE`: one JSON object per line, in order of time, in the form of `engine::values::event`.
 
 use crate::context::Failed;
 use crate::exit::Code;
@@ -10,7 +10,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// A file that events are written to. The first error is kept and told at the end: a full disk does not stop a build.
+/// A file for events. Keeps the first error and reports it at the end, so that a full disk does not stop a build.
 pub struct EventLog {
     path: PathBuf,
     state: Mutex<State>,
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl EventLog {
-    /// Makes or empties the file.
+    /// Creates or truncates the file.
     pub fn create(path: &Path) -> Result<Self, Failed> {
         let file = File::create(path).map_err(|error| write_failure(path, &error))?;
         Ok(Self {
@@ -34,7 +34,7 @@ impl EventLog {
         })
     }
 
-    /// Writes what is left.
+    /// Writes the buffered rest.
     pub fn flush_rest(self) -> Result<(), Failed> {
         let mut state = self.state.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let ended = match state.error.take() {
@@ -66,7 +66,7 @@ impl Observer for EventLog {
     }
 }
 
-/// Tells two observers.
+/// Observer that passes events to two observers.
 pub struct Both<'a>(pub &'a dyn Observer, pub &'a dyn Observer);
 
 impl Observer for Both<'_> {
@@ -101,7 +101,7 @@ mod tests {
 
     const REFERENCE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference.md"));
 
-    /// The texts between backticks.
+    /// Returns the texts in backticks.
     fn quoted(text: &str) -> BTreeSet<String> {
         text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
     }
@@ -112,7 +112,7 @@ mod tests {
         &rest[..rest[1..].find("\n## ").map_or(rest.len(), |end| end + 1)]
     }
 
-    /// One of each; the match makes sure that none is forgotten.
+    /// Returns one event of each kind; the match ensures that none is missing.
     fn events<'a>(why: &'a Diagnostic, reason: &'a Reason) -> Vec<Event<'a>> {
         let (label, output, took) = ("//a:b", Digest([0; 32]), Duration::ZERO);
         let all = vec![

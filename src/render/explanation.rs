@@ -1,4 +1,4 @@
-//! Explanations as text that fits a terminal.
+//! Explanations as text for a terminal.
 
 use super::versions::confined;
 use super::{Style, diagnostic, duration, moment, printable, size};
@@ -11,19 +11,19 @@ use engine::values::event::Reason;
 use unicode_width::UnicodeWidthStr;
 use workbench::aliases::Former;
 
-/// Inputs and moves listed; the true count is always said.
+/// Limit of inputs and changes listed; the true count is always shown.
 const SHOWN: usize = 12;
 
-/// Gates listed: the last ones, which imply those before them.
+/// Limit of gates listed: the last ones, which imply those before them.
 const GATES: usize = 3;
 
-/// Steps of a way that are each indented further than the one before.
+/// Limit of indentation of a chain's steps.
 const DEEPEST: usize = 8;
 
-/// So many lines of the difference of a file are shown.
+/// Limit of lines shown of a file's diff.
 const FILE_LINES: usize = 24;
 
-/// The explanation for people.
+/// Formats the explanation for people.
 pub fn text(target: &Target, style: Style) -> String {
     let mut page = Page {
         text: String::new(),
@@ -80,7 +80,7 @@ impl Page {
 
     fn why_stale(&mut self, target: &Target) {
         let is_source = target.is_source();
-        // That a file was removed is told once: by what happened to it.
+        // The removal of a file is shown once, in its step.
         let removed = |step: &ChainStep| matches!(step.step.reason, Some(Reason::FileRemoved { .. }));
         let told = is_source && target.chain.iter().any(removed);
         if let Some(failure) = target.failure.as_ref().filter(|_| !told).map(diagnostic::from_json) {
@@ -106,7 +106,7 @@ impl Page {
             return;
         }
         self.moves("moved", &target.moved);
-        // Of a source that is not there, nothing is what it is in the sources.
+        // For a missing source, leave out steps without a reason or an input: they only say that it is as in the sources.
         let missing = is_source && target.failure.is_some();
         let said = |step: &&ChainStep| !missing || step.step.reason.is_some() || step.step.input.is_some();
         let mut chain = target.chain.iter().filter(said);
@@ -222,7 +222,7 @@ impl Page {
         }
     }
 
-    /// The versions of the target from when its type had other names.
+    /// Adds the versions of the target under its type's former names.
     fn formerly(&mut self, former: &[Former]) {
         for (at, former) in former.iter().enumerate() {
             let plural = if former.versions == 1 { "" } else { "s" };
@@ -251,7 +251,7 @@ impl Page {
         self.line("found", &text);
     }
 
-    /// The lines that the file at the end of the way changed in.
+    /// Adds the changed lines of the file at the end of the chain.
     fn change(&mut self, target: &Target) {
         let Some(file) = &target.file else { return };
         self.line("diff", &self.style.bold(&printable(&file.path)));
@@ -321,7 +321,7 @@ pub(super) fn how(moved: &Moved) -> String {
     }
 }
 
-/// Parameters, variables and label of a key; producer, version and inputs are told elsewhere on the page.
+/// Returns parameters, variables and label of a key; producer, version and inputs are elsewhere on the page.
 fn settings(fields: &[(String, String)]) -> Vec<(&str, String)> {
     let mut settings = Vec::new();
     let mut fields = fields.iter();

@@ -4,7 +4,7 @@ use super::printable;
 use crate::methods::query::QueryAnswer;
 use std::collections::HashMap;
 
-/// How to draw a graph.
+/// Format of a drawn graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawing {
     /// Graphviz.
@@ -13,12 +13,12 @@ pub enum Drawing {
     Mermaid,
 }
 
-/// Labels, one a line.
+/// Formats labels, one per line.
 pub fn labels(found: &QueryAnswer) -> String {
     found.nodes.iter().map(|node| format!("{}\n", printable(&node.label))).collect()
 }
 
-/// The nodes with what reads what.
+/// Formats the nodes and their edges.
 pub fn drawn(found: &QueryAnswer, drawing: Drawing) -> String {
     match drawing {
         Drawing::Dot => dot(found),
@@ -54,7 +54,7 @@ fn mermaid(found: &QueryAnswer) -> String {
     text
 }
 
-/// Mermaid's numbered entities for everything that means something inside a quoted text.
+/// Escapes all characters with a meaning in a quoted text as Mermaid's numbered entities.
 fn entities(label: &str) -> String {
     let mut text = String::new();
     for c in printable(label).chars() {

@@ -1,4 +1,4 @@
-//! Rendering: the only place that knows colours, widths and terminals.
+//! Rendering: the only module that knows colours, widths and terminals.
 
 pub mod builds;
 pub mod care;
@@ -24,7 +24,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, UNIX_EPOCH};
 use unicode_width::UnicodeWidthStr;
 
-/// Whether to use colours, and the few that are used; and how wide lines may be, on a terminal.
+/// Style of an output: whether it is coloured, and the width of its lines on a terminal.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     coloured: bool,
@@ -32,22 +32,22 @@ pub struct Style {
 }
 
 impl Style {
-    /// For standard output.
+    /// Returns the style of standard output.
     pub fn stdout(when: When) -> Self {
         Self::for_stream(when, std::io::stdout().is_terminal(), columns(std::io::stdout()))
     }
 
-    /// Whether colours are used.
+    /// Returns whether colours are used.
     pub fn is_coloured(self) -> bool {
         self.coloured
     }
 
-    /// For standard error.
+    /// Returns the style of standard error.
     pub fn stderr(when: When) -> Self {
         Self::for_stream(when, std::io::stderr().is_terminal(), columns(std::io::stderr()))
     }
 
-    /// Without any.
+    /// Returns a style without colours and width.
     pub fn plain() -> Self {
         Self {
             coloured: false,
@@ -69,7 +69,7 @@ impl Style {
         }
     }
 
-    /// A line, broken between words where it is wider than the terminal; what follows stands `indent` columns further in.
+    /// Breaks a line between words if it is wider than the terminal; the following lines are indented by `indent` columns.
     pub fn fitted(self, line: &str, indent: usize) -> String {
         match self.columns {
             Some(columns) if visible_width(line) > columns => page::break_line(line, indent, columns),
@@ -85,32 +85,32 @@ impl Style {
         }
     }
 
-    /// What counts.
+    /// Emphasizes text.
     pub fn bold(self, text: &str) -> String {
         self.paint(anstyle::Style::new().bold(), text)
     }
 
-    /// What is only background.
+    /// Dims secondary text.
     pub fn dim(self, text: &str) -> String {
         self.paint(anstyle::Style::new().dimmed(), text)
     }
 
-    /// Errors.
+    /// Colours errors.
     pub fn red(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Red.on_default().bold(), text)
     }
 
-    /// Warnings, stale.
+    /// Colours warnings and stale targets.
     pub fn yellow(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    /// Good.
+    /// Colours success.
     pub fn green(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Green.on_default().bold(), text)
     }
 
-    /// Labels.
+    /// Colours labels.
     pub fn cyan(self, text: &str) -> String {
         self.paint(anstyle::AnsiColor::Cyan.on_default(), text)
     }
@@ -121,7 +121,7 @@ fn columns(terminal: impl os::handles::AsFd) -> Option<usize> {
     Some(columns).filter(|columns| *columns > 0)
 }
 
-/// Columns that a text takes: colours take none.
+/// Returns the columns that a text takes, without colour sequences.
 pub fn visible_width(text: &str) -> usize {
     let mut parts = text.split('\u{1b}');
     let first = parts.next().map_or(0, UnicodeWidthStr::width);
@@ -129,7 +129,7 @@ pub fn visible_width(text: &str) -> usize {
     first + parts.map(behind).sum::<usize>()
 }
 
-/// Text from sources, stores or programs, safe to print: what would not be seen but line ends and tabs is shown escaped.
+/// Escapes text from sources, stores or programs for printing: all invisible characters but line ends and tabs.
 pub fn printable(text: &str) -> String {
     let safe = |c: char| !is_invisible(c) || matches!(c, '\n' | '\t');
     if text.chars().all(safe) {
@@ -138,7 +138,7 @@ pub fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
-        // Alone it would let a line be written over.
+        // A lone carriage return would let the line be overwritten.
         let ends_a_line = c == '\r' && characters.peek() == Some(&'\n');
         if safe(c) || ends_a_line {
             printed.push(c)
@@ -149,12 +149,12 @@ pub fn printable(text: &str) -> String {
     printed
 }
 
-/// The same on one line, whatever it holds: line ends and tabs are shown escaped, too.
+/// Escapes text for one line: also line ends and tabs.
 pub fn on_one_line(text: &str) -> String {
     printable(text).replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t")
 }
 
-/// A duration for people: `340 µs`, `12 ms`, `1.4 s`, `3 min 20 s`.
+/// Formats a duration for people: `340 µs`, `12 ms`, `1.4 s`, `3 min 20 s`.
 pub fn duration(micros: u64) -> String {
     match micros {
         0..1_000 => format!("{micros} µs"),
@@ -164,7 +164,7 @@ pub fn duration(micros: u64) -> String {
     }
 }
 
-/// A moment for people, in UTC: `2026-11-21 12:04 UTC`.
+/// Formats a point in time for people, in UTC: `2026-11-21 12:04 UTC`.
 pub fn moment(secs: u64) -> String {
     let at = UNIX_EPOCH + Duration::from_secs(secs);
     let text = humantime::format_rfc3339_seconds(at).to_string();
@@ -172,7 +172,7 @@ pub fn moment(secs: u64) -> String {
     format!("{} {} UTC", &text[..10], &text[11..16])
 }
 
-/// A size for people: `12 bytes`, `3.4 KiB`, `1.0 GiB`.
+/// Formats a size for people: `12 bytes`, `3.4 KiB`, `1.0 GiB`.
 pub fn size(bytes: u64) -> String {
     match bytes {
         1 => return "1 byte".to_owned(),
@@ -187,7 +187,7 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, ["KiB", "MiB", "GiB", "TiB"][unit])
 }
 
-/// A number with its thousands apart: `12,345`.
+/// Formats a number with separated thousands: `12,345`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

@@ -3,19 +3,19 @@
 use super::count;
 use engine::seams::paid::{Notes, Spent};
 
-/// Millionths of a currency: `0.0213`, `12.50`.
+/// Formats millionths of a currency: `0.0213`, `12.50`.
 pub fn amount(micros: u64) -> String {
     let (whole, part) = (micros / 1_000_000, micros % 1_000_000);
     match part {
         _ if whole > 0 => format!("{}.{:02}", count(whole), part / 10_000),
         0 => "0".to_owned(),
-        // Four digits that say something.
+        // Small amounts need six digits.
         1..100 => format!("0.{part:06}"),
         _ => format!("0.{:04}", part / 100),
     }
 }
 
-/// `3 calls, 12,345 tokens in (2,000 cached), 678 out, 0.0213`.
+/// Formats a cost: `3 calls, 12,345 tokens in (2,000 cached), 678 out, 0.0213`.
 pub fn spent(spent: &Spent) -> String {
     let calls = match spent.calls {
         1 => "1 call".to_owned(),
@@ -39,7 +39,7 @@ pub fn spent(spent: &Spent) -> String {
     )
 }
 
-/// What a producer noted, for people: `patch of 3f2a… (2nd in a row): impl moved`.
+/// Formats a producer's notes for people: `patch of 3f2a… (2nd in a row): impl moved`.
 pub fn notes(notes: &Notes) -> Option<String> {
     let mode = notes.get("mode")?;
     let (mut text, joins) = match mode.as_str() {

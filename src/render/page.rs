@@ -1,12 +1,12 @@
-//! A page of the book on a terminal: paragraphs and rows of tables are wrapped to its width, headings are bold. What is no terminal gets the
-//! Markdown as it is.
+//! A page of the book on a terminal: wraps paragraphs and table rows to its width, and prints headings in bold. Anything else gets the Markdown
+//! unchanged.
 
 use super::{Style, visible_width};
 
-/// The narrowest and the widest text.
+/// Minimum and maximum width of the text, in columns.
 const WIDTHS: (usize, usize) = (40, 100);
 
-/// The page for a terminal of so many columns.
+/// Formats the page for a terminal of that many columns.
 pub fn page(markdown: &str, columns: usize, style: Style) -> String {
     let width = columns.clamp(WIDTHS.0, WIDTHS.1);
     let mut text = String::new();
@@ -27,7 +27,7 @@ pub fn page(markdown: &str, columns: usize, style: Style) -> String {
             Some(_) => text.push_str(&format!("    {line}\n")),
             None if ticks.len() >= 3 => fence = Some(ticks),
             None if trimmed.starts_with('#') => text.push_str(&format!("{}\n", style.bold(trimmed.trim_start_matches(['#', ' '])))),
-            // The row of dashes below the head.
+            // The row of dashes below the table's head.
             None if rows == 2 => {}
             None if rows > 0 => row(trimmed, rows == 1, width, &mut text),
             None if trimmed.is_empty() => text.push('\n'),
@@ -43,7 +43,7 @@ fn is_numbered(line: &str) -> bool {
         .is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Appends the lines of a paragraph or of an item of a list as one.
+/// Appends the lines of a paragraph or list item, joined and wrapped.
 fn flush(paragraph: &mut Vec<&str>, width: usize, text: &mut String) {
     let Some(first) = paragraph.first() else { return };
     let indent = first.len() - first.trim_start().len();
@@ -52,7 +52,7 @@ fn flush(paragraph: &mut Vec<&str>, width: usize, text: &mut String) {
     paragraph.clear();
 }
 
-/// Appends a row: its cells one after the other.
+/// Appends a table row: its cells one after the other.
 fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
     let cells = line.trim_matches('|').replace("\\|", "\u{0}");
     let cells: Vec<String> = cells
@@ -67,7 +67,7 @@ fn row(line: &str, is_head: bool, width: usize, text: &mut String) {
     wrap(&joined, 2, 6, width, text);
 }
 
-/// A line in lines of at most so many columns; all but the first begin with so many spaces.
+/// Breaks a line at `columns`; all lines but the first are indented by `indent` spaces.
 pub fn break_line(line: &str, indent: usize, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut last = String::new();
@@ -82,7 +82,7 @@ pub fn break_line(line: &str, indent: usize, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Appends words in lines; the first one and the others have their own indents.
+/// Appends wrapped words; the first line and the others have their own indents.
 fn wrap(words: &str, first: usize, others: usize, width: usize, text: &mut String) {
     let mut line = " ".repeat(first);
     let mut is_begun = false;

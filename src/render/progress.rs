@@ -1,4 +1,4 @@
-//! Progress while a build runs: bars on a terminal, nothing when piped; with `--verbose` one line for every node.
+//! Progress while a build runs: bars on a terminal, nothing in a pipe; with `--verbose`, one line per node.
 
 use super::{Style, count, duration, printable};
 use engine::values::event::{Event, Observer, Reason};
@@ -7,18 +7,18 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Shows what happens on standard error.
+/// Shows the events of a build on standard error.
 pub struct Progress {
     bar: ProgressBar,
     style: Style,
     verbose: bool,
     counts: Mutex<Counts>,
-    /// By label: the first input that was found to have moved.
+    /// First input that changed, by the label of its reader.
     moved: Mutex<HashMap<String, String>>,
 }
 
 impl Progress {
-    /// A bar when `terminal`, none otherwise.
+    /// Creates the observer; with a bar if `terminal`.
     pub fn new(style: Style, verbose: bool, terminal: bool) -> Self {
         let bar = if terminal {
             ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(10))
@@ -37,7 +37,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn remove_bar(&self) {
         self.bar.finish_and_clear();
     }
@@ -46,7 +46,7 @@ impl Progress {
         self.bar.suspend(|| note_line!("{text}"));
     }
 
-    /// What moved in the sources is told at once, what that leads to with the action it leads to.
+    /// Prints a change of a source at once; keeps a changed input for the line of its reader's action.
     fn marked(&self, label: &str, reason: &Reason) {
         match reason {
             Reason::InputMoved { label: input } => {
@@ -61,7 +61,7 @@ impl Progress {
         }
     }
 
-    /// The input that made a node be looked at again; nothing when there was none, as on a first build.
+    /// Returns the input that caused a node to be checked again; empty without one, as in a first build.
     fn why(&self, label: &str) -> String {
         let moved = self.moved.lock().unwrap_or_else(PoisonError::into_inner);
         moved
@@ -84,7 +84,7 @@ impl Progress {
         self.bar.set_length(*total);
         self.bar.set_position(counts.done());
         if *total == 1 {
-            // Of a build that finds everything in place nothing is shown.
+            // Start the bar with the first action, so that a build without work shows nothing.
             self.bar.enable_steady_tick(Duration::from_millis(120));
         }
         if counts.done() == 0 {
@@ -161,14 +161,14 @@ fn writing(done: usize, files: usize) -> String {
     format!("writing files {} of {}", count(done as u64), count(files as u64))
 }
 
-/// What the bar shows. What is done was counted as to be done before.
+/// Counters of the bar. Each action counts in the total before it counts as done.
 #[derive(Default)]
 struct Counts {
     ran: u64,
     cached: u64,
     failed: u64,
     total: u64,
-    /// Targets whose producer started and has not come to its end.
+    /// Targets whose producer has started and not ended.
     running: HashSet<String>,
 }
 
@@ -177,7 +177,7 @@ impl Counts {
         self.ran + self.cached + self.failed
     }
 
-    /// Whether the event moved anything. A result that is found, or a target that fails before its producer starts, makes the total grow.
+    /// Adds an event; returns whether it changed a counter. A hit, or a failure before the producer started, also grows the total.
     fn add(&mut self, event: &Event<'_>) -> bool {
         let (label, number) = match event {
             Event::Started { label, .. } => {

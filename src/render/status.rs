@@ -3,10 +3,10 @@
 use super::{Style, count, printable, size};
 use crate::methods::status::Standing;
 
-/// Files and diagnostics listed; the true count is always said.
+/// Limit of files and diagnostics listed; the true count is always shown.
 const SHOWN: usize = 10;
 
-/// For people.
+/// Formats the status for people.
 pub fn text(status: &Standing, style: Style) -> String {
     let mut text = format!("{} {}\n", style.bold(&printable(&status.name)), style.dim(&printable(&status.root)));
     let mut line = |name: &str, value: String| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{name:<9}"))));

@@ -98,7 +98,7 @@ pub fn text(report: &Report, targets: u64, dry_run: bool, took: Duration, style:
     )
 }
 
-/// ` asked for, 177 in all`: where something could not be made, what the numbers that follow count, if that is more than was asked for.
+/// ` asked for, 177 in all`: added if some targets were not built and the following counts include more targets than were requested.
 fn in_all(tally: &Tally, targets: u64) -> String {
     let unmade = tally.deferred + tally.awaited + tally.limited + tally.failed + tally.skipped;
     let all = (tally.ran + tally.cached + unmade) as u64;
@@ -108,7 +108,7 @@ fn in_all(tally: &Tally, targets: u64) -> String {
     }
 }
 
-/// ` (2 in a strict sandbox, 1 without a sandbox)`: how the programs that ran were confined.
+/// ` (2 in a strict sandbox, 1 without a sandbox)`: sandbox levels of the programs that ran.
 fn confined(levels: &BTreeMap<String, usize>) -> String {
     let of = |(level, number): (&String, &usize)| match level.as_str() {
         "none" => format!("{} without a sandbox", count(*number as u64)),
@@ -120,7 +120,7 @@ fn confined(levels: &BTreeMap<String, usize>) -> String {
     }
 }
 
-/// The line that says how many warnings stand that this build did not tell; `None` when there is none.
+/// Formats the number of warnings that this build did not repeat; `None` if there are none.
 pub fn standing(report: &Report, style: Style) -> Option<String> {
     let number = report.standing;
     let (text, them) = match number {
@@ -131,11 +131,11 @@ pub fn standing(report: &Report, style: Style) -> Option<String> {
     Some(format!("{}; `cortex status` lists {them}", style.yellow(&text)))
 }
 
-/// Labels listed; the true count is always said.
+/// Limit of labels listed; the true count is always shown.
 const SHOWN: usize = 5;
 
-/// What a dry run found, a line each: what runs for certain, and what most of the rest waits for.
-/// `names_all` says what names the targets that are left out.
+/// Formats the outlook of a dry run: the targets that certainly run, and the gate that most of the rest waits for.
+/// `names_all` names the flag that lists all targets.
 pub fn outlook(outlook: &Outlook, names_all: &str, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| text.push_str(&format!("\n  {} {value}", style.dim(&format!("{name:<8}"))));
@@ -181,12 +181,12 @@ pub fn gate(gate: &Gate, style: Style) -> String {
     format!("{who}{before}")
 }
 
-/// Whether a call is made for it: not for what is made of another's answer, nor for what still holds or is never sent.
+/// Returns whether a model is called for it: not if another answer covers it, if its answer is still valid, or if it is never sent.
 fn asks(priced: &Priced) -> bool {
     priced.plan.cost.calls > 0
 }
 
-/// What models would be asked and would cost, after a build that made only what is free.
+/// Formats the model calls that would follow and their price, after a build of all unpaid targets.
 pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: Style) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -241,7 +241,7 @@ pub fn prices(plans: &[Priced], standing: usize, currency: Option<&str>, style: 
     text.trim_start_matches('\n').to_owned()
 }
 
-/// Lines of [`prices`] as sentences.
+/// Joins lines of [`prices`] to sentences.
 pub fn as_sentences(lines: &str) -> String {
     let sentence = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -252,7 +252,7 @@ pub fn as_sentences(lines: &str) -> String {
     lines.lines().filter_map(sentence).collect::<Vec<_>>().join(" ")
 }
 
-/// The report as one JSON document.
+/// Formats the report as one JSON document.
 pub fn json(report: &Report, targets: u64, took: Duration) -> serde_json::Value {
     let roots: Vec<serde_json::Value> = report
         .roots

@@ -1,8 +1,8 @@
-//! The profile of `build --profile FILE`: a Chrome trace (JSON object with `traceEvents`), as Perfetto and `chrome://tracing` open it.
+//! The profile of `build --profile FILE`: a Chrome trace (JSON object with `traceEvents`) for Perfetto and `chrome://tracing`.
 //!
-//! One process; lane 1 holds the phases of the build, lane 2 the critical path, and each worker has a lane of its own with a slice for each job.
-//! The slices of the critical path have the category `critical`, and arrows join them. Between them lies what was waited for: a free worker, or
-//! the build's own bookkeeping. A slice is as long as its job held the worker, waiting for the store or for another's paid answer included.
+//! One process. Lane 1 shows the phases of the build, lane 2 the critical path; each worker has a lane with a slice for each job. Slices of the
+//! critical path have the category `critical`, and arrows join them. Gaps between them are waits for a free worker, or the build's own
+//! bookkeeping. A slice lasts as long as its job holds the worker, including waits for the store or for another process's paid answer.
 //! Times are microseconds since the command began.
 
 use super::critical::{Step, Waits, critical};
@@ -26,7 +26,7 @@ const PHASES: usize = 1;
 /// Lane of the critical path.
 const CRITICAL: usize = 2;
 
-/// A profile on its way.
+/// A profile while the build runs.
 pub struct Trace {
     path: PathBuf,
     file: File,
@@ -40,7 +40,7 @@ struct TraceEvents {
     jobs: Vec<Job>,
 }
 
-/// A job that ended. Times are microseconds since the start.
+/// A finished job. Times are microseconds since the start.
 struct Job {
     label: String,
     task: &'static str,
@@ -61,7 +61,7 @@ impl Job {
 }
 
 impl Trace {
-    /// Makes or empties the file. Times are counted from `start`.
+    /// Creates or truncates the file. Times count from `start`.
     pub fn create(path: &Path, start: Instant) -> Result<Self, Failed> {
         let file = File::create(path).map_err(|error| write_failure(path, &error))?;
         Ok(Self {
@@ -72,12 +72,12 @@ impl Trace {
         })
     }
 
-    /// Writes it. The session tells what reads what.
+    /// Writes the profile. The session provides the inputs of each node.
     pub fn write_trace(self, session: &Session) -> Result<(), Failed> {
         let Self { path, file, start, heard } = self;
         let heard = heard.into_inner().unwrap_or_else(PoisonError::into_inner);
         let graph = &session.graph;
-        // Jobs of nodes that the build took away at its end are on no path.
+        // Nodes that the build removed at its end are on no path.
         let known: Vec<(usize, NodeId)> = heard
             .jobs
             .iter()
@@ -141,7 +141,7 @@ impl Observer for Trace {
     }
 }
 
-/// The trace as a document.
+/// Builds the trace as a JSON document.
 fn document(phases: &[(&str, u64, u64)], jobs: &[Job], path: &[usize]) -> Value {
     let mut lanes: BTreeMap<(&str, usize), usize> = jobs.iter().map(|job| (job.lane, 0)).collect();
     for (number, lane) in (CRITICAL + 1..).zip(lanes.values_mut()) {
@@ -174,7 +174,7 @@ fn document(phases: &[(&str, u64, u64)], jobs: &[Job], path: &[usize]) -> Value 
     }
     for (number, pair) in path.windows(2).enumerate() {
         let (from, to) = (&jobs[pair[0]], &jobs[pair[1]]);
-        // An arrow leaves the slice that its time lies in, so it leaves before the end.
+        // An arrow starts in the slice that contains its time, so its time is before the slice's end.
         let leaves = from.ended.saturating_sub(1).max(from.began);
         let arrow = |ph: &str, lane: usize, ts: u64| json!({"name": "critical path", "cat": "critical", "ph": ph, "bp": "e", "id": number + 1, "pid": 1, "tid": lane, "ts": ts});
         events.push(arrow("s", lanes[&from.lane], leaves));

@@ -9,7 +9,7 @@ use serde_json::Value;
 use similar::TextDiff;
 use std::sync::Arc;
 
-/// The versions of a target, the newest first.
+/// Formats the versions of a target, the newest first.
 pub fn list_versions(history: &History, style: Style) -> String {
     let mut text = format!("{}\n", style.bold(&printable(&history.label)));
     for version in history.versions.iter().rev() {
@@ -67,7 +67,7 @@ pub fn list_versions(history: &History, style: Style) -> String {
     text
 }
 
-/// How far the program that made a result was confined, by the note of its sandbox: `ran under strict`; `None` of what no program made.
+/// Formats the sandbox level of the program that made a result: `ran under strict`; `None` if no program ran.
 pub fn confined(sandbox: Option<&str>) -> Option<String> {
     match sandbox? {
         "none" => Some("ran without a sandbox".to_owned()),
@@ -75,13 +75,13 @@ pub fn confined(sandbox: Option<&str>) -> Option<String> {
     }
 }
 
-/// A blob, if the store still has it.
+/// Bytes of a blob, if the store still has it.
 pub type Kept = Option<Arc<[u8]>>;
 
-/// So many lines of the difference of one input are shown.
+/// Limit of lines shown of an input's diff.
 const INPUT_LINES: usize = 40;
 
-/// The difference of the outputs, then of each input that moved.
+/// Formats the diff of the outputs, then of each changed input.
 pub fn difference(difference: &Difference, style: Style) -> String {
     let name = |version: &VersionFacts| {
         let label = version.former.as_deref().unwrap_or(&difference.label);
@@ -90,7 +90,7 @@ pub fn difference(difference: &Difference, style: Style) -> String {
     let mut text = match &difference.diff {
         Some(diff) if diff.is_empty() => format!("{}\n", style.dim("the outputs are the same")),
         Some(diff) => {
-            // Its first two lines name the sides.
+            // The first two lines name the sides.
             let lines = diff.split_inclusive('\n').skip(2).collect::<String>();
             let head = format!("--- {}\n+++ {}\n", name(&difference.from), name(&difference.to));
             coloured(&(head + &lines), usize::MAX, style)
@@ -137,7 +137,7 @@ fn date(version: &VersionFacts) -> String {
     moment(version.at.unwrap_or_default())
 }
 
-/// Those of the two versions that something is said of, and whether that is so because they were collected.
+/// Names those of the two versions that `said` marks, each with the reason if it was collected or lost.
 fn which(difference: &Difference, said: [bool; 2]) -> Option<String> {
     let name = |version: &VersionFacts| {
         let why = match (version.at, version.collected) {
@@ -156,21 +156,21 @@ fn which(difference: &Difference, said: [bool; 2]) -> Option<String> {
     (!named.is_empty()).then(|| named.join(" and of "))
 }
 
-/// A blob as lines of text; tables as JSON.
+/// Returns a blob as text; tables as JSON.
 fn text_of(blob: &[u8]) -> Option<String> {
     if Table::is_table(blob) {
         let rows = to_json(blob);
         return serde_json::to_string_pretty(&rows).ok();
     }
     let text = std::str::from_utf8(blob).ok()?;
-    // JSON on one line would be one changed line.
+    // Break JSON on one line into several, or the diff would be one changed line.
     let pretty = |value: Value| serde_json::to_string_pretty(&value).ok();
     let one_line = text.starts_with('{') && !text.trim_end().contains('\n');
     let document = one_line.then(|| serde_json::from_str(text).ok().and_then(pretty)).flatten();
     Some(document.unwrap_or_else(|| text.to_owned()))
 }
 
-/// Lines of a unified difference, each with its line break.
+/// Returns the lines of a unified diff, each with its line break.
 pub fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str) -> Result<Vec<String>, &'static str> {
     let (Some(before), Some(after)) = (before, after) else {
         return Err("the store no longer has one of them");
@@ -186,7 +186,7 @@ pub fn unified(before: Option<&[u8]>, after: Option<&[u8]>, from: &str, to: &str
     Ok(text.lines().map(|line| format!("{line}\n")).collect())
 }
 
-/// The lines of a difference in colours, at most `most` of them.
+/// Colours the lines of a diff, at most `most` of them.
 pub(super) fn coloured(diff: &str, most: usize, style: Style) -> String {
     let mut text = String::new();
     for line in diff.lines().take(most) {

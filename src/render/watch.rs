@@ -1,4 +1,4 @@
-//! What `cortex watch` prints, as text: a line a batch for people, JSON lines for machines.
+//! Output of `cortex watch`: one line per batch for people, JSON lines for machines.
 
 use super::{count, duration, printable};
 use crate::context::Context;
@@ -9,10 +9,10 @@ use engine::watch::Trouble;
 use serde_json::{Value, json};
 use workbench::watch::{Became, Edited, Moved, Reached};
 
-/// More files, or members, are counted.
+/// Limit of files or members listed; more are only counted.
 const SHOWN: usize = 8;
 
-/// One JSON line.
+/// Formats one JSON line.
 pub fn line(value: &Value, event: &str) -> String {
     let mut line = json!({"event": event});
     if let (Some(line), Some(value)) = (line.as_object_mut(), value.as_object()) {
@@ -21,7 +21,7 @@ pub fn line(value: &Value, event: &str) -> String {
     format!("{line}\n")
 }
 
-/// It has begun.
+/// Formats the start of the watch.
 pub fn begun(context: &Context, directories: usize) -> String {
     if context.json() {
         return line(&json!({"directories": directories}), "watching");
@@ -31,18 +31,18 @@ pub fn begun(context: &Context, directories: usize) -> String {
     context.out.dim(&text) + "\n"
 }
 
-/// What the edits of a batch changed.
+/// Effects of a batch's edits.
 #[derive(Debug, Default)]
 pub struct Edits {
-    /// Members: `Type#Member`.
+    /// Changed members: `Type#Member`.
     pub members: Vec<String>,
-    /// What of which types.
+    /// Kinds of changes by type.
     pub types: Vec<Edited>,
-    /// Summaries that are out of date now.
+    /// Summaries that are stale now.
     pub summaries: Reached,
 }
 
-/// What a batch moved.
+/// Formats the changes of a batch.
 pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: usize, head: bool) -> String {
     let Edits { members, types, summaries } = edits;
     if context.json() {
@@ -99,7 +99,7 @@ pub fn describe_batch(context: &Context, files: &[Moved], edits: &Edits, stale: 
     text + &format!("  {}\n", context.out.dim(&stale))
 }
 
-/// Another process has the checkout.
+/// Reports that another process has the checkout.
 pub fn busy(context: &Context) {
     let why = Diagnostic::new(
         Severity::Note,
@@ -109,7 +109,7 @@ pub fn busy(context: &Context) {
     context.say(&[why]);
 }
 
-/// What was built ahead.
+/// Formats the result of building ahead.
 pub fn ahead(context: &Context, ahead: &Ahead) -> String {
     let Ahead { ran, requests, took } = *ahead;
     let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
@@ -120,7 +120,7 @@ pub fn ahead(context: &Context, ahead: &Ahead) -> String {
     context.out.dim(&text) + "\n"
 }
 
-/// Why nothing is heard, or that it is again.
+/// Reports the trouble of the watch, or its end.
 pub fn trouble(context: &Context, trouble: Option<&Trouble>) {
     let lost = |message: String, hint: &str| {
         Diagnostic::warning(ErrorCode::W_WATCH, format!("{message}; everything is looked at every 10 s instead")).hint(hint)

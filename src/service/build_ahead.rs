@@ -1,4 +1,4 @@
-//! Building ahead: while nothing changes, what was asked for lately and the outlines of the window's types are made, as far as that costs nothing.
+//! Building ahead: while no source changes, builds recent requests and the outlines of the window's types, without paid work.
 
 use crate::cli::AskingArgs;
 use crate::commands::build::{default_jobs, patterns};
@@ -14,21 +14,21 @@ use std::time::{Duration, Instant};
 use workbench::watch::{hot, window_outlines};
 use workbench::workspace::Workspace;
 
-/// Nothing moved for so long: there is time to build ahead.
+/// Time without a change before building ahead starts.
 pub const IDLE: Duration = Duration::from_secs(1);
 
-/// What was built ahead.
+/// Figures of one run of building ahead.
 #[derive(Debug, Default)]
 pub struct Ahead {
-    /// Producers that ran.
+    /// Number of producers that ran.
     pub ran: usize,
-    /// Requests that were built.
+    /// Number of requests that were built.
     pub requests: usize,
-    /// How long it took.
+    /// Duration of the run.
     pub took: Duration,
 }
 
-/// Builds ahead until `cancel`; `built` is given each session that was built. `None` where others have the checkout.
+/// Builds ahead until `cancel`; calls `built` with each session that was built. Returns `None` if another process has the checkout.
 pub fn build_ahead(context: &Context, cancel: &Cancel, mut built: impl FnMut(&Session)) -> Result<Option<Ahead>, Failed> {
     let (workspace, builds) = context.watching("build ahead", &free())?;
     if !builds {
@@ -64,9 +64,9 @@ fn open(workspace: &Workspace) -> Result<Session, Failed> {
     Ok(Session::open(workspace.engine.clone(), &workspace.definition()?, look)?)
 }
 
-/// Builds with little claim to the processors; `None` after a panic, which was told.
+/// Builds with low CPU priority. Returns `None` after a panic, which it reports.
 fn build_gently(session: &mut Session, texts: &[String], cancel: &Cancel) -> Result<Option<Report>, Failed> {
-    // The workers inherit the priority of the thread that makes them; this process keeps its own.
+    // The workers inherit the priority of the thread that starts them; the rest of the process keeps its own.
     let report = std::thread::scope(|scope| {
         let build = || -> Result<Report, Failed> {
             os::processes::lower_priority();
@@ -77,7 +77,7 @@ fn build_gently(session: &mut Session, texts: &[String], cancel: &Cancel) -> Res
     report.ok().transpose()
 }
 
-/// No model is asked that nobody wanted to be asked.
+/// Returns limits that allow no model call, because no user asked for one.
 pub fn free() -> AskingArgs {
     AskingArgs {
         max_calls: Some(0),
@@ -85,7 +85,7 @@ pub fn free() -> AskingArgs {
     }
 }
 
-/// A build of patterns that nobody reads the report of.
+/// Returns a build request for patterns whose report is discarded.
 pub fn request(patterns: PatternSet) -> Request {
     let texts: Vec<String> = patterns.patterns().iter().map(ToString::to_string).collect();
     Request {

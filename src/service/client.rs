@@ -1,4 +1,4 @@
-//! The command line as a client: a method is answered by the service of the checkout, if there is one.
+//! The command line as a client: the service of the checkout answers a method, if one runs.
 
 use crate::exit::Code;
 use crate::methods::{Answered, Effect, Entry};
@@ -10,50 +10,50 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a service is waited for that is to say what it is.
+/// Time-out for a service to describe itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// After so long without a word, a service is asked whether it is alive, and it has as long to say so: together they bound how long a stopped
-/// service goes unnoticed.
+/// Time without a byte before the client pings the service, and time-out of that ping. Together they bound how long a stopped service goes
+/// unnoticed.
 const SILENCE: Duration = Duration::from_millis(800);
 
-/// How long a service that is to end is waited for: it gives what it is doing half of that.
+/// Time-out for a service to end; twice the time that the service gives its running work.
 const END: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether it has ended.
+/// Poll interval while a service ends.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How long an answer may take before a person is told that it is waited for.
+/// Time before a person is told that the command waits for an answer.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// What the service said.
+/// Reply of the service to one request.
 pub struct ServiceReply {
-    /// The answer, or why there is none.
+    /// The answer, or the reason for its absence.
     pub result: Result<Answered, (Code, Vec<Diagnostic>)>,
-    /// What it said besides.
+    /// Diagnostics besides the answer.
     pub said: Vec<Diagnostic>,
 }
 
-/// What came of asking a service.
+/// Result of asking a service.
 pub enum Reply {
-    /// It answered.
+    /// The service answered.
     Told(ServiceReply),
-    /// No service answers, or one of another version: the method runs here.
+    /// No service of this version answers; run the method in this process.
     Nobody,
-    /// The service of this pid listens and gives no sign of life. It was asked to act, if `asked` says so, and may do it when it goes on.
+    /// A service listens but shows no sign of life. If `asked`, it has the request and may still run it when it continues.
     Unanswering {
-        /// Whose service it is; `None` where its lock file does not say.
+        /// Pid of the service; `None` if its lock file does not name it.
         pid: Option<i32>,
-        /// Whether it has the request.
+        /// Whether the service has a request that acts.
         asked: bool,
     },
 }
 
-/// Why there is no answer.
+/// Reason for a missing answer.
 enum Silence {
-    /// The connection failed, or brought something else than an answer.
+    /// The connection failed, or returned something else than an answer.
     Broken,
-    /// No sign of life.
+    /// The service shows no sign of life.
     Dead,
 }
 
@@ -63,13 +63,13 @@ impl From<io::Error> for Silence {
     }
 }
 
-/// What tells the command line how things go.
+/// Notification that carries status to the command line.
 pub const SAID: &str = "cortex.said";
 
-/// Asks for a method; `waits` hears of an answer that takes its time, `hear` how things go.
+/// Requests a method. Calls `waits` if the answer takes long, and `hear` with each status.
 pub fn ask(socket: &Path, entry: &Entry, arguments: &Value, waits: impl FnOnce(), hear: impl Fn(&str)) -> Reply {
     let acts = entry.effect >= Effect::Acts;
-    // What is not the same when it is done twice is asked only of a service that is seen to be alive.
+    // A request that must not run twice goes only to a service that answers a ping.
     let unasked = |error| {
         unanswering(socket, &error).map_or(Reply::Nobody, |pid| Reply::Unanswering {
             pid: Some(pid),
@@ -94,12 +94,12 @@ pub fn ask(socket: &Path, entry: &Entry, arguments: &Value, waits: impl FnOnce()
     }
 }
 
-/// Has the service say anything at all within [`SILENCE`], on a connection of its own. One that has too many clients says as much.
+/// Pings the service within [`SILENCE`] on a new connection. A service with too many clients also counts as alive.
 fn ping(socket: &Path) -> io::Result<()> {
     exchange(socket, "ping", &json!({}), Some(SILENCE)).map(drop)
 }
 
-/// The answer of a service of this version.
+/// Reads the answer; `None` from a service of another version.
 fn read_reply(mut message: Value) -> Option<ServiceReply> {
     #[derive(Deserialize)]
     struct Reply {
@@ -117,10 +117,10 @@ fn read_reply(mut message: Value) -> Option<ServiceReply> {
     Some(ServiceReply { result, said: reply.said })
 }
 
-/// What the service tells of itself.
+/// Returns the service's description of itself.
 ///
 /// # Errors
-/// When nobody answers, or a service that cannot.
+/// When no service answers, or it cannot describe itself.
 pub fn about(socket: &Path) -> io::Result<Value> {
     let mut reply = exchange(socket, "cortex.about", &json!({}), Some(PATIENCE))?;
     match reply["result"].take() {
@@ -129,7 +129,7 @@ pub fn about(socket: &Path) -> io::Result<Value> {
     }
 }
 
-/// Whose service it is that listens and does not answer; `None` when nobody listens.
+/// Returns the pid of the service that listens and does not answer; `None` if no service listens.
 pub fn unanswering(socket: &Path, why: &io::Error) -> Option<i32> {
     match why.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => None,
@@ -137,7 +137,7 @@ pub fn unanswering(socket: &Path, why: &io::Error) -> Option<i32> {
     }
 }
 
-/// Has a service end that answers nobody, by the signal for it. Whether it did in time.
+/// Signals a service that does not answer to end. Returns whether it ended in time.
 ///
 /// # Errors
 /// When the signal cannot be sent.
@@ -153,17 +153,17 @@ pub fn end_service(socket: &Path, pid: i32) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Has the service end, and waits until it lets go of this call: with an answer or, when it was faster than that, without.
+/// Asks the service to end, and waits until it closes this connection, with or without an answer.
 ///
 /// # Errors
-/// When nobody listens, or it goes on.
+/// When no service listens, or it does not close the connection in time.
 pub fn stop(socket: &Path) -> io::Result<()> {
     let mut stream = sent(socket, "cortex.stop", &json!({}), Some(END))?;
     io::copy(&mut stream, &mut io::sink())?;
     Ok(())
 }
 
-/// The answer, however long it takes, as long as the service `is_alive`.
+/// Reads the answer, however long it takes, while `is_alive` returns true. Calls `waits` when nothing arrived at first.
 fn told_in_time(stream: Stream, is_alive: impl Fn() -> bool, waits: impl FnOnce(), hear: impl Fn(&str)) -> Result<Value, Silence> {
     let mut reader = BufReader::new(stream);
     if is_silent(reader.fill_buf().map(drop))? {
@@ -172,7 +172,7 @@ fn told_in_time(stream: Stream, is_alive: impl Fn() -> bool, waits: impl FnOnce(
     reader.get_ref().set_read_timeout(Some(SILENCE))?;
     loop {
         let mut line = Vec::new();
-        // What came of a line before a pause stays in it.
+        // A pause keeps the part of the line that already arrived.
         while is_silent(reader.read_until(b'\n', &mut line).map(drop))? {
             if !is_alive() {
                 return Err(Silence::Dead);
@@ -186,7 +186,7 @@ fn told_in_time(stream: Stream, is_alive: impl Fn() -> bool, waits: impl FnOnce(
     }
 }
 
-/// Whether nothing came in time.
+/// Returns whether the read timed out.
 fn is_silent(read: io::Result<()>) -> io::Result<bool> {
     match read {
         Ok(()) => Ok(false),
@@ -205,7 +205,7 @@ fn exchange(socket: &Path, method: &str, params: &Value, patience: Option<Durati
 fn sent(socket: &Path, method: &str, params: &Value, patience: Option<Duration>) -> io::Result<Stream> {
     let mut stream = engine::watch::connect(socket)?;
     stream.set_read_timeout(patience)?;
-    // A long request does not fit in what the system holds for one that does not read.
+    // A long request can exceed the socket buffer of a service that does not read.
     stream.set_write_timeout(Some(SILENCE))?;
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     stream.write_all(format!("{request}\n").as_bytes())?;

@@ -1,4 +1,4 @@
-//! What the service tells of itself (seed 000 §11): figures, and alarms where they pass the thresholds of the seed.
+//! Figures that the service reports of itself (seed 000 §11), and alarms where they pass the thresholds of the seed.
 
 use super::meter::Figures;
 use engine::values::diagnostic::Diagnostic;
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use workbench::status::Status;
 
-/// Resolving takes too long above so many milliseconds, in 95 of 100 calls.
+/// Threshold for the 95th percentile of `resolve`, in milliseconds.
 const SLOW_RESOLVE_MS: f64 = 100.0;
-/// Too many summaries wait above this.
+/// Threshold for the number of waiting summaries.
 const LONG_QUEUE: usize = 50;
-/// Too much memory is taken above so many MB.
+/// Threshold for memory, in MB.
 const MUCH_MEMORY_MB: u64 = 2048;
 
-/// The target of which each project has one, and the end of a summary's label.
+/// Target that each project has once; below it, the end of a summary's label.
 const PROJECT: &str = "evaluation";
 const SUMMARY: &str = ":semantic";
 
@@ -49,7 +49,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// With what there is and the queue of summaries, and the alarms that follow.
+    /// Adds the counts of the workspace and the queue of summaries, and the alarms that follow.
     #[must_use]
     pub fn with(mut self, found: &Status) -> Self {
         let semantic = &found.semantic;
@@ -76,7 +76,7 @@ impl Service {
     }
 }
 
-/// Resident memory of this process in MB; 0 where the system does not tell.
+/// Returns the resident memory of this process in MB; 0 if the system does not report it.
 pub fn memory_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

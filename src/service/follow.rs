@@ -10,12 +10,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked for what happened.
+/// Poll interval for new events of an operation.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// So many streams of one client stay open; then the oldest one ends.
+/// Limit of open streams per client; a further stream closes the oldest.
 const MOST: usize = 64;
 
-/// Where a client is in an operation.
+/// Position of a client in an operation.
 #[derive(Clone, Debug)]
 struct Place {
     op_id: String,
@@ -46,7 +46,7 @@ impl Streams {
 }
 
 impl Peer {
-    /// The answer to `StreamOp`, `$/enumerator/next` or `$/enumerator/abort`.
+    /// Answers `StreamOp`, `$/enumerator/next` or `$/enumerator/abort`.
     pub(super) async fn follow(&self, id: &Value, method: &str, params: Value, cancel: &Cancel) -> Value {
         let params = match params {
             Value::Array(mut values) if !values.is_empty() => values.swap_remove(0),
@@ -125,7 +125,7 @@ impl Peer {
         }
     }
 
-    /// What happened since, whether nothing more will, and where that leaves the client. Waits for something to happen if told to.
+    /// Returns the new events, the client's next position, and whether the operation finished. With `waits`, waits for an event.
     async fn news(&self, place: Place, waits: bool, cancel: &Cancel) -> Result<(Place, Vec<Value>, bool), Stopped> {
         let entry = methods::find("operation").ok_or_else(|| Stopped(Box::new(|id| message::error(id, code::METHOD, "no operations"))))?;
         loop {
@@ -156,7 +156,7 @@ impl Peer {
     }
 }
 
-/// Why a stream ends: the message for a request.
+/// Reason that ends a stream, as the message for a request's id.
 struct Stopped(Box<dyn FnOnce(&Value) -> Value + Send>);
 
 impl Stopped {

@@ -1,39 +1,39 @@
-//! Messages on a stream of bytes: one a line, or behind a `Content-Length` header as the Language Server Protocol and StreamJsonRpc have it.
-//! Which of them a peer uses is told by its first byte, and it is answered in kind.
+//! Messages on a byte stream: one per line, or after a `Content-Length` header as in the Language Server Protocol and StreamJsonRpc.
+//! The first byte of a peer decides the framing, also that of the answers.
 
 use std::io;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 
-/// No message of a client of the service is longer, in bytes. What a longer one holds is passed over.
+/// Limit of a service client's message, in bytes. A longer message is skipped.
 pub const LONGEST: usize = 4 << 20;
 
-/// No line of a header is longer, in bytes.
+/// Limit of a header line, in bytes.
 const HEADER: u64 = 1024;
 
-/// How messages are told apart.
+/// How messages are separated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// One a line.
+    /// One message per line.
     Lines,
     /// `Content-Length: N`, an empty line, N bytes.
     Headers,
 }
 
-/// What came.
+/// Result of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame {
     /// A message.
     Message(Vec<u8>),
-    /// A message that is too long. It is told at once; what is to come of it is passed over.
+    /// A message that is too long. It is reported at once; the next read skips its rest.
     TooLong {
-        /// It has so many at least.
+        /// Number of bytes that the message has at least.
         bytes: usize,
-        /// What came of it so far.
+        /// The part of the message that was read.
         begun: Vec<u8>,
     },
-    /// Bytes after which no message can be made out any more.
+    /// Bytes after which no message boundary can be found.
     Garbage(&'static str),
-    /// The peer is done.
+    /// End of the stream.
     End,
 }
 
@@ -42,25 +42,25 @@ pub enum Frame {
 pub struct Reader<R> {
     from: BufReader<R>,
     framing: Option<Framing>,
-    /// No message is longer, in bytes.
+    /// Limit of a message, in bytes.
     longest: usize,
-    /// What of a message that was too long is still to be passed over.
+    /// Unread part of a message that was too long.
     rest: Rest,
 }
 
-/// What is to come of a message that was too long.
+/// Unread part of a message that was too long.
 #[derive(Clone, Copy, Debug, Default)]
 enum Rest {
     #[default]
     Nothing,
-    /// So many bytes.
+    /// Number of bytes.
     Bytes(u64),
     /// Everything up to the end of the line.
     Line,
 }
 
 impl<R: AsyncRead + Unpin> Reader<R> {
-    /// Over a stream of which nothing is known yet.
+    /// Reads from a stream of unknown framing.
     pub fn new(from: R) -> Self {
         Self {
             from: BufReader::new(from),
@@ -70,7 +70,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// Over a stream of which it is known that there is one message a line, and none longer than so many bytes.
+    /// Reads from a stream of one message per line, with a limit in bytes.
     pub fn of_lines(from: R, longest: usize) -> Self {
         Self {
             framing: Some(Framing::Lines),
@@ -79,12 +79,12 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// How the peer writes; lines before it has written anything.
+    /// Returns the peer's framing; lines before the peer wrote anything.
     pub fn framing(&self) -> Framing {
         self.framing.unwrap_or(Framing::Lines)
     }
 
-    /// Waits until something comes. White space between messages is passed over. Whether anything does.
+    /// Skips white space between messages and waits for the next byte. Returns whether one arrived before the end.
     ///
     /// # Errors
     /// When the stream breaks.
@@ -110,7 +110,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         }
     }
 
-    /// Reads on to the end of a message that was too long, or of the stream, and keeps nothing.
+    /// Skips the rest of a message that was too long, up to its end or the end of the stream.
     async fn pass_over(&mut self) -> io::Result<()> {
         match std::mem::take(&mut self.rest) {
             Rest::Nothing => {}
@@ -129,7 +129,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Ok(())
     }
 
-    /// The next message; to be called when something came.
+    /// Reads the next message; call after [`Self::ready`].
     ///
     /// # Errors
     /// When the stream breaks.
@@ -145,7 +145,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         loop {
             let bytes = self.from.fill_buf().await?;
             if bytes.is_empty() {
-                // The last line may do without its end.
+                // The last line may lack its line feed.
                 return Ok(if line.is_empty() { Frame::End } else { Frame::Message(line) });
             }
             let (taken, ended) = match bytes.iter().position(|byte| *byte == b'\n') {
@@ -206,7 +206,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     async fn body(&mut self, length: usize) -> io::Result<Frame> {
         let mut body = Vec::new();
         if length > self.longest {
-            // Told at once; what is to come is passed over before the next message.
+            // Reported at once; the next read skips the rest.
             self.rest = Rest::Bytes(length as u64);
             return Ok(Frame::TooLong {
                 bytes: length,
@@ -214,7 +214,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
             });
         }
         let mut rest = (&mut self.from).take(length as u64);
-        // Grows with what comes, not with what is promised.
+        // The buffer grows with the bytes received, not with the announced length.
         rest.read_to_end(&mut body).await?;
         Ok(if body.len() < length { Frame::End } else { Frame::Message(body) })
     }
@@ -243,14 +243,14 @@ pub async fn write<W: AsyncWrite + Unpin>(to: &mut W, framing: Framing, message:
 mod tests {
     use super::*;
 
-    /// All that is read from some bytes, given in pieces of so many.
+    /// Reads all frames of `bytes`, written in pieces of `piece` bytes.
     fn read(bytes: &[u8], piece: usize) -> Vec<Frame> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
         runtime.block_on(async {
             let (mut there, here) = tokio::io::duplex(piece);
             let bytes = bytes.to_vec();
             let writing = async move {
-                // Who has read enough reads no further.
+                // The reader may close the stream before all bytes are written.
                 let _ = there.write_all(&bytes).await;
                 drop(there);
             };
@@ -279,7 +279,7 @@ mod tests {
         Frame::Message(text.as_bytes().to_vec())
     }
 
-    /// By its header, of which more is not read.
+    /// Frame of a message whose header announces too many bytes; its body is not read.
     fn too_long(bytes: usize) -> Frame {
         Frame::TooLong { bytes, begun: Vec::new() }
     }
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(read(&headers, 65536), [too_long(long.len()), message("{}")]);
     }
 
-    /// Nothing but what is too long has come yet: not its end, nor that of the stream.
+    /// Only the oversized part has arrived: neither the end of the line nor the end of the stream.
     #[test]
     fn what_is_too_long_is_told_before_its_end() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");

@@ -1,4 +1,4 @@
-//! What answers requests, and what of it outlives them: the right to build, answers that are known, figures.
+//! Host of requests: answers them and keeps what outlives them, such as the right to build, cached answers and figures.
 
 use super::build_ahead::build_ahead;
 use super::figures::{Service, memory_mb};
@@ -37,31 +37,31 @@ use workbench::context::shelf::IndexWithSources;
 use workbench::live::budget::Room;
 use workbench::locks::Hold;
 
-/// How long a request waits for its turn to build before it is told that others are being served.
+/// How long a request waits for its turn to build before it fails as busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// A client that hears nothing meanwhile: it learns soon that the service loads, and asks again.
+    /// A client without progress: it learns soon that the service is loading, and retries.
     Short,
-    /// A client that would not ask again by itself; it has a time-out of its own.
+    /// A client that would not retry by itself; it has its own time-out.
     Fair,
-    /// A command, and a client that is told how far things are: they wait as long as a command would without a service.
+    /// A command, or a client that gets progress: waits as long as a command does without a service.
     Long,
 }
 
-/// Who asks.
+/// The client side of a request.
 pub struct Asker {
-    /// How long he waits.
+    /// How long the client waits.
     pub patience: Patience,
-    /// Told how things go.
+    /// Receives status.
     pub tell: Option<Tell>,
-    /// What fits in an answer, if he takes no longer ones.
+    /// Limit of the answer's length, if the client sets one.
     pub room: Option<Room>,
-    /// Hears a streamed answer of a model as it grows.
+    /// Receives a streamed model answer while it grows.
     pub hear: Option<Hear>,
 }
 
 impl Asker {
-    /// Somebody of that patience who wants an answer of any length, and nothing besides.
+    /// Creates a client of that patience, without status, streaming or a limit of the answer's length.
     pub fn of(patience: Patience) -> Self {
         Self {
             patience,
@@ -72,54 +72,54 @@ impl Asker {
     }
 }
 
-/// How long a client's request waits.
+/// Wait of a client's request for the right to build.
 const OF_CLIENTS: Duration = Duration::from_secs(10);
 
-/// Whoever builds for longer than this loads: many files came to be, or moved.
+/// A build that takes longer counts as loading: many files were created or changed.
 const LOADS: Duration = Duration::from_secs(2);
 
-/// What a watch that builds ahead needs to make way, and a build to let others have the store: neither is loading.
+/// Time for a watch to stop building ahead, or for a build to release the store: neither counts as loading.
 const TO_MAKE_WAY: Duration = Duration::from_millis(500);
 
-/// How long a service that ends waits for what it was at.
+/// Time-out for running work when the service ends.
 const TO_END: Duration = Duration::from_secs(5);
 
-/// How long a question waits for the right to build. Most questions are answered sooner; who has had it for longer builds, or waits for others.
+/// Wait of a question for the right to build. Most questions are answered sooner; a longer holder builds or waits for another process.
 const TO_READ: Duration = Duration::from_millis(100);
 
-/// So many questions are answered at once while the checkout is built: each loads the graph, and makes what is not current of what it reads.
+/// Limit of questions answered at once during a build of the checkout. Each loads the graph and builds the outputs that it reads.
 const READERS: usize = 2;
 
-/// So often a question is answered anew whose sources moved while it was answered.
+/// Attempts to answer a question whose sources change meanwhile.
 const TRIES: usize = 5;
 
 /// Answers requests of any number of clients.
 pub struct Host {
     global: Global,
     root: Option<PathBuf>,
-    /// The file of the store, if there is a store.
+    /// Database file of the store, if the workspace has one.
     store: Option<PathBuf>,
-    /// Whose turn it is to build.
+    /// The right to build.
     pub turn: Turn,
-    /// Whose turn it is to read beside who builds.
+    /// The right to read beside a build.
     beside: Turn,
     warm: Warm,
     names: Mutex<Option<(Names, Moment)>>,
     index: Mutex<Option<(Arc<IndexWithSources>, Moment)>>,
-    /// The last graph that a request loaded.
+    /// Last graph that a request loaded.
     graphs: GraphMemory,
     meter: Meter,
-    /// What is being built just now.
+    /// Progress of the current build.
     pub load: Arc<Load>,
-    /// What is being built ahead.
+    /// Running work that builds ahead.
     ahead: Running,
-    /// Requests that are being answered, or wait.
+    /// Requests that are being answered or wait.
     requests: Running,
     traces: AtomicU64,
     began: Instant,
 }
 
-/// How far what is being built has come.
+/// Progress of the current build, in targets.
 #[derive(Debug, Default)]
 pub struct Load {
     asked: AtomicU64,
@@ -127,7 +127,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// How far, in percent; `None` when nothing is being built.
+    /// Returns the progress in percent; `None` if no build runs.
     pub fn percent(&self) -> Option<u64> {
         let (asked, done) = (self.asked.load(Relaxed), self.done.load(Relaxed));
         (asked > 0).then(|| (done * 100 / asked).min(99))
@@ -153,16 +153,16 @@ impl Observer for Load {
     }
 }
 
-/// What a request came to, with what was said meanwhile.
+/// Result of a request, with the diagnostics reported meanwhile.
 pub struct Outcome {
-    /// The answer, or why there is none.
+    /// The answer, or the reason for its absence.
     pub result: Result<Answered, Failed>,
-    /// What was said.
+    /// Diagnostics reported meanwhile.
     pub said: Vec<Diagnostic>,
 }
 
 impl Host {
-    /// For the workspace in which the process stands.
+    /// Creates the host of the workspace around the current folder.
     pub fn new(global: Global) -> Self {
         let context = Context::new(global.clone());
         Self {
@@ -184,12 +184,12 @@ impl Host {
         }
     }
 
-    /// Answers a client that would not ask again by itself.
+    /// Answers a client that would not retry by itself.
     pub fn call(self: &Arc<Self>, entry: &'static Entry, arguments: Value, cancel: &Cancel) -> Outcome {
         self.call_with(entry, arguments, cancel, Asker::of(Patience::Fair))
     }
 
-    /// Answers whoever asks, and tells him how things go if he wants to hear it.
+    /// Answers a request of `Asker`, with status and streaming as it asks for.
     pub fn call_with(
         self: &Arc<Self>,
         entry: &'static Entry,
@@ -241,8 +241,8 @@ impl Host {
         }
     }
 
-    /// The name under which an answer is remembered: the question, with the stamps of the files that decide the answer besides the sources.
-    /// `None` where more counts, or where a file could change again without its stamp changing.
+    /// Returns the key of a cached answer: the question, with stamps of the files besides the sources that decide the answer.
+    /// Returns `None` if the answer depends on more, or a file could change again without a new stamp.
     fn question(&self, entry: &Entry, arguments: &Value) -> Option<String> {
         let files = (entry.depends_on)(arguments)?;
         let mut question = format!("{}\0{arguments}", entry.name);
@@ -270,28 +270,28 @@ impl Host {
         let mut desk = Desk::new(context, entry.name).served_by(&seat);
         let answered = (entry.call)(&mut desk, arguments);
         desk.part();
-        // Nothing is read any more: other processes can have the checkout, and the next request its turn.
+        // Only the answer is left: release the locks to other processes, and the turn to the next request.
         context.let_go();
         if desk.has_turn() {
             self.load.clear();
         }
         let answered = answered.map_err(|failed| match patience {
-            // A command tells what it would have met by itself.
+            // The command line reports the error as the command itself would.
             Patience::Long => failed,
             Patience::Short | Patience::Fair => self.elsewhere(failed),
         })?;
         if context.overlay().is_none() {
             touch(self.root.as_deref(), entry, &answered.answer);
         }
-        // What was said with an answer is part of it: those are not kept.
+        // Diagnostics belong to an answer; an answer with diagnostics is not cached.
         if let (Some(question), Some(moment), Code::Ok, false) = (question, desk.moment(), answered.code, context.has_said()) {
             self.warm.remember(question, &answered.answer, moment);
         }
         Ok(answered)
     }
 
-    /// Keeps the stores in which a request filed something within the size that the manifest allows, as a command does after itself: when
-    /// nobody builds, and without keeping the answer back.
+    /// Runs automatic gc of the stores into which a request stored results, as a command does after itself: in a turn to build, without
+    /// delaying the answer.
     fn collect(self: &Arc<Self>, filed: Vec<Arc<Hold>>) {
         let due: Vec<Arc<Hold>> = filed.into_iter().filter(|hold| gc::is_due(hold)).collect();
         if due.is_empty() {
@@ -304,15 +304,15 @@ impl Host {
                 gc::keep_within(&Context::new(host.global.clone()), &due);
             }
         };
-        // What cannot be begun now is done after the next request.
+        // If the thread cannot start, the next request runs gc.
         let _ = std::thread::Builder::new().name("gc".to_owned()).spawn(collect);
     }
 
-    /// Builds ahead until a request, or another process, wants the checkout. Whether it got to the end.
+    /// Builds ahead until a request or another process wants the checkout. Returns whether it finished.
     pub fn build_ahead(&self) -> bool {
         let cancel = Cancel::default();
         let _ahead = self.ahead.register(&cancel);
-        // Requests are counted before they end what is built ahead: one that came too early for that is seen here.
+        // A request is counted before it cancels building ahead; this check sees one that came before `register`.
         if self.requests.count() > 0 {
             return false;
         }
@@ -320,41 +320,41 @@ impl Host {
             return false;
         };
         let context = Context::of_request(self.global.clone(), cancel.clone(), Arc::new(Silent)).sharing_graph(&self.graphs);
-        // What goes wrong is told to those who ask for it.
+        // A failed build ahead is reported to the requests that need its outputs.
         let _ = build_ahead(&context, &cancel, |_| {});
         context.close();
         !cancel.is_cancelled()
     }
 
-    /// Others want the checkout: what is built ahead ends.
+    /// Cancels building ahead, because a request or another process wants the checkout.
     pub fn end_build_ahead(&self) {
         self.ahead.cancel_all();
     }
 
-    /// The service ends: what it is at ends as a command does that is told to, with its programs, and is waited for.
+    /// Ends the service: cancels running work and its programs, as a signal does to a command, and waits for them.
     pub fn end_all(&self) {
         self.end_build_ahead();
         self.requests.finish_within(TO_END);
         self.ahead.finish_within(TO_END);
     }
 
-    /// How long a command waits for others.
+    /// Returns how long a command waits for other processes.
     fn as_command(&self) -> Duration {
         Duration::from_secs(self.global.lock_timeout)
     }
 
-    /// How far what is being built has come, in percent; `None` when nothing is being built.
+    /// Returns the progress of the current build in percent; `None` if no request holds the right to build.
     pub fn percent(&self) -> Option<u64> {
         self.turn.holder().map(|_| self.load.percent().unwrap_or(0))
     }
 
-    /// What somebody of that patience is told while the service loads; `None` when he waits, or it does not.
+    /// Returns the error of a request of that patience while the service is loading; `None` if the request waits or the service is not loading.
     pub fn loads(&self, patience: Patience) -> Option<Failed> {
         let (holder, since) = self.turn.holder()?;
         (patience == Patience::Short && since >= LOADS).then(|| self.busy(holder))
     }
 
-    /// Whether another process builds the checkout: the lock of the checkout tells it, and nothing tells how far it has come.
+    /// Returns whether another process builds the checkout, by the checkout lock. The progress of that build is unknown.
     #[cfg(feature = "http")]
     pub fn is_built_elsewhere(&self) -> bool {
         Context::new(self.global.clone()).built_elsewhere().is_some()
@@ -366,10 +366,10 @@ impl Host {
         Failed::new(Code::Busy, why.found(found).hint("ask again in a moment"))
     }
 
-    /// That another process builds the checkout, as those are told it who ask the service.
+    /// Rewrites busy errors about another process into those of the service.
     fn elsewhere(&self, mut failed: Failed) -> Failed {
         for why in failed.diagnostics.iter_mut().filter(|why| why.code == ErrorCode::E_BUSY) {
-            // How far another process has come is not known.
+            // The progress of another process is unknown.
             let busy = Diagnostic::error(ErrorCode::Busy, why.message.as_str()).found("0 % done");
             *why = busy.hint("ask again in a moment");
         }
@@ -391,7 +391,7 @@ impl Host {
         Failed::new(Code::Internal, why.hint("please report it with the request"))
     }
 
-    /// What it can tell of itself.
+    /// Returns the figures of the service.
     pub fn figures(&self) -> Service {
         let methods = self.meter.figures();
         let (calls, warm) = METHODS
@@ -412,7 +412,7 @@ impl Host {
     }
 }
 
-/// One request's place among the others.
+/// One request's access to the host.
 struct Seat<'h> {
     host: &'h Arc<Host>,
     context: &'h Context,
@@ -439,7 +439,7 @@ impl Seat<'_> {
     }
 }
 
-/// A request's turn to build, or to read beside who builds, which it leaves to others while it waits for a model or a program.
+/// A request's turn to build, or to read beside a build; released while the request waits for a model or a program.
 struct RequestTurn {
     host: Arc<Host>,
     ticket: Ticket,
@@ -468,7 +468,7 @@ impl CheckoutTurn for RequestTurn {
 }
 
 impl Seat<'_> {
-    /// Has a right given back while the request waits; the right to build with the checkout.
+    /// Registers `held` to be released while the request waits: the right to build together with the checkout.
     fn giving_back<'t>(&self, held: Held<'t>, is_beside: bool) -> Held<'t> {
         self.context.gives_back(Arc::new(RequestTurn {
             host: self.host.clone(),
@@ -507,7 +507,7 @@ impl Serving for Seat<'_> {
     fn later(&self, method: &'static str, arguments: Value) {
         let host = self.host.clone();
         if let Some(entry) = find(method) {
-            // What cannot be begun is told by the operation, which stays at its beginning.
+            // If the thread cannot start, the operation stays at its beginning and shows that.
             let _ = std::thread::Builder::new().name(method.to_owned()).spawn(move || {
                 host.call_with(entry, arguments, &Cancel::default(), Asker::of(Patience::Long));
             });

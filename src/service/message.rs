@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: what a message is, and how an error of ours looks in it (seed 000 §6.1, §16).
+//! JSON-RPC 2.0: the messages, and the form of cortex errors in them (seed 000 §6.1, §16).
 
 use crate::context::Failed;
 use crate::exit::Code;
@@ -9,56 +9,56 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::fmt;
 
-/// Codes of the specification and of the Language Server Protocol.
+/// Error codes of the specification and of the Language Server Protocol.
 pub mod code {
-    /// It is no JSON.
+    /// The message is not JSON.
     pub const PARSE: i32 = -32700;
-    /// It is no request.
+    /// The message is not a request.
     pub const REQUEST: i32 = -32600;
-    /// There is no such method.
+    /// The method does not exist.
     pub const METHOD: i32 = -32601;
-    /// The arguments are not those of the method.
+    /// The method does not take these arguments.
     pub const PARAMS: i32 = -32602;
-    /// A bug.
+    /// A bug of cortex.
     pub const INTERNAL: i32 = -32603;
-    /// What stands in the way is told in `data`.
+    /// The method failed; `data` says why.
     pub const FAILED: i32 = -32000;
-    /// Others are being served.
+    /// The service is busy with other requests.
     pub const BUSY: i32 = -32001;
-    /// The caller took it back.
+    /// The client cancelled the request.
     pub const CANCELLED: i32 = -32800;
 }
 
-/// What a peer sent.
+/// A message that a peer sent.
 #[derive(Debug, PartialEq)]
 pub enum Message {
-    /// It wants an answer.
+    /// A call with an answer.
     Request {
-        /// What the answer is to bear.
+        /// Id of the answer.
         id: Value,
-        /// What is wanted.
+        /// Name of the method.
         method: String,
-        /// Of what.
+        /// Arguments of the method.
         params: Value,
     },
-    /// It wants none.
+    /// A call without an answer.
     Notification {
-        /// What it says.
+        /// Name of the method.
         method: String,
-        /// Of what.
+        /// Arguments of the method.
         params: Value,
     },
-    /// An answer to a question that nobody asked.
+    /// An answer, although the service sends no requests.
     Answer,
 }
 
-/// Why something is no message: the id to answer to, the code, a sentence.
+/// Reason why bytes are not a message: the id to answer to, the code, a sentence.
 pub type Malformed = (Value, i32, String);
 
-/// Reads a message.
+/// Parses a message.
 ///
 /// # Errors
-/// When it is none.
+/// When the bytes are not a message.
 pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     #[derive(Deserialize)]
     struct Raw {
@@ -103,7 +103,7 @@ pub fn parse(bytes: &[u8]) -> Result<Message, Malformed> {
     }
 }
 
-/// The id of a message that is broken further on, or of which only the beginning came; `null` where it does not stand before that.
+/// Returns the id of a malformed or truncated message; `null` if the id does not precede the error.
 pub fn id_in(bytes: &[u8]) -> Value {
     struct Id<'v>(&'v mut Value);
 
@@ -117,7 +117,7 @@ pub fn id_in(bytes: &[u8]) -> Value {
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
             let mut found = Value::Null;
             while let Some(key) = map.next_key::<String>()? {
-                // Where more follows it is whole.
+                // A following token proves that the id is complete.
                 if !found.is_null() {
                     *self.0 = found.take();
                 }
@@ -134,32 +134,32 @@ pub fn id_in(bytes: &[u8]) -> Value {
     }
 
     let mut id = Value::Null;
-    // It ends where it is broken.
+    // Parsing stops at the error.
     let _ = serde_json::Deserializer::from_slice(bytes).deserialize_map(Id(&mut id));
     if id.is_string() || id.is_number() { id } else { Value::Null }
 }
 
-/// A field that is there, also where it is `null`: whose id is `null` wants an answer, who has none does not.
+/// Reads a field that is present, also as `null`: a request with the id `null` gets an answer, a message without an id does not.
 fn there<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
-/// The message that answers.
+/// Builds the message of an answer.
 pub fn answer(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// The message that says that there is no answer.
+/// Builds the message of an error.
 pub fn error(id: &Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-/// The message that tells something unasked.
+/// Builds a notification.
 pub fn notification(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-/// The message that tells why a method failed. `said` is what it told meanwhile.
+/// Builds the message of a failed method; `said` are its other diagnostics.
 pub fn error_message(id: &Value, failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
     let data = fault(failed, said);
     let message = data["message"].as_str().unwrap_or("it failed").to_owned();
@@ -173,7 +173,7 @@ pub fn error_message(id: &Value, failed: &Failed, said: &[engine::values::diagno
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message, "data": data}})
 }
 
-/// Why a method failed, as all programs are told it: the error that counts, and the others.
+/// Builds the error that all programs get: the deciding error, and the other diagnostics.
 pub fn fault(failed: &Failed, said: &[engine::values::diagnostic::Diagnostic]) -> Value {
     use engine::values::diagnostic::{Diagnostic, Severity};
     let all: Vec<&Diagnostic> = failed.diagnostics.iter().chain(said).collect();

@@ -1,4 +1,4 @@
-//! What is measured of the methods (seed 000 §11): how many, how long, how many failed, how many were known. Nothing of it leaves the machine.
+//! Figures of the methods (seed 000 §11): calls, durations, failures, cached answers. They never leave the machine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Percentiles are those of so many last calls.
+/// Number of last calls that the percentiles cover.
 const WINDOW: usize = 1024;
 
 /// One method's calls.
@@ -42,7 +42,7 @@ pub struct Figures {
 pub struct Meter(Mutex<BTreeMap<&'static str, Calls>>);
 
 impl Meter {
-    /// A call came to its end.
+    /// Counts a finished call.
     pub fn count(&self, method: &'static str, took: Duration, failed: bool, warm: bool) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let calls = all.entry(method).or_default();
@@ -56,7 +56,7 @@ impl Meter {
         calls.total += took;
     }
 
-    /// The figures by method.
+    /// Returns the figures by method.
     pub fn figures(&self) -> BTreeMap<String, Figures> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let figures = |calls: &Calls| {

@@ -1,7 +1,7 @@
 //! `cortex serve`: the methods by JSON-RPC 2.0, for editors, agents and the command line itself.
 //!
-//! [`frame`] reads and writes messages, [`message`] says what they are, [`peer`] serves one client, [`one_message`] a request of its own, [`server`] listens, [`host`] answers:
-//! it holds what outlives a request. [`client`] is how the command line asks.
+//! [`frame`] reads and writes messages, [`message`] defines them, [`peer`] serves one client, [`one_message`] answers a single request,
+//! [`server`] listens, [`host`] answers and keeps the state that outlives a request. [`client`] is the command line's side.
 
 pub mod build_ahead;
 pub mod client;
@@ -24,7 +24,7 @@ pub mod watching;
 
 pub use host::Host;
 
-/// What the service and its command line must agree on: the program's version and that of its producers.
+/// Returns the version that the service and its command line must agree on: the program's and its producers'.
 pub fn version() -> String {
     let registry = workbench::workspace::registry(
         std::sync::Arc::new(producers::llm::Refusing),

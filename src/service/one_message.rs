@@ -1,4 +1,4 @@
-//! One message answered by itself, as over HTTP: without progress, streams, or a request of before. A client that goes away takes its request back.
+//! Single messages, as over HTTP: no progress, streams or earlier requests. A client that disconnects cancels its request.
 
 use super::host::{Asker, Patience};
 use super::message::{self, Message, code};
@@ -6,7 +6,7 @@ use super::peer::{MethodCall, STOP, Shared, reply_to};
 use engine::seams::producer::Cancel;
 use serde_json::Value;
 
-/// Takes a request back when nobody waits for its answer any more.
+/// Cancels a request when its future is dropped, because no client waits for the answer.
 struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {
@@ -16,7 +16,7 @@ impl Drop for CancelOnDrop {
 }
 
 impl Shared {
-    /// The answer to a message; `None` when it wants none.
+    /// Answers a message; `None` for a notification.
     pub async fn answer_message(&self, bytes: &[u8]) -> Option<Value> {
         let (id, method, params) = match message::parse(bytes) {
             Ok(Message::Request { id, method, params }) => (id, method, params),

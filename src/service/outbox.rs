@@ -1,38 +1,38 @@
-//! What waits to be written to one client: bytes, and no more of them than there is room for, whatever it asks and however little it reads.
+//! Messages that wait to be written to one client. Their bytes are limited, however much the client asks and however slowly it reads.
 
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
-/// So many bytes wait; then answers wait for the client. One that is longer waits alone.
+/// Limit of waiting bytes; beyond it, answers wait for the client. A longer message waits alone.
 const ROOM: usize = 256 << 10;
-/// A message takes at least so many bytes of the room.
+/// Least number of bytes that a message counts as.
 const LEAST: usize = 256;
 
 type Waiting = (Vec<u8>, OwnedSemaphorePermit);
 
-/// Where messages are put.
+/// Sender of messages.
 #[derive(Clone, Debug)]
 pub struct Outbox {
     room: Arc<Semaphore>,
     to: mpsc::UnboundedSender<Waiting>,
 }
 
-/// Where they are taken out. When it goes, nothing waits for room any more.
+/// Receiver of messages. Dropping it ends all waiting for room.
 #[derive(Debug)]
 pub struct Queue {
     room: Arc<Semaphore>,
     from: mpsc::UnboundedReceiver<Waiting>,
 }
 
-/// A message for which there is room.
+/// A message that has its room.
 #[derive(Debug)]
 pub struct Ready {
     message: Waiting,
     to: mpsc::UnboundedSender<Waiting>,
 }
 
-/// Both ends.
+/// Creates both ends.
 pub fn new() -> (Outbox, Queue) {
     let room = Arc::new(Semaphore::new(ROOM));
     let (to, from) = mpsc::unbounded_channel();
@@ -40,10 +40,10 @@ pub fn new() -> (Outbox, Queue) {
 }
 
 impl Outbox {
-    /// Waits until there is room for a message; `None` when nobody takes messages out any more.
+    /// Waits for room for a message; `None` once the queue is dropped.
     pub async fn ready(&self, message: Value) -> Option<Ready> {
         let bytes = message.to_string().into_bytes();
-        // A value takes several times the room of its text.
+        // A value takes several times the memory of its text.
         drop(message);
         let size = u32::try_from(bytes.len().clamp(LEAST, ROOM)).ok()?;
         let room = self.room.clone().acquire_many_owned(size).await.ok()?;
@@ -53,7 +53,7 @@ impl Outbox {
         })
     }
 
-    /// Puts a message in as soon as there is room. Who does not read any more needs no answer.
+    /// Sends a message once the queue has room. Drops it if the client is gone.
     pub async fn send_when_there_is_room(&self, message: Value) {
         if let Some(ready) = self.ready(message).await {
             ready.send();
@@ -62,7 +62,7 @@ impl Outbox {
 }
 
 impl Ready {
-    /// Puts it in.
+    /// Sends the message.
     pub fn send(self) {
         // As in `Outbox::send_when_there_is_room`.
         let _ = self.to.send(self.message);
@@ -70,7 +70,7 @@ impl Ready {
 }
 
 impl Queue {
-    /// The next message, and its room, which is free again when it is dropped. `None` when there will be none.
+    /// Takes the next message with its room, which dropping frees. Returns `None` once all senders are dropped.
     pub async fn take(&mut self) -> Option<(Vec<u8>, OwnedSemaphorePermit)> {
         self.from.recv().await
     }
@@ -88,7 +88,7 @@ mod tests {
     use std::pin::Pin;
     use std::task::{Context, Poll, Waker};
 
-    /// What a future has come to by now.
+    /// Polls a future once.
     fn now<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
         match future.poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(value) => Some(value),
@@ -96,7 +96,7 @@ mod tests {
         }
     }
 
-    /// Waits for it.
+    /// Runs a future to its end.
     fn run<T>(future: impl Future<Output = T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
         runtime.block_on(future)

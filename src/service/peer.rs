@@ -1,4 +1,4 @@
-//! One client: its requests are answered side by side, each under its own id, and its messages written one after the other.
+//! One client of the service: its requests are answered in parallel, each under its id; messages to it are written one by one.
 
 use super::client;
 use super::follow::Streams;
@@ -19,50 +19,50 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// So many requests of one client are answered at once; more are refused.
+/// Limit of unanswered requests of one client; further requests are refused.
 const MOST: usize = 1024;
-/// Most of them that are answered at a time.
+/// Limit of requests of one client that are answered in parallel.
 const WORKING: usize = 32;
-/// A message that was begun is to be finished within this time, and one that is written to be read.
+/// Time-out to receive the rest of a message, and for the client to read a message.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What is heard of a client that comes too many comes within this time.
+/// Time-out to hear one question of a client beyond the limit, and to write the answer.
 const HEARING: Duration = Duration::from_secs(1);
-/// The method that ends the service.
+/// Method that ends the service.
 pub(super) const STOP: &str = "cortex.stop";
-/// How often progress is told.
+/// Interval of progress notifications.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
-/// The table of methods, as clients are told it.
+/// Table of methods, as clients get it.
 static LISTING: LazyLock<Value> = LazyLock::new(methods::reference::listing);
 
-/// What all clients share.
+/// State that all clients share.
 #[derive(Clone)]
 pub struct Shared {
-    /// Who answers.
+    /// Answers the requests.
     pub host: Arc<Host>,
-    /// How many requests are answered at once.
+    /// Limits the requests that are answered in parallel.
     pub workers: Arc<Semaphore>,
     /// Ends the service.
     pub stop: Arc<tokio::sync::Notify>,
 }
 
-/// What the requests of one client share.
+/// State that the requests of one client share.
 #[derive(Clone)]
 pub(super) struct Peer {
     pub(super) shared: Shared,
     pub(super) streams: Streams,
-    /// By the id of the request, as JSON.
+    /// Running requests by id, as JSON.
     running: Arc<Mutex<HashMap<String, Cancel>>>,
     out: Outbox,
-    /// Who may be answered at a time.
+    /// Limits the requests of this client that are answered in parallel.
     working: Arc<Semaphore>,
 }
 
-/// What a client is told that comes too many.
+/// Error message for a client beyond the limit.
 pub const FULL: &str = "so many clients are not served at once; come again";
 
-/// Hears one question of a client that comes too many, and answers it if it is about the service itself: that can be asked how it does, and told
-/// to end, whoever keeps its places.
+/// Reads one question of a client beyond the limit, and answers it if it is about the service itself. So a full service can still be
+/// asked for its state and told to end.
 pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, from: R, mut to: W) {
     let mut reader = Reader::new(from);
     let first = async {
@@ -85,7 +85,7 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
         .unwrap_or_else(|| message::error(&id, code::BUSY, FULL));
     let answer = answer.to_string();
     let told = frame::write(&mut to, reader.framing(), answer.as_bytes());
-    // Who does not read it does not learn it.
+    // The client may have stopped reading.
     let _ = tokio::time::timeout(HEARING, told).await;
     if method == STOP {
         shared.stop.notify_one();
@@ -93,7 +93,7 @@ pub async fn hear<R: AsyncRead + Unpin, W: AsyncWrite + Unpin>(shared: &Shared, 
 }
 
 impl Shared {
-    /// The answer to a question about the service itself; `None` when it is another one.
+    /// Answers a question about the service itself; `None` for another method.
     pub(super) fn answer_about_service(&self, id: &Value, method: &str) -> Option<Value> {
         let told = match method {
             "ping" | STOP => json!({}),
@@ -111,7 +111,7 @@ impl Shared {
     }
 }
 
-/// Serves a client until it goes, or does not behave. One that only ends its requests gets the answers to them; `gone` tells which it is.
+/// Serves a client until it disconnects or breaks the protocol. A client that only ends its requests still gets the answers; `gone` tells them apart.
 pub async fn serve<R, W>(shared: Shared, from: R, to: W, gone: impl Fn() -> bool)
 where
     R: AsyncRead + Unpin,
@@ -135,18 +135,18 @@ where
                 tokio::time::sleep(TELL_EVERY / 10).await;
             }
         } => {}
-        // Nobody reads what is written.
+        // The client does not read.
         _ = &mut writer => {}
     }
     peer.running().values().for_each(Cancel::cancel);
     drop(peer);
     if !writer.is_finished() {
-        // What was answered is still written.
+        // Answers that are ready are still written.
         let _ = tokio::time::timeout(PATIENCE, writer).await;
     }
 }
 
-/// Writes messages until there are no more, or nobody reads them.
+/// Writes messages until the queue ends, or the client does not read.
 async fn write_all<W: AsyncWrite + Unpin>(mut to: W, mut queue: Queue, headers: Arc<AtomicBool>) {
     while let Some((bytes, _room)) = queue.take().await {
         let framing = if headers.load(Relaxed) { Framing::Headers } else { Framing::Lines };
@@ -206,7 +206,7 @@ impl Peer {
     }
 
     async fn request(&self, id: Value, method: &str, params: Value) {
-        // Whose answer it would be could not be told.
+        // Two answers under one id could not be told apart.
         if self.running().contains_key(&id.to_string()) {
             let id: String = id.to_string().chars().take(80).collect();
             return self
@@ -245,7 +245,7 @@ impl Peer {
         }
     }
 
-    /// Notes that a request is being answered.
+    /// Registers a running request.
     fn register_request(&self, id: &Value) -> Result<Cancel, Value> {
         let mut running = self.running();
         if running.len() >= MOST {
@@ -260,7 +260,7 @@ impl Peer {
         Ok(cancel)
     }
 
-    /// Answers a request. Its id is free again when the answer stands before any other one of that id.
+    /// Sends the answer of a request. Frees its id just before, so that a later request of the same id is answered after it.
     async fn answer_request(&self, id: &Value, message: Value) {
         let ready = self.out.ready(message).await;
         let mut running = self.running();
@@ -271,7 +271,7 @@ impl Peer {
     }
 
     async fn answer(&self, id: Value, asked: MethodCall, cancel: Cancel) {
-        // Held until the answer is on its way: what a client does not read is not even made.
+        // The permit lasts until the answer is queued: for a client that does not read, no further answer is computed.
         let Ok(_working) = self.working.acquire().await else { return };
         let progress = asked.progress.clone().map(|token| tokio::spawn(self.clone().send_progress(token)));
         let host = self.shared.host.clone();
@@ -303,7 +303,7 @@ impl Peer {
         self.answer_request(&id, message).await;
     }
 
-    /// Tells the command line how things go.
+    /// Returns a callback that sends status to the command line.
     fn teller(&self) -> Tell {
         let (peer, runtime) = (self.clone(), tokio::runtime::Handle::current());
         Arc::new(move |words: &str| {
@@ -312,7 +312,7 @@ impl Peer {
         })
     }
 
-    /// Waits for one who answers. While the service loads all of them may wait for that: who has no patience learns it here.
+    /// Waits for a worker. While the service loads, all workers may wait for it; then an impatient request fails here.
     async fn worker(&self, patience: Patience) -> Result<SemaphorePermit<'_>, Failed> {
         let mut worker = std::pin::pin!(self.shared.workers.acquire());
         loop {
@@ -327,7 +327,7 @@ impl Peer {
         }
     }
 
-    /// Tells how far what is being built has come, at once and as long as it is asked to.
+    /// Sends the progress of the build whenever it changes, until the task is aborted.
     async fn send_progress(self, token: Value) {
         let mut before = None;
         loop {
@@ -344,7 +344,7 @@ impl Peer {
     }
 }
 
-/// The message that tells what a request came to.
+/// Builds the message of a request's outcome.
 pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
     let said: Vec<Value> = outcome.said.iter().map(diagnostic::json).collect();
     if cli {
@@ -371,18 +371,18 @@ pub(super) fn reply_to(id: &Value, outcome: Outcome, cli: bool) -> Value {
     }
 }
 
-/// A request for a method of the table.
+/// A call of a method in the table.
 pub(super) struct MethodCall {
     pub(super) entry: &'static Entry,
     pub(super) arguments: Value,
-    /// Whether the command line asks, which tells everything itself.
+    /// Whether the command line is the client; it gets diagnostics and exit code with the answer.
     pub(super) cli: bool,
-    /// Where progress is to be told.
+    /// Token for progress notifications.
     progress: Option<Value>,
 }
 
 impl MethodCall {
-    /// The method and its arguments, by name or by position.
+    /// Reads the method and its arguments, by name or by position.
     pub(super) fn read(method: &str, params: Value) -> Result<Self, (i32, String)> {
         if method == "cortex.cli" {
             let name = params["method"].as_str().unwrap_or_default();
@@ -404,7 +404,7 @@ impl MethodCall {
             Value::Array(values) => by_position(entry, values)?,
             _ => return Err((code::PARAMS, "params are an object or an array".to_owned())),
         };
-        // The seed's method gives the operation at once.
+        // The seed's method returns the operation at once.
         if method == "Investigate" {
             named.entry("background").or_insert(true.into());
         }
@@ -425,7 +425,7 @@ fn unknown_method(method: &str) -> (i32, String) {
     (code::METHOD, format!("there is no method '{method}'; 'methods' lists them"))
 }
 
-/// Arguments in the order in which the reference lists them; one object in the first place is arguments by name.
+/// Names arguments given in the order of the reference; a single object holds arguments by name.
 fn by_position(entry: &Entry, values: Vec<Value>) -> Result<Map<String, Value>, (i32, String)> {
     if let [Value::Object(named)] = values.as_slice() {
         return Ok(named.clone());

@@ -1,11 +1,11 @@
-//! What a service is at: each request can be ended, and a service that ends waits until what it had begun has ended.
+//! Running work of a service: each piece can be cancelled, and a service that ends waits for all of it.
 
 use engine::seams::producer::Cancel;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work that is being done.
+/// Running pieces of work.
 #[derive(Debug, Default)]
 pub struct Running {
     state: Mutex<State>,
@@ -14,13 +14,13 @@ pub struct Running {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether what is begun now is cancelled at once.
+    /// Whether new work is cancelled at once.
     is_over: bool,
     last: u64,
     cancels: BTreeMap<u64, Cancel>,
 }
 
-/// A piece of it; it has ended with the value.
+/// Registration of a piece of work; dropping it marks the end.
 #[derive(Debug)]
 pub struct Registered<'r> {
     running: &'r Running,
@@ -28,7 +28,7 @@ pub struct Registered<'r> {
 }
 
 impl Running {
-    /// Notes that something is being done, and what ends it.
+    /// Registers a piece of work with its cancellation.
     pub fn register(&self, cancel: &Cancel) -> Registered<'_> {
         let mut state = self.lock();
         if state.is_over {
@@ -40,17 +40,17 @@ impl Running {
         Registered { running: self, number }
     }
 
-    /// How much is being done.
+    /// Returns the number of running pieces.
     pub fn count(&self) -> usize {
         self.lock().cancels.len()
     }
 
-    /// Ends what is being done now.
+    /// Cancels the running work.
     pub fn cancel_all(&self) {
         self.lock().cancels.values().for_each(Cancel::cancel);
     }
 
-    /// Ends what is being done, and what is begun from now on; waits for its end no longer than that.
+    /// Cancels the running work, and all that is registered from now on. Waits at most `patience` for the running work to end.
     pub fn finish_within(&self, patience: Duration) {
         let until = Instant::now() + patience;
         let mut state = self.lock();

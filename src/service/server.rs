@@ -1,4 +1,4 @@
-//! Listening: clients at the socket, or one on standard input and output.
+//! Listening: clients at the socket, or one client on standard input and output.
 
 use super::host::Host;
 use super::message::{self, code};
@@ -13,33 +13,33 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::{Notify, Semaphore};
 
-/// So many clients are served at once, if there may be as many open files; those that come then may ask the service about itself.
+/// Limit of clients, if the process may open as many files. A further client may still ask about the service itself.
 const CLIENTS: usize = 1024;
 
-/// So many of those are heard at once; more are told that they come too many.
+/// Limit of further clients that are heard at once; beyond it, a client is refused unheard.
 const HEARINGS: usize = 16;
 
-/// Open files that a client takes.
+/// Open files per client.
 const FILES_OF_ONE: u64 = 2;
 
-/// Open files that are left to the store, the watch and programs.
+/// Open files reserved for the store, the watch and programs.
 const OTHER_FILES: u64 = 128;
 
-/// So many requests are answered at once. Most of them wait for their turn to build.
+/// Limit of requests answered at once. Most of them wait for their turn to build.
 pub const WORKERS: usize = 32;
 
-/// After a failure to accept, for instance because there are too many open files, this is waited.
+/// Pause after a failed accept, for instance because too many files are open.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often it is looked whether clients can still find the socket.
+/// Poll interval for the removal of the socket.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Ends what is served.
+/// Handle that ends a server.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Notify>);
 
 impl Stop {
-    /// Ends it.
+    /// Ends the server.
     pub fn stop(&self) {
         self.0.notify_one();
     }
@@ -50,7 +50,7 @@ impl Stop {
     }
 }
 
-/// What clients share that are served together.
+/// Creates the state that the clients of one server share.
 pub fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
     Shared {
         host,
@@ -59,10 +59,10 @@ pub fn shared(host: Arc<Host>, stop: &Stop) -> Shared {
     }
 }
 
-/// What requests are answered in.
+/// Creates the runtime that answers requests.
 ///
 /// # Errors
-/// When the system has no threads for it.
+/// When the system cannot start threads.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -74,7 +74,7 @@ pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
 /// Serves clients at the socket until it is stopped.
 ///
 /// # Errors
-/// When it cannot begin, or the socket is removed.
+/// When the server cannot start, or the socket is removed.
 pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
     let clients = clients();
     let runtime = runtime()?;
@@ -89,7 +89,7 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
             let mut look = tokio::time::interval(LOOK_EVERY);
             loop {
                 tokio::select! {
-                    // Without its place it can be neither asked nor stopped, and would keep nobody from beginning another one.
+                    // Without its socket, the server can be neither asked nor stopped, and does not keep another server from starting.
                     _ = look.tick() => if !socket.is_in_place() {
                         return Err(io::Error::new(io::ErrorKind::NotFound, "its socket was removed"));
                     },
@@ -128,26 +128,26 @@ pub fn listen(host: Arc<Host>, socket: &Socket, stop: &Stop) -> io::Result<()> {
         .inspect(|()| runtime.shutdown_timeout(Duration::from_secs(5)))
 }
 
-/// How many clients can be served at once with as many open files as this process may have.
+/// Returns the limit of clients that this process's limit of open files allows.
 fn clients() -> usize {
     let places = os::processes::raise_open_files().saturating_sub(OTHER_FILES) / FILES_OF_ONE;
     usize::try_from(places).unwrap_or(CLIENTS).clamp(1, CLIENTS)
 }
 
-/// Tells one client too many that it is one. Nothing was written to it, so there is room; waiting until the runtime has noticed as much takes
-/// longest just when very many come.
+/// Refuses a client beyond the limits, without waiting. The socket buffer is empty, so the message fits; waiting until the runtime reports
+/// the socket writable takes longest when most clients connect.
 fn refuse(stream: UnixStream) {
     let message = message::error(&Value::Null, code::BUSY, peer::FULL);
     if let Ok(mut stream) = stream.into_std() {
-        // Who is gone does not learn it.
+        // The client may be gone.
         let _ = stream.write_all(format!("{message}\n").as_bytes());
     }
 }
 
-/// Serves one client on standard input and output until it is done.
+/// Serves one client on standard input and output until the input ends.
 ///
 /// # Errors
-/// When it cannot begin.
+/// When the server cannot start.
 pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
     let runtime = runtime()?;
     let shared = shared(host.clone(), stop);
@@ -158,7 +158,7 @@ pub fn converse(host: Arc<Host>, stop: &Stop) -> io::Result<()> {
         }
     });
     host.end_all();
-    // A read of standard input cannot be broken off.
+    // A read of standard input cannot be interrupted.
     runtime.shutdown_background();
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Beside a service the files of edit sessions are listened to: what others write is met when it happens.
+//! Watch on the files of edit sessions in a service: it notices writes of other programs as they happen.
 
 use crate::commands::gc::now;
 use crate::context::Context;
@@ -8,10 +8,10 @@ use workbench::edit::disk::Disk;
 use workbench::edit::foreign_writes::notice;
 use workbench::edit::place::Guard;
 
-/// Begins to listen; `None` where nothing can be heard. Then each operation looks for itself, as it does without a service.
+/// Starts the watch; `None` if the system reports no changes. Then each operation checks the files itself, as without a service.
 pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
     let root = context.root()?.canonicalize().ok()?;
-    // Nothing is edited here, whatever is open.
+    // The watch edits nothing, so the manifest needs no protection.
     let guard = Guard {
         store: context.store_folder(),
         manifest: true,
@@ -19,7 +19,7 @@ pub fn listen_for_sessions(context: &Context) -> Option<Lookout> {
     let disk = Disk::new(&root).guarded(guard).logging(context.logs());
     let mut folders = BTreeSet::new();
     let told = move |moved: &engine::watch::Moved| {
-        // What cannot be read now is told to whoever edits next.
+        // An error of this read is reported to the next edit.
         if let Ok(found) = notice(&disk, moved.as_ref(), now()) {
             folders = found;
         }

@@ -1,13 +1,13 @@
-//! Whose turn it is: one request at a time has the checkout, and a few read beside it.
+//! Turns of requests: one request at a time has the checkout, and a few read beside it.
 
 use engine::seams::producer::Cancel;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often one who waits looks whether he is still wanted.
+/// Poll interval of a waiting request for its cancellation.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// A right that so many requests may have at once, and who has it since when.
+/// A right that a limited number of requests may hold at once, with its holders and since when they hold it.
 #[derive(Debug)]
 pub struct Turn {
     places: usize,
@@ -15,19 +15,19 @@ pub struct Turn {
     given_back: Condvar,
 }
 
-/// Who has it, and since when he had it first. Since when he has it now is noted with the turn: who gave it back meanwhile kept nobody waiting.
+/// Name of the holder, and when it first acquired the right. [`Turn`] keeps the last time, so that time after a release does not count.
 pub type Ticket = (&'static str, Instant);
 
-/// The right; given back with the value.
+/// The acquired right; dropping it releases the right.
 #[derive(Debug)]
 pub struct Held<'a> {
     turn: &'a Turn,
-    /// Under which it is held.
+    /// Identifies the holder.
     pub ticket: Ticket,
 }
 
 impl Turn {
-    /// A right that so many may have at once.
+    /// Creates a right for `places` holders at once.
     pub fn of(places: usize) -> Self {
         Self {
             places,
@@ -36,10 +36,10 @@ impl Turn {
         }
     }
 
-    /// Waits for the right for as long as `patience`, and for nobody who has it longer than `long`. `what` is told to those who wait.
+    /// Waits for the right for at most `patience`, and fails early if the first holder has it longer than `long`. Other waiters report `what`.
     ///
     /// # Errors
-    /// What has it, when the time is over or the wait was cancelled.
+    /// The name of the holder, when the time is over or the wait was cancelled.
     pub fn take(&self, what: &'static str, patience: Duration, long: Duration, cancel: &Cancel) -> Result<Held<'_>, &'static str> {
         let until = Instant::now() + patience;
         let mut taken = self.lock();
@@ -59,7 +59,7 @@ impl Turn {
         Ok(Held { turn: self, ticket })
     }
 
-    /// Gives it back before its time.
+    /// Releases the right before `Held` is dropped.
     pub fn leave(&self, ticket: Ticket) {
         let mut taken = self.lock();
         if let Some(own) = taken.iter().position(|(one, _)| *one == ticket) {
@@ -69,7 +69,7 @@ impl Turn {
         self.given_back.notify_one();
     }
 
-    /// Waits until it can be held under that ticket again. Whether that was before `is_cancelled`.
+    /// Waits to acquire the right again under its ticket. Returns false if `is_cancelled` first.
     pub fn enter_again(&self, ticket: Ticket, is_cancelled: &dyn Fn() -> bool) -> bool {
         let mut taken = self.lock();
         while taken.len() >= self.places {
@@ -86,7 +86,7 @@ impl Turn {
         true
     }
 
-    /// What has it for the longest, and for how long.
+    /// Returns the holder that has the right for the longest, and for how long.
     pub fn holder(&self) -> Option<(&'static str, Duration)> {
         self.lock().first().map(|((holder, _), since)| (*holder, since.elapsed()))
     }

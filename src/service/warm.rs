@@ -1,29 +1,29 @@
-//! Answers that stay true while nothing moves: each is kept with the moment as of which it is true.
+//! Cache of answers: each is kept with the moment as of which it is true, and expires when a source changes.
 
 use engine::build::watched::Moment;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// So many bytes of answers are kept; then all are forgotten.
+/// Limit of cached bytes; beyond it, the whole cache is cleared.
 const MOST: usize = 64 << 20;
 
-/// What is kept.
+/// Cached answers and their size.
 #[derive(Default)]
 struct Kept {
     answers: HashMap<String, (Arc<Value>, Moment)>,
     bytes: usize,
 }
 
-/// Answers by question.
+/// Cached answers by question.
 #[derive(Default)]
 pub struct Warm(Mutex<Kept>);
 
 impl Warm {
-    /// The answer to a question, if it is known and nothing moved since.
+    /// Returns the answer to a question, if it is cached and no source changed since.
     pub fn get(&self, question: &str) -> Option<Arc<Value>> {
         let (answer, moment) = self.lock_answers().answers.get(question)?.clone();
-        // Asked without the lock: the watch may take a moment.
+        // Checked without the lock: the watch may need a moment.
         if moment.stands() {
             return Some(answer);
         }
@@ -37,7 +37,7 @@ impl Warm {
         None
     }
 
-    /// Keeps an answer that is true as of `moment`.
+    /// Caches an answer that is true as of `moment`.
     pub fn remember(&self, question: String, answer: &Value, moment: Moment) {
         let bytes = question.len() + size(answer);
         let mut kept = self.lock_answers();
@@ -55,7 +55,7 @@ impl Warm {
     }
 }
 
-/// About how many bytes a value takes.
+/// Estimates the bytes that a value takes.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => 32 + text.len(),

@@ -1,4 +1,4 @@
-//! The watch of a service: the sources are followed while it runs, so that nobody has to look at them for each request.
+//! The watch of a service: it follows the sources, so that requests need not scan them.
 
 use super::Host;
 use super::build_ahead::IDLE;
@@ -10,8 +10,8 @@ use engine::values::diagnostic::Diagnostic;
 use engine::watch::{Batch, Socket, SocketError, Trouble, Watch, WatchError, Watcher};
 use std::sync::Arc;
 
-/// Begins to watch the sources, so that nobody has to look at them for each request. Where `cortex watch` runs it serves as well; where
-/// nothing can be heard each request looks. `ahead`: builds ahead when nothing moves; `hear` hears what moved, as far as this process watches.
+/// Starts to watch the sources, so that requests need not scan them. A running `cortex watch` serves as well; without either, each request scans.
+/// With `ahead`, builds ahead while no source changes; `hear` receives the changes, if this process watches.
 pub fn start_watching(
     context: &Context,
     stop: &Stop,
@@ -54,7 +54,7 @@ pub fn start_watching(
             hear(&batch);
             if batch.whole || batch.paths.contains(workbench::location::MANIFEST) {
                 let context = Context::of_request(global.clone(), Default::default(), Arc::new(engine::values::event::Silent));
-                // A manifest that is wrong is told to whoever asks next.
+                // The next request reports a wrong manifest.
                 if let Ok(workspace) = context.workspace("serve")
                     && let Ok(look) = workspace.engine.read_sources(&workspace.digest, || workspace.manifest())
                 {

@@ -1,4 +1,4 @@
-//! A bucket as a cache, against a store in this process that keeps objects as S3 does, or does not.
+//! A bucket as a cache, with a store in this process that keeps objects as S3 does, or misbehaves.
 
 use super::folder::{fill, is_found, some};
 use super::{Stopped, around, def, lookup_of, result};
@@ -12,19 +12,19 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// What a store does with a request.
+/// Behaviour of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Habit {
     Honest,
-    /// Ends its answers in the middle.
+    /// Answers end in the middle.
     Cut,
-    /// Gives other bytes than it was given.
+    /// Objects are returned with other bytes.
     Changed,
-    /// Is at the end of its strength.
+    /// Requests fail because of overload.
     Failing,
-    /// Allows nothing.
+    /// All requests are forbidden.
     Forbidding,
-    /// Says of what is not there that it is forbidden, as to those who may not list a bucket.
+    /// Missing objects are reported as forbidden, as for keys that may not list the bucket.
     Hiding,
 }
 

@@ -1,4 +1,4 @@
-//! A farm: what it writes comes back as it was written, and whatever else happens the work comes back.
+//! A farm: a worker's output returns unchanged, and on any error the work is returned.
 
 use super::liar::{Running, sha256, start};
 use super::worker::Work;
@@ -12,7 +12,7 @@ use engine::seams::producer::Cancel;
 use engine::seams::remote::RemoteCache;
 use tempfile::TempDir;
 
-/// A server whose workers work like this, and a client of theirs.
+/// A server with such workers, and its client.
 struct Field {
     server: Running,
     client: Client,
@@ -103,7 +103,7 @@ fn whatever_goes_wrong_the_work_comes_back_with_one_reason() {
                 ..Harvest::default()
             });
         }
-        // Three in a row are enough.
+        // Three failures in a row are enough.
         assert!(!field.workers.is_open(), "{work:?}");
         let summary = field.client.finish(None);
         assert_eq!((summary.execute_off.as_deref(), summary.executed), (Some(reason), 0), "{work:?}");

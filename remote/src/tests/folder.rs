@@ -1,4 +1,4 @@
-//! A folder as a cache: the same promises as a server's, with others who write, cut, change and remove its files.
+//! A folder as a cache: the same guarantees as with a server, while other programs write, cut, change and remove its files.
 
 use super::liar::{sha256, start};
 use super::{client, def, lookup_of, noise, offer_after, outputs_of, result, results_of};
@@ -15,7 +15,7 @@ fn shared(folder: &Path) -> RemoteDef {
     def(&format!("dir:{}", folder.display()))
 }
 
-/// Every file below a folder.
+/// Returns all files below a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = entries
@@ -25,7 +25,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What becomes of a file, and what does it.
+/// A way to damage a file: its name, and the function that does it.
 type Way<'a> = (&'a str, &'a dyn Fn(&Path));
 
 pub(super) fn some() -> Vec<(SharedResult, Vec<Arc<[u8]>>)> {
@@ -50,7 +50,7 @@ pub(super) fn fill(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) {
     client.finish(None);
 }
 
-/// Whether all of it is found, every byte; nothing else ever is.
+/// Returns whether all of it is found undamaged; asserts that nothing else is.
 pub(super) fn is_found(client: &Client, made: &[(SharedResult, Vec<Arc<[u8]>>)]) -> bool {
     let asked: Vec<_> = made.iter().map(|(result, _)| lookup_of(result)).collect();
     let mut all = true;
@@ -88,7 +88,7 @@ fn what_one_machine_files_another_finds() {
         (53, 0, 0, 0)
     );
     assert!(other.ping().is_ok_and(|ping| ping.terms.takes_results && !ping.terms.executes));
-    // Another instance, and another salt, see nothing of it.
+    // Clients with another instance or another salt see none of it.
     let apart = RemoteDef {
         instance: "a/b".to_owned(),
         ..shared(&path)
@@ -102,7 +102,7 @@ fn what_one_machine_files_another_finds() {
         .0,
         &made
     ));
-    // What is there is not written again.
+    // Existing files are not written again.
     let before: Vec<_> = files(&path)
         .iter()
         .map(|file| (file.clone(), fs::metadata(file).unwrap().modified().unwrap()))
@@ -204,7 +204,7 @@ fn a_folder_that_cannot_be_used_is_told_once() {
         ..shared(folder.path())
     };
     assert!(refused(climbing, true).reads_off.is_some_and(|why| why.contains("instance")));
-    // Where files cannot be written, for whatever reason, nothing more is.
+    // After a lasting write error, nothing more is written.
     let path = folder.path().join("full");
     fs::create_dir(&path).unwrap();
     fs::write(path.join("blobs"), b"no folder").unwrap();
@@ -222,7 +222,7 @@ fn what_is_remembered_of_one_cache_is_not_asked_of_another() {
     let (one, _) = client(shared(folder.path()));
     let bundle = one.find_bundle(&[Digest::of(b"tree")]).unwrap();
     let addresses: Vec<&[u8]> = bundle.volumes.iter().map(|volume| &volume.address[..]).collect();
-    // Addresses of one cache mean nothing to another, and are not asked for there.
+    // An address of one cache is unknown to another, which does not request it.
     let (other, _) = client(def(&server.endpoint()));
     assert!(other.read_volumes(&addresses).iter().all(Option::is_none));
     assert!(other.read_outputs(&addresses).iter().all(Vec::is_empty));

@@ -1,4 +1,4 @@
-//! Servers that have something wrong: what is made here is sent again although they say that it is there, and what they keep wrong is told.
+//! Servers with wrong contents: results built here are sent again although the server has them; contents that stay wrong are reported.
 
 use super::liar::{Habit, Running, sha256, start};
 use super::{client, def, noise, offer, outputs_of, result, results_of};
@@ -9,7 +9,7 @@ use engine::seams::remote::{BlobRef, RemoteCache, SharedResult, Volume};
 use engine::values::digest::Digest;
 use std::sync::Arc;
 
-/// A server that has a result of which the second blob is too large for a batch.
+/// Starts a server with a result whose second blob is too large for a batch.
 fn filled() -> (Running, SharedResult, Vec<Arc<[u8]>>) {
     let server = start(CacheCapabilities {
         max_batch_total_size_bytes: 65_536,
@@ -85,7 +85,7 @@ fn what_a_server_keeps_wrong_is_told_once() {
     assert_eq!(summary.lies.values().sum::<u64>(), 1);
 }
 
-/// From now on every result of a server names another blob, which is there, as its output.
+/// Makes each result of a server name another existing blob as its output.
 fn misname(server: &Running, bytes: &[u8]) {
     let mut shelf = server.shelf.lock().unwrap();
     let files = shelf.results.values_mut().flat_map(|result| &mut result.output_files);
@@ -105,7 +105,7 @@ fn a_wrong_result_is_filed_again() {
     let summary = one.finish(None);
     assert_eq!((summary.stored, summary.healed, summary.broken.len()), (1, 1, 0));
     assert_eq!(client(def(&server.endpoint())).0.find(&[made.lookup()]), [Some(made.clone())]);
-    // One that files a result once keeps the wrong one.
+    // A server that never overwrites results keeps the wrong one.
     server
         .shelf
         .lock()
@@ -123,7 +123,7 @@ fn a_wrong_result_is_filed_again() {
     );
 }
 
-/// A name under which other bytes lie is no fault of the blob's: the next who has the bytes knows its name.
+/// A blob under a wrong name is not itself wrong: the next client with the bytes computes its name.
 #[test]
 fn a_wrong_name_is_forgotten() {
     let (server, made, blobs) = filled();
@@ -143,7 +143,7 @@ fn a_wrong_name_is_forgotten() {
     assert_eq!(three.fetch(&blobs_of(&made)[..1]), [Some(blobs[0].clone())]);
 }
 
-/// The volume of a bundle of one result, as `filled` has it: its piece with records, and its piece with outputs.
+/// Encodes the volume of a bundle of one result, as in `filled`: its piece with records, and its piece with outputs.
 fn pieces(made: &SharedResult, blobs: &[Arc<[u8]>]) -> [Vec<u8>; 2] {
     let volume = Volume {
         results: vec![made.clone()],
@@ -167,7 +167,7 @@ fn a_bundle_is_filed_only_when_every_byte_of_it_is_there() {
         assert_eq!(other.finish(None).lies.len(), 0, "no one looks for what is wrong");
     };
     for at in [0, 1] {
-        // What is wrong there is sent again by whoever has it, who read nothing of it before.
+        // A client that has the bytes sends a wrong piece again, even if it read nothing of it before.
         let (server, made, blobs) = filled();
         assert!(file(&server, &made, &blobs).0);
         let piece = pieces(&made, &blobs)[at].clone();
@@ -179,7 +179,7 @@ fn a_bundle_is_filed_only_when_every_byte_of_it_is_there() {
         let (whole, summary) = file(&server, &made, &blobs);
         assert!(whole && summary.healed == 1 && summary.broken.is_empty(), "{summary:?}");
         assert_eq!(server.shelf.lock().unwrap().blobs[&name(&piece)], piece);
-        // What stays wrong is told, and filed under another name: whoever warms is done.
+        // A piece that stays wrong is reported, and stored under another name, so warming succeeds.
         server.shelf.lock().unwrap().blobs.insert(name(&piece), spoiled);
         server.habit(Habit::Keeps);
         let (whole, summary) = file(&server, &made, &blobs);
@@ -189,7 +189,7 @@ fn a_bundle_is_filed_only_when_every_byte_of_it_is_there() {
             [format!("{}/{}", name(&piece), piece.len())]
         );
         sound(&server, &made, &blobs);
-        // The next one finds nothing wrong.
+        // The next client finds nothing wrong.
         let (whole, summary) = file(&server, &made, &blobs);
         assert!(whole && summary.broken.is_empty() && summary.lies.is_empty(), "{summary:?}");
         sound(&server, &made, &blobs);
@@ -202,14 +202,14 @@ fn a_bundle_is_filed_only_when_every_byte_of_it_is_there() {
     }
 }
 
-/// Blobs by rising digest.
+/// Sorts blobs by digest.
 fn sorted(blobs: &[Arc<[u8]>]) -> Vec<Arc<[u8]>> {
     let mut blobs = blobs.to_vec();
     blobs.sort_by_key(|blob| Digest::of(blob));
     blobs
 }
 
-/// An answer is filed only where nothing is at the moment before, once all it is made of is there; and never blindly.
+/// An answer is stored only if the key has no result just before, after all its blobs were sent; and never without that check.
 #[test]
 fn who_files_an_answer_looks_immediately_before() {
     let server = start(sha256());
@@ -228,7 +228,7 @@ fn who_files_an_answer_looks_immediately_before() {
     assert_eq!(told, [(true, true), (false, true)]);
     let summary = one.finish(None);
     assert_eq!((summary.stored, summary.not_stored, summary.hits, summary.misses), (1, 0, 0, 0));
-    // Where nobody says what is there, nothing is written.
+    // If the server does not say what it has, nothing is written.
     server.habit(Habit::Mute);
     let (other, more) = result("b", &[b"abc"]);
     one.file(other, more, &mut |_| panic!("nobody answered"));

@@ -1,4 +1,4 @@
-//! Servers that keep their word: what is offered is found again, byte by byte.
+//! Servers that behave: offered results are found again, byte by byte.
 
 use super::liar::{Liar, Shelf, router, sha256, start};
 use super::{client, def, lookup_of, noise, offer, outputs_of, result, results_of};
@@ -9,7 +9,7 @@ use engine::values::digest::Digest;
 use prost::Message;
 use std::sync::{Arc, Mutex};
 
-/// Servers that can do more or less.
+/// Returns servers with different capabilities.
 fn kinds() -> Vec<CacheCapabilities> {
     let both = [digest_function::Value::Sha256, digest_function::Value::Blake3].map(|function| function as i32);
     let zstd = vec![compressor::Value::Zstd as i32];
@@ -69,7 +69,7 @@ fn what_one_offers_another_finds() {
 
 #[test]
 fn a_small_result_is_one_question() {
-    // The record, the small blobs, the large one.
+    // Reads after looking up the record, fetching the small blobs, and the large one.
     for (keeps_metadata, read) in [(true, [0, 0, 1]), (false, [1, 2, 3])] {
         let server = start(sha256());
         server.shelf.lock().unwrap().keeps_metadata = keeps_metadata;
@@ -86,7 +86,7 @@ fn a_small_result_is_one_question() {
         let came = other.fetch(&small);
         assert!(came[0].as_ref() == Some(&blobs[0]) && came[1].as_ref() == Some(&blobs[3]));
         assert_eq!(server.calls("read"), read[1]);
-        // What is large is asked for, and what came along once.
+        // The large blob always needs a request.
         assert!(other.fetch(&[made.outputs[1].blob])[0].as_ref() == Some(&blobs[1]));
         assert_eq!(server.calls("read"), read[2]);
         let summary = other.finish(None);
@@ -101,7 +101,7 @@ fn what_is_there_is_not_sent_again() {
     let (made, blobs) = result("a", &[b"abc"]);
     one.offer(made, blobs.clone());
     let first = one.finish(None);
-    // Record, output, action, command; the empty root is everywhere.
+    // Record, output, action, command; the empty root exists everywhere.
     assert_eq!(first.blobs_up, 4);
     let (other, _) = client(def(&server.endpoint()));
     other.offer(result("b", &[b"abc"]).0, blobs);
@@ -132,7 +132,7 @@ fn a_bundle_answers_for_many() {
         assert_eq!(server.calls("look up"), before + 1);
         let found = outputs_of(&other, "tree");
         for (at, (result, blobs)) in made.iter().enumerate() {
-            // The blob that was nowhere is filed with its digest alone.
+            // The unavailable blob is listed only with its digest.
             let expected = (at != 7).then_some(&blobs[0]);
             assert_eq!(found.get(&result.outputs[0].blob.digest), expected, "{at}");
         }

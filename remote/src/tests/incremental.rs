@@ -1,4 +1,4 @@
-//! Bundles that go on from earlier ones: what is new is sent, what is known is kept, and who else warms or removes does no harm.
+//! Bundles that continue earlier ones: new results are sent, known ones are kept, and other jobs that warm or remove do no harm.
 
 use super::liar::{Running, sha256, start};
 use super::{client, def, offer, offer_after, outputs_of, result, results_of};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 type ResultsByNumber = BTreeMap<u32, (SharedResult, Arc<[u8]>)>;
 
-/// Results by number, whose outputs differ and of which some are shared.
+/// Builds results by number; their outputs differ, and some are shared.
 fn numbered_results(numbers: impl IntoIterator<Item = u32>) -> ResultsByNumber {
     let one = |number: u32| {
         let (result, blobs) = result(&number.to_string(), &[format!("output {}", number / 2 * 2).as_bytes()]);
@@ -35,7 +35,7 @@ fn warm(server: &Running, names: &[&str], near: &[&str], made: &ResultsByNumber)
     (whole, one.finish(None).bytes_up)
 }
 
-/// Whether whoever finds a bundle has every result and output of these.
+/// Returns whether a reader of a bundle gets all of these results and outputs.
 fn serves(server: &Running, name: &str, made: &ResultsByNumber) -> bool {
     let (other, _) = client(def(&server.endpoint()));
     let found = results_of(&other, name).unwrap_or_default();
@@ -54,10 +54,10 @@ fn what_is_sent_is_what_is_new() {
     let (whole, new) = warm(&server, &["two", "latest"], &["latest"], &second);
     assert!(whole && serves(&server, "two", &second) && serves(&server, "latest", &second) && serves(&server, "one", &first));
     assert!(new * 10 < all, "{new} of {all}");
-    // Who warms it again sends a pointer's worth.
+    // Warming again sends only about a pointer.
     let (whole, again) = warm(&server, &["two", "latest"], &["latest"], &second);
     assert!(whole && again <= new, "{again} after {new}");
-    // What is mostly of no use any more is not kept.
+    // A volume that is mostly unused is not kept.
     let third = numbered_results(0..100);
     assert!(warm(&server, &["three"], &["latest"], &third).0);
     let (other, _) = client(def(&server.endpoint()));
@@ -80,7 +80,7 @@ fn many_small_volumes_are_put_together() {
     assert!((2..=18).contains(&most), "{most}");
 }
 
-/// What an earlier job filed is gone in part: by a rule of the storage, or by somebody's hand.
+/// Part of an earlier job's volumes was removed, by a rule of the storage or by hand.
 #[test]
 fn what_is_gone_is_filed_anew() {
     let first = numbered_results(0..3_000);
@@ -108,7 +108,7 @@ fn of_several_names_the_first_that_can_be_read_is_taken() {
         client(def(&server.endpoint())).0.find_bundle(&names).map(|bundle| bundle.at)
     };
     assert_eq!(find(&["none", "newer", "older"]), Some(1));
-    // The pointer leads to a tree that is gone.
+    // The pointer leads to a tree that no longer exists.
     server.shelf.lock().unwrap().blobs = blobs;
     assert_eq!(find(&["none", "newer", "older"]), Some(2));
     assert_eq!(find(&["none", "newer"]), None);
@@ -159,7 +159,7 @@ fn a_bundle_of_a_newer_form_is_a_miss_that_is_told_once() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// Whatever the trees before, and whatever was lost of them: a bundle that was filed serves all of its tree.
+    /// Whatever the earlier trees were, and whatever was lost: a stored bundle serves all of its tree.
     #[test]
     fn a_bundle_serves_its_tree(trees in vec((btree_set(0_u32..40, 0..40), any::<u8>()), 1..6)) {
         let server = start(sha256());

@@ -1,4 +1,4 @@
-//! A cache in this process. It keeps its word unless it has a habit.
+//! A cache in this process. It behaves unless it has a habit.
 
 use super::worker::Work;
 use bazel_remote_apis::build::bazel::remote::execution::v2 as api;
@@ -9,42 +9,42 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tonic::{Code, Request, Response, Status, Streaming};
 
-/// In which way it does not keep its word.
+/// Way in which the cache misbehaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Habit {
     #[default]
     Honest,
-    /// Of every blob a byte is another.
+    /// One byte of each blob is wrong.
     WrongBytes,
-    /// Of every blob the last byte is missing.
+    /// The last byte of each blob is missing.
     CutBytes,
-    /// It says that blobs are there and then that they are not.
+    /// Blobs are reported as present, but cannot be read.
     Forgets,
-    /// It does not say a word of blobs that were asked for.
+    /// Requested blobs are missing from the answers.
     SaysNothingOfBlobs,
-    /// Results without their outputs.
+    /// Results lack their outputs.
     NoOutputs,
-    /// Results without their record.
+    /// Results lack their records.
     NoRecord,
-    /// The result of another key.
+    /// Lookups return the result of another key.
     OtherKey,
-    /// A record that is none, under its right digest.
+    /// Records are undecodable, with the right digest.
     Garbage,
-    /// A result that says that it failed.
+    /// Results have a failing exit code.
     Failed,
-    /// No answer at all to anything but what it can do.
+    /// Only the capabilities are answered.
     Silent,
-    /// Whoever writes is turned away.
+    /// Writes are refused.
     RefusesWrites,
-    /// A result is filed once.
+    /// A result is never overwritten.
     WriteOnce,
-    /// A blob that is there is never written over.
+    /// A blob is never overwritten.
     Keeps,
-    /// Whoever looks something up is told that this cannot be.
+    /// Lookups fail with an error.
     Mute,
-    /// So often it is busy.
+    /// The first so many requests are answered as busy.
     Busy(u32),
-    /// Every answer is spoiled in a way drawn from this number.
+    /// Each answer is spoiled in a way drawn from this seed.
     Anything(u64),
 }
 
@@ -54,18 +54,18 @@ pub(super) struct Shelf {
     pub cache: api::CacheCapabilities,
     pub blobs: HashMap<String, Vec<u8>>,
     pub results: HashMap<String, api::ActionResult>,
-    /// How often it was asked what.
+    /// Number of requests by kind.
     pub calls: BTreeMap<&'static str, u32>,
-    /// Bytes of the largest batch that came.
+    /// Bytes of the largest received batch.
     pub largest_batch: usize,
-    /// Headers of the last question.
+    /// Headers of the last request.
     pub headers: tonic::metadata::MetadataMap,
     pub drawn: u64,
-    /// Whether results are handed out with their metadata.
+    /// Whether results are returned with their metadata.
     pub keeps_metadata: bool,
-    /// How workers work.
+    /// Behaviour of the workers.
     pub work: Work,
-    /// What the last of them was chosen by.
+    /// Properties that the last worker was selected by.
     pub platform: Option<api::Platform>,
 }
 
@@ -77,14 +77,14 @@ impl Shelf {
         (mixed ^ (mixed >> 29)) % below
     }
 
-    /// Takes a blob.
+    /// Stores a blob.
     fn insert_blob(&mut self, hash: String, blob: Vec<u8>) {
         if self.habit != Habit::Keeps || !self.blobs.contains_key(&hash) {
             self.blobs.insert(hash, blob);
         }
     }
 
-    /// A blob as it is handed out.
+    /// Returns a blob, spoiled by the habit.
     fn hand_out(&mut self, hash: &str) -> Option<Vec<u8>> {
         let mut blob = self.blobs.get(hash).cloned()?;
         let way = match self.habit {
@@ -118,7 +118,7 @@ impl Shelf {
 pub(super) struct Liar(pub Arc<Mutex<Shelf>>);
 
 impl Liar {
-    /// Notes a question; pends for ever or says that it is busy when that is the habit.
+    /// Counts a request; hangs for ever or fails as busy if that is the habit.
     pub(super) async fn answer_or_misbehave<T>(&self, what: &'static str, request: Request<T>) -> Result<T, Status> {
         let silent = {
             let mut shelf = self.0.lock().unwrap();
@@ -145,7 +145,7 @@ impl Liar {
     }
 }
 
-/// A server that runs while it lives.
+/// A server that runs until it is dropped.
 pub(super) struct Running {
     pub shelf: Arc<Mutex<Shelf>>,
     pub address: SocketAddr,
@@ -173,7 +173,7 @@ pub(super) fn sha256() -> api::CacheCapabilities {
     }
 }
 
-/// Starts one that can do this.
+/// Starts a server with these capabilities.
 pub(super) fn start(cache: api::CacheCapabilities) -> Running {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -387,7 +387,7 @@ impl api::content_addressable_storage_server::ContentAddressableStorage for Liar
     }
 }
 
-/// Whether a path is of a compressed blob, and the blob's digest.
+/// Returns whether a path is of a compressed blob, and the blob's digest.
 fn parsed(path: &str) -> (bool, String) {
     let parts: Vec<&str> = path.split('/').collect();
     (path.contains("compressed-blobs/zstd/"), parts[parts.len() - 2].to_owned())

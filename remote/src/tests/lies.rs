@@ -1,4 +1,4 @@
-//! Servers that lie: whatever they answer is a miss that is counted, and what is handed out has the digest that was asked for.
+//! Servers that lie: each wrong answer is a counted miss, and all returned bytes have the requested digest.
 
 use super::liar::{Habit, Running, sha256, start};
 use super::{client, def, lookup_of, noise, offer, outputs_of, result, results_of};
@@ -9,17 +9,17 @@ use engine::values::digest::Digest;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A server, one of its results, and the blobs of that.
+/// A server, one of its results, and the blobs of that result.
 type Filled = (Running, SharedResult, Vec<Arc<[u8]>>);
 
-/// A server that has two results, and the first of them.
+/// Starts a server with two results; returns the first one.
 fn filled() -> Filled {
     let server = start(CacheCapabilities {
         max_batch_total_size_bytes: 65_536,
         ..sha256()
     });
     let (one, _) = client(def(&server.endpoint()));
-    // The second is too large for a batch.
+    // The second blob is too large for a batch.
     let (made, blobs) = result("a", &[b"abc", &noise(200_000), &noise(300)]);
     one.offer(made.clone(), blobs.clone());
     let (second, more) = result("b", &[b"other"]);
@@ -91,7 +91,7 @@ proptest! {
         let (server, made, _) = &*FILLED;
         server.habit(Habit::Honest);
         let (other, _) = client(def(&server.endpoint()));
-        // Names are learned while it is honest, so that blobs are asked for.
+        // Names are learned while the server is honest, so that blobs are requested.
         other.find(&[lookup_of(made)]);
         server.habit(Habit::Anything(seed));
         for _ in 0..4 {
@@ -147,10 +147,10 @@ fn who_insists_on_a_signature_finds_only_what_is_signed() {
     assert_eq!(careful.finish(None).lies.into_iter().collect::<Vec<_>>(), [(Lie::Untrusted, 2)]);
     assert_eq!(insists(&[&"11".repeat(32)]).find(&asked), [None, None]);
     assert_eq!(insists(&[]).find(&asked), [Some(signed.clone()), Some(plain)]);
-    // Who signs takes over nothing that nobody vouches for: it would be signed with the rest.
+    // A client that signs uses no unsigned result: its own signature would cover it.
     assert_eq!(client(signing).0.find(&asked), [Some(signed.clone()), None]);
 
-    // Who cannot sign what is to be signed files nothing, and reads all the same.
+    // A client without its signing key stores nothing, but still reads.
     let (mute, _) = client(RemoteDef {
         signing_key: Some(SigningKey::File("none".to_owned())),
         ..def(&server.endpoint())

@@ -1,4 +1,4 @@
-//! Tests against servers in this process that keep their word, and against some that do not.
+//! Tests with servers in this process that behave, and with some that do not.
 
 mod bucket;
 mod farm;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A clock that stands still, and whoever waits for it is told that the time has passed.
+/// A clock that stands still; a sleep returns at once.
 #[derive(Default)]
 pub(crate) struct Stopped {
     now: Mutex<Duration>,
@@ -33,7 +33,7 @@ pub(crate) struct Stopped {
 }
 
 impl Stopped {
-    /// How long was waited, time by time.
+    /// Returns all requested sleeps.
     pub(crate) fn slept(&self) -> Vec<Duration> {
         self.slept.lock().unwrap().clone()
     }
@@ -55,7 +55,7 @@ impl Moments for Stopped {
     }
 
     fn random(&self) -> u64 {
-        // Clients that write at once draw different names.
+        // Clients that write at the same time need different names.
         static DRAWN: AtomicU64 = AtomicU64::new(0);
         DRAWN.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -85,7 +85,7 @@ fn around(lookup: Duration) -> Surroundings {
     }
 }
 
-/// A client that reads and writes, whose clock stands still.
+/// Creates a client that reads and writes, with a clock that stands still.
 fn client(def: RemoteDef) -> (Client, Arc<Stopped>) {
     client_within(def, Deadlines::default().lookup)
 }
@@ -111,7 +111,7 @@ fn result(key: &str, outputs: &[&[u8]]) -> (SharedResult, Vec<Arc<[u8]>>) {
     (result, outputs.iter().map(|bytes| (*bytes).into()).collect())
 }
 
-/// Results with their outputs, to be offered together.
+/// Bundles results with their outputs.
 fn bundled(results: &[SharedResult]) -> Vec<Bundled> {
     let bundled = |result: &SharedResult| Bundled {
         outputs: result.outputs.iter().map(|output| output.blob.digest).collect(),
@@ -121,7 +121,7 @@ fn bundled(results: &[SharedResult]) -> Vec<Bundled> {
     results.iter().map(bundled).collect()
 }
 
-/// Offers results as the bundle of a tree, going on from that of another one.
+/// Offers results as the bundle of a tree, continuing that of another one.
 fn offer_after(
     client: &Client,
     names: &[&str],
@@ -141,7 +141,7 @@ fn offer(client: &Client, name: &str, results: &[SharedResult], load: &(dyn Fn(&
     offer_after(client, &[name], &[], results, load)
 }
 
-/// All results of a bundle; `None` when it is not found. Volumes that cannot be read are left out.
+/// Returns all results of a bundle; `None` if it is not found. Skips unreadable volumes.
 fn results_of(client: &Client, name: &str) -> Option<Vec<SharedResult>> {
     let bundle = client.find_bundle(&[Digest::of(name.as_bytes())])?;
     let addresses: Vec<&[u8]> = bundle.volumes.iter().map(|volume| &volume.address[..]).collect();
@@ -155,7 +155,7 @@ fn results_of(client: &Client, name: &str) -> Option<Vec<SharedResult>> {
     )
 }
 
-/// All outputs that lie in the volumes of a bundle.
+/// Returns all outputs in the volumes of a bundle.
 fn outputs_of(client: &Client, name: &str) -> BTreeMap<Digest, Arc<[u8]>> {
     let bundle = client.find_bundle(&[Digest::of(name.as_bytes())]);
     let volumes = bundle.map(|bundle| bundle.volumes).unwrap_or_default();
@@ -170,7 +170,7 @@ fn lookup_of(result: &SharedResult) -> Wanted {
     }
 }
 
-/// Bytes that do not shrink.
+/// Returns incompressible bytes.
 fn noise(len: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let byte = || {

@@ -1,4 +1,4 @@
-//! Servers that are busy, silent, gone, or will not have what is offered: no call fails, and what is wrong is told once.
+//! Servers that are busy, silent, gone, or refuse offers: no call fails, and the error is reported once.
 
 use super::liar::{Habit, sha256, start};
 use super::{client, client_within, def, lookup_of, noise, offer, result};
@@ -203,7 +203,7 @@ fn a_cache_that_cannot_be_used_is_told_once_and_not_asked() {
     assert!(one.ping().is_err_and(|why| why.contains("BLAKE3")));
 }
 
-/// Stands between client and server, and hangs up on the first `times` that ask after so many bytes of answers.
+/// Starts a proxy that closes the first `times` connections after so many bytes of answers.
 fn cutter(server: SocketAddr, after: usize, times: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Workers in this process, that do what they are told or something else.
+//! Workers in this process, which do as told or misbehave.
 
 use super::liar::{Liar, Shelf};
 use bazel_remote_apis::build::bazel::remote::execution::v2 as api;
@@ -10,39 +10,39 @@ use futures_util::stream::BoxStream;
 use prost::Message;
 use tonic::{Code, Request, Response, Status};
 
-/// How workers work.
+/// Behaviour of workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Work {
-    /// The server has none.
+    /// The server has no workers.
     #[default]
     None,
-    /// They write the shard backwards.
+    /// Workers write the shard backwards.
     Backwards,
-    /// Whoever asks is turned away.
+    /// Requests are refused.
     Refuses,
-    /// The server fails, and says so in the result alone: exit code 0, nothing written.
+    /// The server fails, and says so only in the result: exit code 0, nothing written.
     FailsWithin,
-    /// The server fails, and says so of the operation.
+    /// The server fails, and says so in the operation.
     Fails,
     /// The program fails.
     Exits(i32),
-    /// The program succeeds and wrote nothing.
+    /// The program succeeds, but writes nothing.
     WritesNothing,
-    /// What it wrote is nowhere.
+    /// The output is missing.
     Loses,
-    /// Of what it wrote a byte is another.
+    /// One byte of the output is wrong.
     Spoils,
-    /// What is said of the result cannot be read.
+    /// The result of the operation cannot be decoded.
     Mumbles,
-    /// Nothing is said of the result.
+    /// The operation has no result.
     SaysNothing,
     /// The call ends before the work does.
     HangsUp,
-    /// It never ends.
+    /// The work never ends.
     Silent,
 }
 
-/// Makes what an action asks for; panics when the action is not as it should be.
+/// Runs an action; panics if the action is malformed.
 fn executed(shelf: &mut Shelf, action: &api::Digest) -> api::ActionResult {
     fn read<T: Message + Default>(shelf: &Shelf, name: Option<&api::Digest>) -> T {
         let blob = &shelf.blobs[&name.unwrap().hash];
@@ -93,7 +93,7 @@ fn failed_reply() -> Said {
     }
 }
 
-/// What is said of an action at its end.
+/// Returns the result of the operation at its end.
 fn said(shelf: &mut Shelf, action: &api::Digest) -> Option<operation::Result> {
     let response = |response: api::ExecuteResponse| -> Option<operation::Result> {
         Some(operation::Result::Response(Any {

@@ -1,5 +1,5 @@
-//! What a text takes of a terminal's cells. A cluster of characters that is read as one (a letter with its accents, an emoji of several) is one here:
-//! it is drawn in one place and the cursor passes it in one step.
+//! Width of a text in terminal cells. The unit is a cluster (a letter with its accents, an emoji of several characters): it is drawn in one
+//! place, and the cursor passes it in one step.
 
 use crate::render::printable;
 use engine::values::visible::is_invisible;
@@ -9,27 +9,27 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Cells of a tab.
 const TAB: usize = 4;
-/// Stands for what would not be seen, or would do something to the terminal.
+/// Replaces characters that are invisible, or that would control the terminal.
 const HIDDEN: &str = "·";
-/// Stands for what has more cells than there are.
+/// Replaces a cluster that is wider than the row.
 const TOO_WIDE: &str = "…";
 
-/// A cluster where it stands in a text.
+/// A cluster and its position in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cluster<'t> {
-    /// The byte where it begins.
+    /// Byte where it begins.
     pub start: usize,
     /// Its characters.
     pub text: &'t str,
 }
 
 impl<'t> Cluster<'t> {
-    /// The byte behind it.
+    /// Returns the byte after it.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
     }
 
-    /// Its cells where there is room for `most` in a row.
+    /// Returns its cells in a row of at most `most`.
     pub fn cells(&self, most: usize) -> usize {
         let cells = match self.text {
             "\t" => TAB,
@@ -39,7 +39,7 @@ impl<'t> Cluster<'t> {
         cells.min(most.max(1))
     }
 
-    /// How it is drawn where there is room for `most` cells: exactly [`Self::cells`] of them by a terminal that knows clusters.
+    /// Returns its drawn form in a row of at most `most` cells: exactly [`Self::cells`] wide in a terminal that supports clusters.
     pub fn drawn(&self, most: usize) -> Cow<'t, str> {
         let text = self.text;
         let cells = self.cells(most);
@@ -50,48 +50,48 @@ impl<'t> Cluster<'t> {
             return HIDDEN.into();
         }
         match text.width() {
-            // A mark without a letter under it.
+            // A mark without a base letter.
             0 => format!("◌{text}").into(),
             width if width > cells => TOO_WIDE.into(),
-            // A terminal that draws its parts side by side would run over the end of the row.
+            // A terminal that draws the parts side by side would exceed the row.
             _ if widest(text) > most => text.chars().next().map_or(HIDDEN.into(), |first| first.to_string().into()),
             _ => text.into(),
         }
     }
 
-    /// Whether terminals disagree about its cells, so that the next cluster has to be put in its place.
+    /// Returns whether terminals disagree about its cells, so that the next cluster needs an explicit position.
     pub fn is_doubtful(&self) -> bool {
         widest(self.text) != self.text.width() || self.text.chars().any(|c| c == '\u{fe0f}')
     }
 
-    /// Whether a row may end behind it.
+    /// Returns whether a row may end after it.
     pub fn may_end_row(&self) -> bool {
         self.text.chars().all(char::is_whitespace) || self.text.width() > 1
     }
 }
 
-/// The cells that a terminal takes that knows no clusters.
+/// Returns the cells in a terminal that does not support clusters.
 fn widest(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(1)).sum()
 }
 
 fn is_hidden(text: &str) -> bool {
-    // What joins and varies the characters of a cluster is invisible and belongs to it.
+    // Characters that join or vary others in a cluster are invisible, but belong to it.
     let mut characters = text.chars();
     characters.next().is_some_and(is_invisible) || text.chars().any(char::is_control)
 }
 
-/// The clusters of a line.
+/// Returns the clusters of a line.
 pub fn clusters(line: &str) -> impl DoubleEndedIterator<Item = Cluster<'_>> {
     line.grapheme_indices(true).map(|(start, text)| Cluster { start, text })
 }
 
-/// The cells of a line.
+/// Returns the cells of a line.
 pub fn cells(line: &str) -> usize {
     clusters(line).map(|cluster| cluster.cells(usize::MAX)).sum()
 }
 
-/// Text that is safe to draw: an emoji keeps what joins its characters, everything else that is invisible is shown escaped.
+/// Returns text that is safe to draw: keeps the joiners of emoji, and escapes all other invisible characters.
 pub fn printable_clusters(text: &str) -> String {
     clusters(text)
         .map(|cluster| match cluster.text.width() == 2 && !is_hidden(cluster.text) {
@@ -101,7 +101,7 @@ pub fn printable_clusters(text: &str) -> String {
         .collect()
 }
 
-/// As much of a line as has room in so many cells, with a mark where something is missing.
+/// Returns the part of a line that fits in `most` cells, with a mark if it was cut.
 pub fn fitted(line: &str, most: usize) -> String {
     if cells(line) <= most {
         return clusters(line).map(|cluster| cluster.drawn(usize::MAX)).collect();

@@ -1,33 +1,33 @@
-//! The editor of a question: its text, the cursor, what was asked before. Pure: a state and an action give the next state. It knows no terminal; the
-//! width counts only for moves between rows.
+//! The editor of a question: text, cursor and history. Pure: a state and an action give the next state. It does not depend on a terminal; the
+//! width matters only for moves between rows.
 
 use super::cells::clusters;
 use super::layout::layout;
 
-/// What a person does to the text.
+/// Edit action of a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Writes, or pastes.
+    /// Inserts typed or pasted text.
     Insert(String),
-    /// By a cluster.
+    /// Moves by a cluster.
     Left,
     Right,
-    /// By a word.
+    /// Moves by a word.
     WordLeft,
     WordRight,
-    /// By a row; from the first and the last one to what was asked before and after.
+    /// Moves by a row; beyond the first and last row, shows earlier and later questions.
     Up,
     Down,
-    /// What was asked before and after, from any row.
+    /// Shows earlier and later questions, from any row.
     Earlier,
     Later,
-    /// To the beginning and the end of the line.
+    /// Moves to the beginning and the end of the line.
     Home,
     End,
-    /// To the beginning and the end of the text.
+    /// Moves to the beginning and the end of the text.
     Start,
     Finish,
-    /// Deletes what is before and behind the cursor.
+    /// Deletes before and after the cursor.
     Backspace,
     Delete,
     DeleteWordLeft,
@@ -35,37 +35,37 @@ pub enum Action {
     /// Deletes to the beginning and the end of the line.
     DeleteHome,
     DeleteEnd,
-    /// Puts what was deleted last where the cursor stands.
+    /// Inserts the last deleted text at the cursor.
     PutBack,
-    /// Takes the last change back.
+    /// Reverts the last change.
     Undo,
 }
 
-/// States before changes that can be gone back to.
+/// Limit of states that can be restored.
 const UNDOS: usize = 200;
-/// Bytes of a text: what a question may have.
+/// Limit of a question, in bytes.
 pub const LONGEST: usize = 64 << 10;
 
 /// A text with its cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Input {
     text: String,
-    /// The byte before which it stands; always between two clusters.
+    /// Byte before which the cursor is; always between two clusters.
     cursor: usize,
-    /// The cell that moves between rows keep to.
+    /// Cell that moves between rows aim at.
     goal: Option<usize>,
     deleted: String,
-    /// Whether what was written last had no room.
+    /// Whether the last insertion was cut at the limit.
     is_cut: bool,
     undos: Vec<(String, usize)>,
-    /// What was asked, oldest first.
+    /// Earlier questions, oldest first.
     history: Vec<String>,
-    /// Which of it is shown, and what was being written instead.
+    /// Index of the recalled question, and the unfinished text that it replaced.
     recalled: Option<(usize, String)>,
 }
 
 impl Input {
-    /// An empty text, with what was asked before.
+    /// Creates an empty text with earlier questions.
     pub fn new(history: Vec<String>) -> Self {
         Self {
             history,
@@ -73,17 +73,17 @@ impl Input {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The byte before which the cursor stands.
+    /// Returns the byte before which the cursor is.
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
-    /// Takes the text away, to be asked. Blank texts are not remembered.
+    /// Takes the text, to ask it. Blank texts are not added to the history.
     pub fn take(&mut self) -> String {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() && self.history.last() != Some(&text) {
@@ -94,23 +94,23 @@ impl Input {
         text
     }
 
-    /// Puts a text in the place of the name from `start` on, of which the cursor may stand in the middle.
+    /// Replaces the name that begins at `start`; the cursor may be inside it.
     pub fn replace_name(&mut self, start: usize, text: &str) {
         let rest = &self.text[self.cursor..];
         let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-/.".contains(c)));
-        // A full stop at the end is the sentence's.
+        // A full stop at the end belongs to the sentence.
         let rest = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
         let end = self.cursor + rest.len();
         self.remember();
         self.splice(start, end, text);
     }
 
-    /// Whether the end of what was written last had no room. It is told once.
+    /// Returns whether the last insertion was cut at the limit, and resets this.
     pub fn was_cut(&mut self) -> bool {
         std::mem::take(&mut self.is_cut)
     }
 
-    /// Does it, in rows of `width` cells.
+    /// Applies an action, in rows of `width` cells.
     pub fn apply(&mut self, action: &Action, width: usize) {
         if !matches!(action, Action::Up | Action::Down) {
             self.goal = None;
@@ -136,7 +136,7 @@ impl Input {
             Action::DeleteHome => self.delete(self.line_start(), self.cursor, true),
             Action::DeleteEnd => {
                 let end = self.line_end();
-                // At the end of a line it takes the end itself.
+                // At the end of a line, deletes the line end.
                 let end = if end == self.cursor { self.byte_after(end) } else { end };
                 self.delete(self.cursor, end, true);
             }
@@ -170,10 +170,10 @@ impl Input {
         self.splice(from, to, "");
     }
 
-    /// Puts a text in a place, and the cursor behind it.
+    /// Replaces a range, and moves the cursor after the new text.
     fn splice(&mut self, from: usize, to: usize, text: &str) {
         self.text.replace_range(from..to, text);
-        // What is written may join what stands behind it, an accent for one: the cursor never stands within a cluster.
+        // The new text may join a cluster with the text after it, for example an accent; the cursor is never inside a cluster.
         let cursor = from + text.len();
         let stop = self.stops().find(|stop| *stop >= cursor);
         self.cursor = stop.unwrap_or(self.text.len());
@@ -192,7 +192,7 @@ impl Input {
         }
     }
 
-    /// Where the cursor may stand.
+    /// Returns the possible positions of the cursor.
     fn stops(&self) -> impl DoubleEndedIterator<Item = usize> {
         clusters(&self.text).map(|cluster| cluster.start).chain([self.text.len()])
     }
@@ -213,7 +213,7 @@ impl Input {
         self.text[self.cursor..].find('\n').map_or(self.text.len(), |at| self.cursor + at)
     }
 
-    /// The beginning of the word before the cursor.
+    /// Returns the beginning of the word before the cursor.
     fn word_before(&self) -> usize {
         let before = clusters(&self.text[..self.cursor]).rev();
         let mut found = (0, false);
@@ -227,7 +227,7 @@ impl Input {
         found.0
     }
 
-    /// The end of the word behind the cursor.
+    /// Returns the end of the word after the cursor.
     fn word_after(&self) -> usize {
         let mut seen = false;
         for cluster in clusters(&self.text[self.cursor..]) {
@@ -250,7 +250,7 @@ impl Input {
         }
     }
 
-    /// Shows what was asked before (-1) or after.
+    /// Shows the previous question (-1) or the next one.
     fn recall(&mut self, by: isize) {
         let (at, draft) = self.recalled.take().unwrap_or_else(|| (self.history.len(), self.text.clone()));
         let Some(to) = at.checked_add_signed(by).filter(|to| *to <= self.history.len()) else {
@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The text with a bar where the cursor stands, after actions in rows of nine cells.
+    /// Returns the text with a bar at the cursor, after actions in rows of nine cells.
     fn text_after(text: &str, actions: &[Action]) -> String {
         let mut input = Input::new(vec!["first".to_owned(), "second".to_owned()]);
         input.apply(&Action::Insert(text.to_owned()), 9);
@@ -292,9 +292,9 @@ mod tests {
         assert_eq!(text_after("one\ntwo", &[Home]), "one\n|two");
         assert_eq!(text_after("one\ntwo", &[Up, Home, End]), "one|\ntwo");
         assert_eq!(text_after("中文字\nab", &[Up]), "中|文字\nab");
-        // The cell is kept across a short line.
+        // The cell survives a short line.
         assert_eq!(text_after("abcdef\nx\nabcdef", &[Left, Up, Up]), "abcde|f\nx\nabcdef");
-        // A wrapped line has rows: nine cells, then the rest.
+        // A wrapped line has two rows: nine cells, then the rest.
         assert_eq!(text_after("one two three", &[Up]), "one t|wo three");
     }
 

@@ -1,28 +1,28 @@
-//! What a key means. Keys that terminals cannot tell apart have the meaning that shells gave them.
+//! Meaning of keys. Keys that terminals cannot tell apart mean the same as in shells.
 
 use super::input::Action;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// What the terminal sends.
+/// Input from the terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// It changes the text or moves the cursor.
+    /// Changes the text or moves the cursor.
     Edit(Action),
-    /// The text is to be asked.
+    /// Asks the question.
     Submit,
-    /// A reference is to be completed; backwards through the candidates.
+    /// Completes a reference; `back` goes backwards through the candidates.
     Complete { back: bool },
-    /// Ctrl-C: ends an answer, or clears the text.
+    /// Ctrl-C: cancels an answer, or clears the text.
     Interrupt,
-    /// Ctrl-D: deletes, or leaves where there is no text.
+    /// Ctrl-D: deletes; leaves if the text is empty.
     EndOfInput,
-    /// Ctrl-L: everything is drawn anew.
+    /// Ctrl-L: redraws everything.
     Redraw,
-    /// The terminal has another size.
+    /// The size of the terminal changed.
     Resize,
 }
 
-/// The meaning of an event; `None` when it has none.
+/// Returns the meaning of an event, if it has one.
 pub fn key(event: Event) -> Option<Key> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => pressed(key),

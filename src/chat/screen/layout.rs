@@ -1,29 +1,29 @@
-//! Where a text stands in rows of a width, and where its cursor stands. Pure: a text, the byte of its cursor and a width give the rows.
+//! Layout of a text and its cursor in rows of a width. Pure: a function of the text, the byte of its cursor and the width.
 //!
-//! A row ends behind white space or a wide character where it can, so that words stay whole, those that are read from right to left too. Every cluster
-//! stands in one row. Behind a full row at the end of a line comes an empty one, so that the cursor always has a cell.
+//! A row ends after white space or a wide character where possible, so that words stay whole, also those read from right to left. Each cluster
+//! is in one row. A full row at the end of a line is followed by an empty one, so that the cursor always has a cell.
 
 use super::cells::{Cluster, clusters};
 
 /// A row: a part of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// The byte where it begins.
+    /// Byte where it begins.
     pub start: usize,
-    /// The byte behind its last cluster.
+    /// Byte after its last cluster.
     pub end: usize,
 }
 
 /// A text in rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The rows, at least one.
+    /// Rows, at least one.
     pub rows: Vec<Row>,
-    /// The row of the cursor, and the cell in it.
+    /// Row of the cursor, and its cell in that row.
     pub cursor: (usize, usize),
 }
 
-/// Lays a text out in rows of `width` cells; the cursor stands before the byte `cursor`.
+/// Lays out a text in rows of `width` cells, with the cursor before the byte `cursor`.
 pub fn layout(text: &str, cursor: usize, width: usize) -> Layout {
     let width = width.max(1);
     let mut rows = Vec::new();
@@ -41,10 +41,10 @@ pub fn layout(text: &str, cursor: usize, width: usize) -> Layout {
     }
 }
 
-/// The rows of a line that begins at `start`.
+/// Adds the rows of a line that begins at byte `start`.
 fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
     let (mut begin, mut taken) = (0, 0);
-    // Where the row may end, and the cells up to there.
+    // Last possible end of the row, and the cells up to it.
     let mut possible = (0, 0);
     for cluster in clusters(line) {
         let takes = cluster.cells(width);
@@ -56,7 +56,7 @@ fn wrap(line: &str, start: usize, width: usize, rows: &mut Vec<Row>) {
             });
             (begin, taken) = (end, taken - cells);
         }
-        // What was carried over may still not leave room.
+        // The part carried over may still leave too little room.
         if taken + takes > width {
             rows.push(Row {
                 start: start + begin,
@@ -86,7 +86,7 @@ fn taken_since(line: &str, begin: usize, end: usize, width: usize) -> usize {
 }
 
 impl Layout {
-    /// The byte in a row that is nearest to a cell, before which the cursor may stand.
+    /// Returns the first byte of a row, at or after the cell `column`, where the cursor may be.
     pub fn at(&self, text: &str, row: usize, column: usize, width: usize) -> usize {
         let row = self.rows[row.min(self.rows.len() - 1)];
         let mut taken = 0;
@@ -98,18 +98,18 @@ impl Layout {
             taken += cluster.cells(width);
             last = cluster.start + row.start;
         }
-        // Behind the last cluster of a row that goes on the cursor would stand in the next one.
+        // After the last cluster of a wrapped row, the cursor would be in the next row.
         let goes_on = self.rows.iter().any(|other| other.start == row.end && other.start > row.start);
         if goes_on { last } else { row.end }
     }
 
-    /// The clusters of a row, from its beginning.
+    /// Returns the clusters of a row; their bytes count from its beginning.
     pub fn clusters<'t>(&self, text: &'t str, row: Row) -> impl DoubleEndedIterator<Item = Cluster<'t>> {
         clusters(&text[row.start..row.end])
     }
 }
 
-/// The first row to show of `total`, where `height` fit: the cursor's row stands at two thirds of them, as far as there are rows.
+/// Returns the first of `height` rows to show of `total`: the cursor's row is at two thirds, as far as there are rows.
 pub fn first_shown(total: usize, cursor: usize, height: usize) -> usize {
     let height = height.max(1);
     cursor.saturating_sub(height * 2 / 3).min(total.saturating_sub(height))
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(first_shown(3, 2, 0), 2);
     }
 
-    /// Texts with whatever is hard about width.
+    /// Generates texts with all difficult widths.
     pub fn texts() -> impl Strategy<Value = String> {
         proptest::collection::vec(
             prop::sample::select(vec![
@@ -194,7 +194,7 @@ mod tests {
             let made = layout(&text, 0, width);
             let mut at = 0;
             for row in &made.rows {
-                // Between two rows there is nothing, or the end of a line.
+                // Two rows are separated by nothing or by a line end.
                 prop_assert!(row.start == at || (row.start == at + 1 && text.as_bytes()[at] == b'\n'), "{:?}", made.rows);
                 at = row.end;
                 let taken: usize = made.clusters(&text, *row).map(|cluster| cluster.cells(width)).sum();

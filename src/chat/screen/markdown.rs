@@ -1,11 +1,11 @@
-//! An answer as it is read on a terminal: Markdown line by line, so that what came whole is drawn once while the rest still grows. Headings, emphasis,
-//! code, lists, quotes and fences are shown; everything else stands as it was written.
+//! Draws an answer on a terminal: Markdown line by line, so that each complete line is drawn once while the rest still grows. Formats headings,
+//! emphasis, code, lists, quotes and fences; leaves the rest as written.
 
 use super::cells::{cells, clusters, printable_clusters};
 use super::paint::Line;
 use crate::render::Style;
 
-/// How a piece of a line is drawn.
+/// Style of a piece of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ink {
     Plain,
@@ -19,12 +19,12 @@ enum Ink {
 pub struct Markdown {
     style: Style,
     width: usize,
-    /// The marks that the open fence began with, and the language behind them.
+    /// Marker of the open fence, and the language after it.
     fence: Option<(String, String)>,
 }
 
 impl Markdown {
-    /// For lines of at most `width` cells.
+    /// Creates a drawer for lines of at most `width` cells.
     pub fn new(style: Style, width: usize) -> Self {
         Self {
             style,
@@ -33,7 +33,7 @@ impl Markdown {
         }
     }
 
-    /// The rows of a line.
+    /// Returns the rows of a line.
     pub fn line(&mut self, line: &str) -> Vec<Line> {
         let line = printable_clusters(line.trim_end_matches(['\n', '\r']));
         let bare = line.trim_start();
@@ -53,7 +53,7 @@ impl Markdown {
         if (1..=6).contains(&hashes) && bare[hashes..].starts_with(' ') {
             return self.rows(&[(Ink::Strong, bare[hashes..].trim().to_owned())], "", "");
         }
-        // A table and a line of code keep their columns.
+        // Tables and indented code keep their columns.
         if bare.starts_with('|') || line.starts_with("    ") {
             return self.rows(&[(Ink::Plain, line)], "", "");
         }
@@ -68,7 +68,7 @@ impl Markdown {
         }
     }
 
-    /// A line of code: never joined, cut where it is too long. Differences have their colours.
+    /// Returns the rows of a line of code: never joined with others, cut if too long. Diffs get their colours.
     fn code(&self, line: &str) -> Vec<Line> {
         let is_diff = self.fence.as_ref().is_some_and(|(_, language)| language == "diff");
         let paint = |text: &str| match line.as_bytes().first() {
@@ -86,9 +86,9 @@ impl Markdown {
         pieces.into_iter().map(row).collect()
     }
 
-    /// Pieces in rows, words whole where they can be; `first` and `next` stand before the first row and the others.
+    /// Wraps pieces into rows, at words if possible; `first` and `next` are the prefixes of the first row and the others.
     fn rows(&self, pieces: &[(Ink, String)], first: &str, next: &str) -> Vec<Line> {
-        // Where there is hardly room for more, nothing is indented.
+        // A very narrow terminal gets no indentation.
         let fits = |lead: &str| cells(lead) * 2 < self.width;
         let (first, next) = if fits(first) { (first, next) } else { ("", "") };
         let mut rows = vec![Line::plain(first.to_owned())];
@@ -136,7 +136,7 @@ impl Markdown {
     }
 }
 
-/// The mark of a list or a quote, and what stands behind it.
+/// Splits a line into the mark of its list or quote, and the rest.
 fn marker(bare: &str) -> Option<(&str, &str)> {
     let digits = bare.len() - bare.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let len = match bare.as_bytes() {
@@ -147,7 +147,7 @@ fn marker(bare: &str) -> Option<(&str, &str)> {
     Some(bare.split_at(len))
 }
 
-/// Code and strong words of a line.
+/// Splits a line into code, strong and plain pieces.
 fn inline(text: &str) -> Vec<(Ink, String)> {
     let mut pieces: Vec<(Ink, String)> = Vec::new();
     let mut plain = Ink::Plain;
@@ -176,12 +176,12 @@ fn inline(text: &str) -> Vec<(Ink, String)> {
     pieces
 }
 
-/// A text in pieces of at most `width` cells.
+/// Splits a text into pieces of at most `width` cells.
 fn split(text: &str, width: usize) -> Vec<String> {
     split_after(text, width, width)
 }
 
-/// The same, the first one of at most `first` cells.
+/// As [`split`], with a first piece of at most `first` cells.
 fn split_after(text: &str, first: usize, width: usize) -> Vec<String> {
     let width = width.max(1);
     let (mut pieces, mut left) = (vec![String::new()], first);
@@ -200,16 +200,16 @@ fn split_after(text: &str, first: usize, width: usize) -> Vec<String> {
     pieces
 }
 
-/// An answer that grows: rows of its whole lines, each given once, and rows of the line that is not whole.
+/// Draws a growing answer: rows of each complete line once, and rows of the incomplete last line.
 pub struct Growing {
     markdown: Markdown,
-    /// Bytes of the answer that were drawn.
+    /// Number of bytes already drawn.
     drawn: usize,
     text: String,
 }
 
 impl Growing {
-    /// Nothing yet.
+    /// Creates an empty answer.
     pub fn new(style: Style, width: usize) -> Self {
         Self {
             markdown: Markdown::new(style, width),
@@ -218,8 +218,8 @@ impl Growing {
         }
     }
 
-    /// Takes the answer as it is now. The rows that are whole since; a try that began anew is drawn from its beginning. The whole answer may lack
-    /// the line ends at its end that were drawn already.
+    /// Sets the answer so far, and returns the rows that are complete since. If a retry changed the drawn text, draws from its beginning. The final
+    /// answer may lack line ends at its end that were already drawn.
     pub fn grow(&mut self, text: &str) -> Vec<Line> {
         let drawn = &self.text[..self.drawn];
         if text.len() < drawn.len() && drawn.trim_end() == text.trim_end() {
@@ -235,7 +235,7 @@ impl Growing {
         whole
     }
 
-    /// The rows of the line that is not whole.
+    /// Returns the rows of the incomplete line.
     pub fn tail(&self) -> Vec<Line> {
         let rest = &self.text[self.drawn..];
         match rest.is_empty() {
@@ -244,7 +244,7 @@ impl Growing {
         }
     }
 
-    /// The rows that are left of the whole answer.
+    /// Returns the remaining rows of the complete answer.
     pub fn finish(&mut self, text: &str) -> Vec<Line> {
         let mut rows = self.grow(text);
         rows.extend(self.tail());
@@ -252,7 +252,7 @@ impl Growing {
         rows
     }
 
-    /// Draws what comes in rows of another width.
+    /// Draws the following rows in another width.
     pub fn resize(&mut self, width: usize) {
         self.markdown.width = width.max(1);
     }
@@ -327,7 +327,7 @@ mod tests {
                 assert!(line.cells <= width.max(1), "{line:?}");
                 line.drawn
             }).collect();
-            // Line ends at the end may be drawn by the time the whole answer comes without them.
+            // Line ends at the end may be drawn before the final answer comes without them.
             let mut expected = rows(&text, width);
             for rows in [&mut drawn, &mut expected] {
                 rows.truncate(rows.iter().rposition(|row| !row.trim().is_empty()).map_or(0, |at| at + 1));

@@ -1,4 +1,4 @@
-//! The screen of a conversation: an editor below what was said, which scrolls away. All but [`terminal`] is pure.
+//! The screen of a conversation: an editor below the output, which scrolls away. All modules but [`terminal`] are pure.
 
 pub mod cells;
 pub mod input;

@@ -1,21 +1,21 @@
-//! Draws what is at the bottom of the terminal, and only what changed of it. What is done scrolls away above and is the terminal's.
+//! Draws the bottom of the terminal, and only its changed lines. Finished output scrolls away above and belongs to the terminal.
 //!
-//! All moves are relative to the first line drawn, so the place on the screen need not be known. No line is longer than the terminal is wide.
+//! All moves are relative to the first drawn line, so the position on the screen need not be known. No line is wider than the terminal.
 
 use super::cells::cells;
 use std::fmt::Write as _;
 
-/// A line as it is drawn.
+/// A drawn line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its bytes, with the sequences that colour it.
+    /// Bytes, with colour sequences.
     pub drawn: String,
-    /// Its cells.
+    /// Width in cells.
     pub cells: usize,
 }
 
 impl Line {
-    /// A line without colours.
+    /// Creates a line without colours.
     pub fn plain(text: String) -> Self {
         Self {
             cells: cells(&text),
@@ -24,23 +24,23 @@ impl Line {
     }
 }
 
-/// What is to be seen at the bottom.
+/// Contents of the terminal's bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
-    /// Its lines, at least one.
+    /// Lines, at least one.
     pub lines: Vec<Line>,
     /// Row and column of the cursor.
     pub cursor: (usize, usize),
 }
 
-/// What was drawn last.
+/// Remembers the last frame, to draw only changes.
 #[derive(Debug, Default)]
 pub struct Painter {
     shown: Frame,
 }
 
 impl Painter {
-    /// What to send for a frame to be seen, with lines above it that stay.
+    /// Returns the bytes that draw a frame, after lines that stay above it.
     pub fn paint(&mut self, above: &[Line], frame: Frame) -> String {
         let mut out = String::new();
         if above.is_empty() && frame == self.shown {
@@ -63,14 +63,14 @@ impl Painter {
                 continue;
             }
             match row >= known && row > 0 {
-                // The terminal scrolls where there is no line yet.
+                // A line feed scrolls the terminal to create a new line.
                 true => {
                     move_to_row(&mut out, at, row - 1);
                     out.push_str("\r\n");
                 }
                 false => move_to_row(&mut out, at, row),
             }
-            // Erased first: behind a full row the cursor still stands in its last cell.
+            // Erase first: after a full row, the cursor is still in the row's last cell.
             let _ = write!(out, "\r\x1b[K{}", line.drawn);
             at = row;
         }
@@ -89,7 +89,7 @@ impl Painter {
         out
     }
 
-    /// What to send to take away what was drawn, where the terminal is `width` columns wide now: it may have wrapped what was wider.
+    /// Returns the bytes that erase the frame, in a terminal now `width` columns wide, which may have wrapped wider lines.
     pub fn clear(&mut self, width: usize) -> String {
         let width = width.max(1);
         let above: usize = self.shown.lines[..self.shown.cursor.0.min(self.shown.lines.len())]
@@ -104,7 +104,7 @@ impl Painter {
     }
 }
 
-/// Moves the cursor from a row to another one.
+/// Moves the cursor from one row to another.
 fn move_to_row(out: &mut String, from: usize, to: usize) {
     let _ = match (from.checked_sub(to), to.checked_sub(from)) {
         (Some(up @ 1..), _) => write!(out, "\x1b[{up}A"),

@@ -1,22 +1,22 @@
-//! The terminal: raw while a conversation runs, as it was afterwards, whatever ends the program.
+//! The terminal: raw while a conversation runs, restored afterwards however the program ends.
 
 use super::keys::{Key, key};
 use crossterm::event;
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use std::io::{self, Write};
 
-/// Marks what is pasted, so that a line end in it asks nothing.
+/// Enables bracketed paste, so that a pasted line end does not ask the question.
 const BEGIN: &str = "\x1b[?2004h";
 const END: &str = "\x1b[?2004l\x1b[?25h";
 
-/// A terminal in raw mode while it lives.
+/// Raw mode of the terminal, until it is dropped.
 pub struct Terminal(());
 
 impl Terminal {
-    /// Takes it over.
+    /// Enters raw mode.
     ///
     /// # Errors
-    /// When standard input is none.
+    /// When standard input is not a terminal.
     pub fn enter_raw_mode() -> io::Result<Self> {
         enable_raw_mode()?;
         let terminal = Self(());
@@ -24,9 +24,9 @@ impl Terminal {
         Ok(terminal)
     }
 
-    /// Columns and rows; those of an old terminal where none are known.
+    /// Returns columns and rows; 80 by 24 if unknown.
     pub fn size() -> (usize, usize) {
-        // Of standard output itself: another terminal may control the process.
+        // Of standard output: the controlling terminal may be a different one.
         let size = os::terminals::size(io::stdout()).filter(|(columns, rows)| *columns > 0 && *rows > 0);
         size.unwrap_or((80, 24))
     }
@@ -38,24 +38,24 @@ impl Drop for Terminal {
     }
 }
 
-/// Puts it back as it was.
+/// Restores the terminal.
 pub fn restore() {
-    // It may be gone.
+    // The terminal may be gone.
     let _ = write(END);
     let _ = disable_raw_mode();
 }
 
-/// Sends bytes to it.
+/// Writes bytes to the terminal.
 ///
 /// # Errors
-/// When it is gone.
+/// When the terminal is gone.
 pub fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Hands every key to `take` until it wants no more; `None` when the terminal is gone.
+/// Passes each key to `take` until it returns false; `None` if the terminal is gone.
 pub fn read(mut take: impl FnMut(Option<Key>) -> bool) {
     loop {
         let Ok(event) = event::read() else {

@@ -1,4 +1,4 @@
-//! What of a conversation is at the bottom of the screen: the answer that still grows, what is going on, the question with its rows, and a line of hints.
+//! The bottom of a conversation's screen: the growing answer, the current work, the question in its rows, and a line of hints.
 //! Pure: a state and a size give a frame.
 
 use super::cells::{cells, fitted};
@@ -7,28 +7,28 @@ use super::layout::{Row, first_shown, layout};
 use super::paint::{Frame, Line};
 use crate::render::Style;
 
-/// What stands before the first row of a question, and before the others.
+/// Prefixes of the first row of a question, and of the others.
 const MARKS: [&str; 2] = ["› ", "  "];
-/// A terminal that is narrower has no room for them.
+/// Width below which a terminal has no room for prefixes.
 const NARROW: usize = 8;
 
-/// What there is to show.
+/// State to show.
 pub struct View<'v> {
     /// The question.
     pub input: &'v Input,
-    /// Lines of the answer that may still change.
+    /// Rows of the answer that may still change.
     pub tail: &'v [Line],
-    /// What is going on, if something is.
+    /// The current work, if any.
     pub doing: Option<&'v str>,
     /// The conversation and its model.
     pub title: &'v str,
-    /// What keys do, or what a reference may become.
+    /// Keys, or candidates for a reference.
     pub hints: &'v str,
-    /// How to colour it.
+    /// Colours.
     pub style: Style,
 }
 
-/// Cells that a row of the question has.
+/// Returns the cells of a question's row.
 pub fn text_width(columns: usize) -> usize {
     columns.max(1) - mark_width(columns)
 }
@@ -38,12 +38,12 @@ fn mark_width(columns: usize) -> usize {
 }
 
 impl View<'_> {
-    /// The frame for a terminal of a size.
+    /// Builds the frame for a terminal of a size.
     pub fn frame(&self, columns: usize, rows: usize) -> Frame {
         let columns = columns.max(1);
         let width = text_width(columns);
         let made = layout(self.input.text(), self.input.cursor(), width);
-        // Above and below it stand a line each; what goes on and the answer have the rest.
+        // One line each above and below; the current work and the answer get the rest.
         let height = (rows.saturating_sub(4)).min(rows / 2).max(1).min(made.rows.len());
         let first = first_shown(made.rows.len(), made.cursor.0, height);
         let hidden_below = made.rows.len() - (first + height);
@@ -76,13 +76,13 @@ impl View<'_> {
         }
     }
 
-    /// The line above the question, with how much of it is out of sight above.
+    /// Builds the line above the question, with the number of rows hidden above.
     fn rule(&self, above: usize, columns: usize) -> Line {
         let title = match above {
             0 => format!("── {} ", self.title),
             more => format!("── ↑ {more} more · {} ", self.title),
         };
-        // The last column is left free: a terminal that becomes narrower wraps less.
+        // The last column stays free: a terminal that becomes narrower then wraps less.
         let most = columns.saturating_sub(1);
         let title = fitted(&title, most);
         let text = format!("{title}{}", "─".repeat(most.saturating_sub(cells(&title))));
@@ -104,7 +104,7 @@ impl View<'_> {
             line.drawn.push_str(&cluster.drawn(room));
             line.cells += cluster.cells(width);
             if cluster.is_doubtful() && line.cells < columns {
-                // Wherever the terminal stands now, and whatever it drew beside: what follows stands in its cell.
+                // Set the column explicitly: the terminal may have drawn the cluster narrower or wider.
                 line.drawn.push_str(&format!("\r\x1b[{}C\x1b[K", line.cells));
             }
         }
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// The bytes of the answer in a terminal, checked against what the text says of the cell of its cursor.
+    /// Draws an answer in an emulated terminal, and compares the cell of its cursor with the text.
     fn check(text: &str, columns: usize) -> Result<(), TestCaseError> {
         let mut input = input(text);
         let stops: Vec<usize> = clusters(text).map(|cluster| cluster.start).chain([text.len()]).collect();
@@ -196,7 +196,7 @@ mod tests {
             let screen = parser.screen();
             let at = screen.cursor_position();
             prop_assert_eq!((usize::from(at.0), usize::from(at.1)), cursor);
-            // What stands in the cell is what stands behind the cursor in the text.
+            // The cell shows the cluster after the cursor.
             let here = clusters(text)
                 .find(|cluster| cluster.start == stop)
                 .filter(|cluster| cluster.text != "\n");
@@ -212,7 +212,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        // Each case draws the text once for each cell of the cursor.
+        // Each case draws the text once per cursor position.
         #[test]
         fn the_cell_of_the_cursor_holds_what_the_text_says(text in tests_texts(), columns in 1_usize..=200) {
             check(&text, columns)?;

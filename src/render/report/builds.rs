@@ -1,4 +1,4 @@
-//! The builds: a chart of what each found and made and what it cost, and under it the same in words.
+//! The builds: a chart of hits, runs and cost per build, and a table of the same.
 
 use super::html::Html;
 use super::{label, titled};
@@ -8,16 +8,16 @@ use engine::store::builds::{BuildRecord, Outcome};
 use workbench::report::Report;
 use workbench::report::timeline;
 
-/// Height of the half of the chart that is above the line, and of that below it.
+/// Height of the chart's half above the line, and of the half below.
 const HALF: u32 = 84;
-/// Height of the part about money.
+/// Height of the cost chart.
 const MONEY: u32 = 56;
-/// Left of the first build, for the scale.
+/// Space left of the first build, for the scale.
 const LEFT: u32 = 56;
-/// Nodes named as the slowest of a build.
+/// Limit of nodes listed as the slowest of a build.
 const SLOWEST: usize = 8;
 
-/// The section.
+/// Writes the section.
 pub fn section(html: &mut Html, report: &Report) {
     let note = match report.builds.len() {
         0 => "",
@@ -72,12 +72,12 @@ pub fn section(html: &mut Html, report: &Report) {
     });
 }
 
-/// What the columns of the table say.
+/// Legend of the table's columns.
 const COLUMNS: &str = "Made: producers that ran. Found: results that were filed under their key. Unmoved: looked at, and as before. Saved: time that what was found took \
                        when it was made.";
 const PAID_COLUMNS: &str = " Answers: whole ones of models. Patches: of an earlier answer.";
 
-/// A height on a scale of powers of ten, so that a build of ten and one of a hundred thousand are both seen.
+/// Returns a height on a logarithmic scale, so that builds of ten and of a hundred thousand are both visible.
 fn height(number: u64, most: u64) -> u32 {
     if number == 0 {
         return 0;
@@ -226,7 +226,7 @@ fn chart(html: &mut Html, report: &Report) {
     });
 }
 
-/// A build in one sentence.
+/// Describes a build in one sentence.
 fn build_sentence(build: &BuildRecord, report: &Report) -> String {
     let mut text = format!(
         "Build {} · {} · {} · {} made, {} found, {} unmoved",
@@ -370,7 +370,7 @@ fn row(html: &mut Html, build: &BuildRecord, report: &Report, asked: bool) {
     });
 }
 
-/// What took longest in a build, and what came of which producer.
+/// Writes the slowest nodes of a build, and its results by producer.
 fn write_slowest(html: &mut Html, build: &BuildRecord) {
     html.element("div", &[("class", "within")], |html| {
         if !build.slowest.is_empty() {

@@ -1,15 +1,15 @@
-//! Differences of texts as lines with signs, cut where they are long.
+//! Diffs of texts as lines with signs, cut if they are long.
 
 use super::html::Html;
 use crate::render::versions::{Kept, unified};
 use crate::render::{count, size};
 
-/// Texts longer than this are not compared.
+/// Limit of a text to compare, in bytes.
 const LARGEST: usize = 256 << 10;
-/// Nor are texts of more lines.
+/// Limit of a text to compare, in lines.
 const LINES: usize = 6_000;
 
-/// The difference between two outputs, at most `most` lines of it.
+/// Writes the diff of two outputs, at most `most` lines.
 pub fn difference(html: &mut Html, before: &Kept, after: &Kept, most: usize) {
     let (Some(before), Some(after)) = (before.as_deref(), after.as_deref()) else {
         return html.line("p", &[("class", "note")], "The store no longer has both.");
@@ -17,7 +17,7 @@ pub fn difference(html: &mut Html, before: &Kept, after: &Kept, most: usize) {
     bytes(html, before, after, most);
 }
 
-/// The difference between two texts.
+/// Writes the diff of two texts.
 pub fn bytes(html: &mut Html, before: &[u8], after: &[u8], most: usize) {
     let large = |text: &[u8]| text.len() > LARGEST || text.iter().filter(|byte| **byte == b'\n').count() > LINES;
     if before != after && (large(before) || large(after)) {

@@ -1,4 +1,4 @@
-//! The graph near a target as a drawing, why the target stands as it does, and the nodes that are drawn as a list.
+//! The graph near a target as a drawing, the reasons for the target's state, and a list of the drawn nodes.
 
 use super::html::Html;
 use super::layout::{HEIGHT, WIDTH, layout};
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthChar;
 use workbench::report::{Because, Drawn, Near, Report, State};
 
-/// Moves and steps told.
+/// Limit of changes and steps listed.
 const SHOWN: usize = 12;
-/// Steps told of the way of a node that is not the one looked at.
+/// Limit of steps listed for a node other than the report's target.
 const STEPS: usize = 6;
-/// Columns of text that fit a node.
+/// Number of columns of text that fit in a node.
 const COLUMNS: usize = 22;
 
-/// The section.
+/// Writes the section.
 pub fn section(html: &mut Html, report: &Report) {
     let Some(near) = &report.near else {
         let why = match report.lineages.first() {
@@ -73,7 +73,7 @@ fn legend(html: &mut Html, near: &Near, report: &Report) {
     });
 }
 
-/// As much of the end of a text as fits a node.
+/// Returns the part of a text's end that fits in a node.
 fn ending(text: &str) -> String {
     let text = super::html::visible(text);
     let mut columns = 0;
@@ -102,7 +102,7 @@ fn drawing(html: &mut Html, near: &Near, report: &Report) {
         ("aria-label", &name),
     ];
     html.element("svg", &attributes, |html| {
-        // Those on the way are drawn above the others.
+        // Edges of the reason chain are drawn above the others.
         let mut order: Vec<usize> = (0..near.edges.len()).collect();
         order.sort_by_key(|at| way.contains(&near.edges[*at]));
         for at in order {
@@ -126,7 +126,7 @@ fn drawing(html: &mut Html, near: &Near, report: &Report) {
     });
 }
 
-/// An edge as path data of SVG: through the layers straight, between them in a curve.
+/// Returns an edge as SVG path data: straight through layers, curved between them.
 pub fn path(points: &[(i32, i32)]) -> String {
     let mut path = String::new();
     for (at, &(x, y)) in points.iter().enumerate() {
@@ -206,7 +206,7 @@ fn shape(html: &mut Html, at: usize, node: &Drawn, (x, y): (i32, i32), near: &Ne
     );
 }
 
-/// The reason chain, as `cortex explain` tells it.
+/// Writes the reason chain, as in `cortex explain`.
 fn why(html: &mut Html, explanation: &Explanation) {
     html.element("dl", &[("class", "facts")], |html| {
         if let Some(failure) = &explanation.failure {
@@ -308,7 +308,7 @@ fn steps(html: &mut Html, chain: &[Step]) {
     });
 }
 
-/// The nodes that are drawn, each with what the drawing has no room for.
+/// Writes the list of drawn nodes, with details that do not fit in the drawing.
 fn listing(html: &mut Html, near: &Near, report: &Report) {
     html.element("details", &[("class", "listing")], |html| {
         html.line("summary", &[], &format!("The {} nodes drawn", near.nodes.len()));
@@ -352,7 +352,7 @@ fn because(html: &mut Html, way: &[Because]) {
     html.element("ol", &[("class", "chain")], |html| {
         let end = way.len() - 1;
         for (at, step) in way.iter().enumerate() {
-            // The end of a long way says most.
+            // The end of a long chain says most.
             if at >= STEPS - 1 && at != end {
                 if at + 1 == end {
                     html.line("li", &[("class", "note")], &format!("{} steps more", end + 1 - STEPS));

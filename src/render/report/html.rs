@@ -1,28 +1,28 @@
-//! A writer of HTML through which everything passes that did not come with the program: whatever text it is given is shown, never obeyed.
+//! HTML writer for all text that is not compiled in: it shows any text and never interprets it as markup.
 //!
-//! Names of elements and attributes are the program's own. Texts and values of attributes are escaped, and characters that cannot be seen or
-//! that turn the order of others around are written out (`\u{202e}`), so that what is read is what is there. Scripts and styles are only
-//! those that were compiled in; the page's policy names them by digest and allows nothing else.
+//! Names of elements and attributes are constants. Texts and attribute values are escaped; characters that are invisible, or that reverse the
+//! order of others, are written as escapes (`\u{202e}`). Scripts and styles are only those compiled in; the page's policy lists them by digest
+//! and allows nothing else.
 
 use engine::values::visible::is_invisible;
 use std::fmt::Write;
 
-/// A page, or a part of one, as it grows.
+/// A page, or a part of one, while it is written.
 #[derive(Default)]
 pub struct Html {
     text: String,
 }
 
-/// An attribute: its name, which is the program's own, and its value, which may be anybody's.
+/// An attribute: its name, a constant, and its untrusted value.
 pub type Attribute<'a> = (&'static str, &'a str);
 
 impl Html {
-    /// What was written.
+    /// Returns the written HTML.
     pub fn finish(self) -> String {
         self.text
     }
 
-    /// An element with what `inner` writes in it.
+    /// Writes an element with the contents that `inner` writes.
     pub fn element(&mut self, name: &'static str, attributes: &[Attribute<'_>], inner: impl FnOnce(&mut Self)) {
         self.open(name, attributes);
         self.text.push('>');
@@ -32,12 +32,12 @@ impl Html {
         self.text.push('>');
     }
 
-    /// An element of one line of text.
+    /// Writes an element with one line of text.
     pub fn line(&mut self, name: &'static str, attributes: &[Attribute<'_>], text: &str) {
         self.element(name, attributes, |html| html.text(text));
     }
 
-    /// An element that has no inside.
+    /// Writes an element without contents.
     pub fn void(&mut self, name: &'static str, attributes: &[Attribute<'_>]) {
         self.open(name, attributes);
         self.text.push_str(if matches!(name, "meta" | "input" | "br" | "col") {
@@ -47,7 +47,7 @@ impl Html {
         });
     }
 
-    /// A link to a place on the page itself; there are no others.
+    /// Writes a link to a place on the same page; there are no other links.
     pub fn link(&mut self, place: &str, attributes: &[Attribute<'_>], inner: impl FnOnce(&mut Self)) {
         let href = format!("#{place}");
         let mut all = vec![("href", href.as_str())];
@@ -55,27 +55,27 @@ impl Html {
         self.element("a", &all, inner);
     }
 
-    /// Text within a line: line breaks and tabs are shown as what they are.
+    /// Writes text within a line; line breaks and tabs become visible.
     pub fn text(&mut self, text: &str) {
         escape(text, false, &mut self.text);
     }
 
-    /// Text of many lines, for elements that keep them.
+    /// Writes text of many lines, for elements that keep line breaks.
     pub fn lines(&mut self, text: &str) {
         escape(text, true, &mut self.text);
     }
 
-    /// A line break in the page's own text, for those who read it.
+    /// Writes a line break into the source of the page, for readability.
     pub fn newline(&mut self) {
         self.text.push('\n');
     }
 
-    /// The document's first line.
+    /// Writes the document type.
     pub fn doctype(&mut self) {
         self.text.push_str("<!doctype html>\n");
     }
 
-    /// A style that was compiled in.
+    /// Writes a style that is compiled in.
     pub fn style(&mut self, style: &'static str) {
         debug_assert!(!style.contains("</"), "a style would end early");
         self.text.push_str("<style>");
@@ -83,7 +83,7 @@ impl Html {
         self.text.push_str("</style>");
     }
 
-    /// A script that was compiled in.
+    /// Writes a script that is compiled in.
     pub fn script(&mut self, script: &'static str) {
         debug_assert!(!script.contains("</") && !script.contains("<!--"), "a script would end early");
         self.text.push_str("<script>");
@@ -91,7 +91,7 @@ impl Html {
         self.text.push_str("</script>");
     }
 
-    /// Data for the script, which is no script: JSON in which nothing can end the element or begin a comment.
+    /// Writes data for the script: JSON in which nothing can end the element or begin a comment.
     pub fn data(&mut self, id: &'static str, value: &serde_json::Value) {
         let json = value.to_string();
         self.open("script", &[("type", "application/json"), ("id", id)]);
@@ -131,15 +131,15 @@ fn is_plain_name(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') && name.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// Whether a character would not be seen, or would change how others are.
+/// Returns whether a character is invisible, or changes how others are shown.
 fn unseen(c: char) -> bool {
     is_invisible(c)
-        // Noncharacters, which are no valid HTML.
+        // Noncharacters are not valid HTML.
         || (c as u32 & 0xfffe) == 0xfffe
         || ('\u{fdd0}'..='\u{fdef}').contains(&c)
 }
 
-/// As shown to people, still to be escaped: what cannot be seen is written out.
+/// Writes invisible characters as escapes. The result still needs HTML escaping.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,54 +1,54 @@
-//! A layered drawing of a small graph, from left to right: each node stands right of everything it reads. Long edges pass between the nodes
-//! of the layers that they cross. Works on numbers; it knows no node and no page. The same graph is always drawn the same.
+//! Layered drawing of a small graph, from left to right: each node is right of all its inputs. Long edges pass between the nodes of the layers
+//! that they cross. Works on numbers, without nodes or pages. Deterministic: equal graphs give equal drawings.
 
 /// Width of a node.
 pub const WIDTH: i32 = 172;
 /// Height of a node.
 pub const HEIGHT: i32 = 40;
-/// From the left of one layer to the left of the next.
+/// Distance between the left sides of two adjacent layers.
 const STEP: i32 = WIDTH + 58;
-/// Between the nodes of a layer.
+/// Gap between the nodes of a layer.
 const GAP: i32 = 12;
-/// Room that an edge takes where it passes through a layer.
+/// Height of an edge where it passes through a layer.
 const PASS: i32 = 10;
-/// Round the whole.
+/// Margin around the drawing.
 const MARGIN: i32 = 28;
-/// Times that the layers are put in order from their neighbours.
+/// Number of passes that sort the layers by their neighbours.
 const SWEEPS: usize = 12;
-/// Times that nodes are pulled towards their neighbours.
+/// Number of passes that pull nodes towards their neighbours.
 const PULLS: usize = 10;
 
-/// Where everything is.
+/// Positions of nodes and edges.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Width of the drawing.
     pub width: i32,
-    /// Its height.
+    /// Height of the drawing.
     pub height: i32,
-    /// The upper left corner of each node.
+    /// Upper left corner of each node.
     pub nodes: Vec<(i32, i32)>,
-    /// The points that each edge goes through, in the order of the edges.
+    /// Points of each edge, in the order of the edges.
     pub edges: Vec<Vec<(i32, i32)>>,
 }
 
-/// What stands in a layer: a node, or an edge that passes through.
+/// Element of a layer: a node, or an edge that passes through.
 struct Place {
     layer: usize,
     height: i32,
-    /// Of its upper side.
+    /// Upper side.
     y: i32,
     before: Vec<usize>,
     after: Vec<usize>,
 }
 
-/// Lays out `count` nodes with edges between them. Edges of a ring that would lead back are drawn forwards all the same.
+/// Lays out `count` nodes with edges between them. Also draws the back edges of a cycle forwards.
 pub fn layout(count: usize, edges: &[(usize, usize)]) -> Layout {
     let layers_of = layers(count, edges);
     let depth = layers_of.iter().max().map_or(0, |last| last + 1);
     let mut places: Vec<Place> = layers_of.iter().map(|&layer| place_at(layer, HEIGHT)).collect();
     let mut ways: Vec<Vec<usize>> = Vec::with_capacity(edges.len());
     for &(from, to) in edges {
-        // A node may stand at an end of an edge of a ring only by its number.
+        // In a cycle, the first node of an edge may be in the later layer.
         let (left, right) = if layers_of[from] <= layers_of[to] { (from, to) } else { (to, from) };
         let mut way = vec![left];
         for layer in layers_of[left] + 1..layers_of[right] {
@@ -109,10 +109,10 @@ fn place_at(layer: usize, height: i32) -> Place {
     }
 }
 
-/// The layer of each node: one more than the last of what it reads; then as near to its readers as that allows, so that edges are short.
+/// Returns the layer of each node: after all its inputs, then moved as close to its readers as that allows, so that edges are short.
 fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
     let mut layers = vec![0_usize; count];
-    // In a graph without rings this ends by itself, each time with one more layer settled; in a ring it is stopped.
+    // Without cycles, each pass settles one more layer until none changes; the limit stops it in a cycle.
     for _ in 0..count {
         let mut moved = false;
         for &(from, to) in edges {
@@ -137,14 +137,14 @@ fn layers(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
             layers[node] = layers[node].max(next.saturating_sub(1));
         }
     }
-    // Layers that nothing stands in, as a ring may leave, are left out.
+    // A cycle may leave empty layers; renumber without them.
     let mut used: Vec<usize> = layers.clone();
     used.sort_unstable();
     used.dedup();
     layers.iter().map(|layer| used.binary_search(layer).unwrap_or(0)).collect()
 }
 
-/// Puts each layer in the order of the middles of its neighbours, from the left and from the right in turn; the best order is kept.
+/// Sorts each layer by the mean of its neighbours, from the left and from the right in turn; keeps the best order.
 fn sort(order: &mut Vec<Vec<usize>>, places: &[Place]) {
     let mut best = (crossings(order, places), order.clone());
     for sweep in 0..SWEEPS {
@@ -180,7 +180,7 @@ fn sort(order: &mut Vec<Vec<usize>>, places: &[Place]) {
     *order = best.1;
 }
 
-/// How often edges cross between neighbouring layers. A drawing has few edges, so each pair is looked at.
+/// Counts the edges that cross between adjacent layers. A drawing has few edges, so it compares all pairs.
 fn crossings(order: &[Vec<usize>], places: &[Place]) -> usize {
     let mut rank = vec![0; places.len()];
     for layer in order {
@@ -205,7 +205,7 @@ fn crossings(order: &[Vec<usize>], places: &[Place]) -> usize {
     count
 }
 
-/// Gives heights: one below the other first, then each layer is pulled towards its neighbours without changing its order.
+/// Assigns heights: stacks each layer, then pulls it towards its neighbours without changing its order.
 fn settle(order: &[Vec<usize>], places: &mut [Place]) {
     for layer in order {
         let mut y = 0;
@@ -213,7 +213,7 @@ fn settle(order: &[Vec<usize>], places: &mut [Place]) {
             places[id].y = y;
             y += places[id].height + GAP;
         }
-        // All layers begin centred on one line.
+        // All layers start centred on one line.
         for &id in layer {
             places[id].y -= y / 2;
         }
@@ -231,7 +231,7 @@ fn settle(order: &[Vec<usize>], places: &mut [Place]) {
     }
 }
 
-/// Where a place would like its upper side to be: at the middle of its neighbours.
+/// Returns the preferred upper side of a place: centred on the mean of its neighbours.
 fn ideal_top(id: usize, places: &[Place]) -> i32 {
     let place = &places[id];
     let near = || place.before.iter().chain(&place.after);
@@ -243,8 +243,8 @@ fn ideal_top(id: usize, places: &[Place]) -> i32 {
     sum / count - place.height / 2
 }
 
-/// Puts a layer as near to where it would like to be as its order and the gaps allow: neighbours that push each other stand together, about
-/// the mean of what they want.
+/// Moves a layer as close to its preferred positions as its order and the gaps allow. Places that would overlap form a block at the mean of
+/// their preferred positions.
 fn stack(layer: &[usize], wanted: &[i32], places: &mut [Place]) {
     struct Block {
         first: usize,
@@ -284,7 +284,7 @@ fn stack(layer: &[usize], wanted: &[i32], places: &mut [Place]) {
 mod tests {
     use super::*;
 
-    /// A generator of numbers, so that the graphs are always the same.
+    /// Returns the next pseudorandom number, so that the graphs are always the same.
     fn next(seed: &mut u64) -> usize {
         *seed ^= *seed << 13;
         *seed ^= *seed >> 7;

@@ -1,4 +1,4 @@
-//! Versions of targets, each with what its output and what it was made of differ in from the version before, side by side.
+//! Versions of targets: the changes of each version's output and inputs from the version before, side by side.
 
 use super::html::Html;
 use super::{diff, label, titled};
@@ -10,14 +10,14 @@ use workbench::report::Report;
 use workbench::report::lineage::{Change, Lineage};
 use workbench::versions::Version;
 
-/// Lines of a difference of outputs.
+/// Limit of lines in a diff of outputs.
 const OUTPUT_LINES: usize = 160;
-/// Lines of the difference of a source file.
+/// Limit of lines in the diff of a source file.
 const FILE_LINES: usize = 80;
-/// Lines of the difference of an input.
+/// Limit of lines in the diff of an input.
 const INPUT_LINES: usize = 40;
 
-/// The section.
+/// Writes the section.
 pub fn section(html: &mut Html, report: &Report) {
     let note = "What became of an output, beside what became of what it is made of. The target of the graph first, then those that moved most often.";
     titled(html, "versions", "Versions", note, |html| {

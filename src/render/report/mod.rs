@@ -1,5 +1,5 @@
-//! The report as one page of HTML that needs nothing else: no network, no script to be read, and a policy that allows only what was
-//! compiled in. It says when the last build was and not when the page was made: the same store and sources give the same page.
+//! The report as one self-contained page of HTML: it needs no network and no script to read, and its policy allows only what is compiled in.
+//! It shows the time of the last build, not its own: equal store and sources give an equal page.
 
 mod builds;
 mod diff;
@@ -16,9 +16,9 @@ use html::Html;
 use ring::digest::{SHA256, digest};
 use workbench::report::{Report, State};
 
-/// Colours, marks of states, tables and drawings, as the report and the live page have them.
+/// Style of the report and the live page: colours, marks of states, tables and drawings.
 pub const STYLE: &str = include_str!("style.css");
-/// What the scripts of both have in common.
+/// Script that both pages share.
 #[cfg(feature = "http")]
 pub const COMMON: &str = include_str!("common.js");
 const SCRIPT: &str = concat!(
@@ -28,7 +28,7 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// The page.
+/// Returns the page.
 pub fn page(report: &Report) -> String {
     let mut html = Html::default();
     html.doctype();
@@ -40,7 +40,7 @@ pub fn page(report: &Report) -> String {
     html.finish()
 }
 
-/// What the page may do: show the style and run the script that it came with, by digest. Nothing is fetched, sent or framed.
+/// Returns the page's policy: its own style and script, by digest. It fetches and sends nothing, and no frame may show it.
 fn policy() -> String {
     format!(
         "default-src 'none'; style-src {}; script-src {}; base-uri 'none'; form-action 'none'",
@@ -49,7 +49,7 @@ fn policy() -> String {
     )
 }
 
-/// A style or a script as a policy names it: by its digest.
+/// Returns the policy source of a style or script: its digest.
 pub fn source_of(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(digest(&SHA256, text.as_bytes())))
 }
@@ -82,7 +82,7 @@ fn body(html: &mut Html, report: &Report) {
     html.script(SCRIPT);
 }
 
-/// A section with its heading.
+/// Writes a section with its heading.
 fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: impl FnOnce(&mut Html)) {
     html.newline();
     let heading = format!("{id}-heading");
@@ -97,7 +97,7 @@ fn titled(html: &mut Html, id: &'static str, title: &str, note: &str, inner: imp
     });
 }
 
-/// Words of the program's own, with commands between backticks.
+/// Writes text that is compiled in, with commands in backticks.
 fn prose(html: &mut Html, words: &str) {
     for (at, part) in words.split('`').enumerate() {
         if at % 2 == 1 {
@@ -108,7 +108,7 @@ fn prose(html: &mut Html, words: &str) {
     }
 }
 
-/// A label: where it may be broken, and its target, which says most.
+/// Writes a label: marks where it may break, and its target, which is the most important part.
 fn label(html: &mut Html, label: &str) {
     html.element("code", &[("class", "label")], |html| match label.rsplit_once(':') {
         Some((package, target)) => {
@@ -120,7 +120,7 @@ fn label(html: &mut Html, label: &str) {
     });
 }
 
-/// How a node stands, as a word and for the style.
+/// Returns the state of a node as a word, and as a class for the style.
 fn state_name(state: State) -> (&'static str, &'static str) {
     match state {
         State::Pending => ("pending", "failed"),
@@ -133,7 +133,7 @@ fn state_name(state: State) -> (&'static str, &'static str) {
     }
 }
 
-/// How a node stands, as a mark with its word.
+/// Writes the state of a node as a mark with its word.
 fn state(html: &mut Html, state: State) {
     let (word, class) = state_name(state);
     html.line("span", &[("class", &format!("state s-{class}"))], word);

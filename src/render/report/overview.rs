@@ -1,4 +1,4 @@
-//! The head of the page and how everything stands.
+//! Header of the page, and overview of the workspace's state.
 
 use super::html::Html;
 use super::{label, prose, state_name};
@@ -6,12 +6,12 @@ use crate::render::money::amount;
 use crate::render::{count, duration, moment};
 use workbench::report::{Report, State};
 
-/// Failures told; the table has all.
+/// Limit of failures listed; the table has all.
 const FAILURES: usize = 12;
-/// Changed files named.
+/// Limit of changed files listed.
 const CHANGED: usize = 8;
 
-/// The name of the workspace, what this is, and the way to the sections.
+/// Writes the name of the workspace, a description of the page, and links to the sections.
 pub fn header(html: &mut Html, report: &Report) {
     html.element("header", &[], |html| {
         html.element("div", &[("class", "name")], |html| {
@@ -36,7 +36,7 @@ pub fn header(html: &mut Html, report: &Report) {
     });
 }
 
-/// How everything stands, in numbers, and what is wrong.
+/// Writes the state of the workspace in numbers, and what is wrong.
 pub fn overview(html: &mut Html, report: &Report) {
     html.element("section", &[("id", "overview"), ("aria-label", "Overview")], |html| {
         let figures = figures(report);
@@ -70,7 +70,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
         count(targets as u64),
         format!("of {} source files", count(report.files as u64)),
     )];
-    // The first build of a checkout makes everything: it says nothing about hits.
+    // The first build of a checkout runs everything, so it says nothing about hits.
     let later: Vec<_> = report.builds.iter().filter(|build| build.number > 1).collect();
     let sum = |of: fn(&engine::store::builds::Counts) -> u64| -> u64 { later.iter().map(|build| of(&build.counts)).sum() };
     let (ran, found) = (sum(|counts| counts.ran), sum(|counts| counts.hits()));
@@ -104,7 +104,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String, String)> {
     figures
 }
 
-/// A bar of how the targets stand, and what its parts are.
+/// Writes a bar of the targets' states, with a legend.
 fn states(html: &mut Html, report: &Report) {
     let states = report.states();
     let shown: Vec<(State, u64)> = State::ALL
@@ -132,7 +132,7 @@ fn states(html: &mut Html, report: &Report) {
         |html| {
             let mut x = 0;
             for (state, number) in &shown {
-                // A few among many are to be seen too.
+                // A minimum width keeps small parts visible.
                 let width = (number * 1_000 / all).max(4);
                 let (_, class) = state_name(*state);
                 html.void(

@@ -1,4 +1,4 @@
-//! The largest of everything, and the table of all targets: some of it on the page, all of it as data that the script searches.
+//! The largest targets by several measures, and the table of all targets: its first rows as HTML, all as data for the script's search.
 
 use super::html::{Html, visible};
 use super::{label, prose, state, state_name, titled};
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use workbench::report::{Report, State, Target};
 
-/// Targets of each list of the largest.
+/// Length of each list of the largest.
 const TOP: usize = 12;
-/// Rows of the table that are there without a script.
+/// Number of table rows that are visible without a script.
 const ROWS: usize = 150;
-/// Rows that the script has at most: a page of some hundred KiB.
+/// Limit of rows for the script: they keep the page at some hundred KiB.
 const DATA: usize = 10_000;
 
-/// The columns of the table: name, class, and what it says.
+/// Columns of the table: name, class, meaning.
 const COLUMNS: [(&str, &str, &str); 8] = [
     ("State", "words", "how it stands"),
     ("Target", "words", "its label"),
@@ -27,7 +27,7 @@ const COLUMNS: [(&str, &str, &str); 8] = [
     ("Read by", "number reads", "nodes that are made of it"),
 ];
 
-/// What took longest, what is largest, what moved most often and what cost most.
+/// Writes the slowest, the largest, the most often changed and the most expensive targets.
 pub fn tops(html: &mut Html, report: &Report) {
     titled(html, "tops", "Largest", "By their last result.", |html| {
         html.element("div", &[("class", "tops")], |html| {
@@ -84,7 +84,7 @@ fn write_ranking(html: &mut Html, report: &Report, title: &str, of: &dyn Fn(&Tar
     });
 }
 
-/// All targets, what presses most first.
+/// Returns all targets, the most urgent first.
 fn ordered(report: &Report) -> Vec<&Target> {
     let mut targets: Vec<&Target> = report.targets.iter().collect();
     targets.sort_by(|a, b| {
@@ -94,7 +94,7 @@ fn ordered(report: &Report) -> Vec<&Target> {
     targets
 }
 
-/// The table: its first rows, and places for the script to put its own into.
+/// Writes the table: its first rows, and placeholders that the script fills.
 pub fn table(html: &mut Html, report: &Report) {
     titled(html, "targets", "Targets", "", |html| {
         html.element("div", &[("class", "find"), ("id", "find"), ("hidden", "")], |html| {
@@ -187,7 +187,7 @@ fn row(html: &mut Html, target: &Target) {
     html.line("td", &[("class", "number reads")], &count(target.readers as u64));
 }
 
-/// The targets for the script, those that press most, by label: of each label the number of characters (UTF-16) that it shares with the one before, and the rest.
+/// Returns the most urgent targets as data, sorted by label. A label is the number of UTF-16 units shared with the one before, and the rest.
 pub fn data(report: &Report) -> Value {
     let mut targets = ordered(report);
     targets.truncate(DATA);
