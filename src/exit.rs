@@ -116,7 +116,6 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
             if first.is_err() {
                 end_by_signal(signal);
             }
-            self::listeners().iter().for_each(|(stop, _)| stop());
             std::thread::spawn(move || {
                 let since = Instant::now();
                 while since.elapsed() < DEADLINE || Cancel::is_keeping() && since.elapsed() < DEADLINE + LAST_COMMIT {
@@ -124,13 +123,17 @@ pub fn on_signal(stop: impl Fn() + Send + 'static, restore: impl Fn() + Send + '
                 }
                 end_by_signal(signal);
             });
+            self::listeners().iter().for_each(|(stop, _)| stop());
         }
     });
 }
 
 /// Ends the process with the exit code of the signal.
 fn end_by_signal(signal: i32) -> ! {
-    listeners().iter().for_each(|(_, restore)| restore());
+    // While a `stop` runs, the list is locked; the process ends all the same.
+    if let Ok(listeners) = LISTENERS.try_lock() {
+        listeners.iter().for_each(|(_, restore)| restore());
+    }
     std::process::exit(128 + signal)
 }
 

@@ -117,7 +117,8 @@ impl Used {
         let workers = self.of_workers();
         let why = summary.reads_off.as_ref().or(summary.trouble.as_ref());
         // If cache and workers share a dead server, one warning is enough.
-        if let Some(why) = why.filter(|_| workers.is_none() || self.is_missed) {
+        let is_reported = workers.as_ref().is_some_and(|workers| workers.code == ErrorCode::W_WORKERS);
+        if let Some(why) = why.filter(|_| !is_reported || self.is_missed) {
             let what = match self.is_missed {
                 true => Diagnostic::error(ErrorCode::E_REMOTE, "the remote cache, which is required, cannot be used"),
                 false => Diagnostic::warning(

@@ -26,7 +26,11 @@ pub fn is_alive(process: u32) -> bool {
 pub fn ask_to_end(process: i32) -> io::Result<()> {
     let process = Pid::from_raw(process).ok_or(io::ErrorKind::InvalidData)?;
     kill_process(process, Signal::TERM)?;
-    Ok(kill_process(process, Signal::CONT)?)
+    match kill_process(process, Signal::CONT) {
+        // It has ended since.
+        Err(rustix::io::Errno::SRCH) => Ok(()),
+        continued => Ok(continued?),
+    }
 }
 
 /// Starts a program in its own process group, which its children join.

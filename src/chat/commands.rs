@@ -175,13 +175,18 @@ fn undo(talk: &mut Talk, cancel: &Cancel) -> Result<String, Failed> {
         return Ok("nothing was accepted in this conversation; `cortex edit undo` takes the last edit of the checkout back".to_owned());
     };
     let ask = |talk: &Talk, op: &str| talk.call("edit", json!({"op": op, "session": session}), cancel);
-    let mut taken_back = 0;
-    while taken_back < MOST_EDITS && ask(talk, "undo")?["status"] == "Success" {
-        taken_back += 1;
+    let mut last = ask(talk, "undo")?;
+    for _ in 0..MOST_EDITS {
+        if last["status"] != "Success" {
+            break;
+        }
+        last = ask(talk, "undo")?;
     }
-    let saved = ask(talk, "commit")?;
+    // All edits are undone when there is no further one.
+    let is_whole = last["status"] == "NoMatch";
+    let saved = if is_whole { ask(talk, "commit")? } else { last };
     let text = saved["summary"].as_str().unwrap_or_default();
-    if !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
+    if !is_whole || !matches!(saved["status"].as_str(), Some("Success" | "NoOp")) {
         // The files have changed since, so the change can never be reverted.
         let _ = ask(talk, "discard");
         forget_accepted(talk, &session, cancel)?;

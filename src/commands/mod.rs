@@ -93,7 +93,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Dev(args) => dev::run(&context, &args.command),
     };
     // After a signal, skip automatic gc.
-    if !matches!(outcome, Ok(Code::Interrupted | Code::Terminated | Code::HungUp)) {
+    let code = outcome.as_ref().map_or_else(|failed| failed.code, |code| *code);
+    if !matches!(code, Code::Interrupted | Code::Terminated | Code::HungUp) {
         gc::keep_within(&context, &context.locks_held());
     }
     report_outcome(&context, outcome)
