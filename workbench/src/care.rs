@@ -37,8 +37,7 @@ pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verifi
     }
     let mut left = check_graphs(disk, disk.verify()?)?;
     // A copy of everything that is reachable and sound corrects wrong counts and drops rows that no search finds. What then still lacks a part is
-    // dropped
-    // too.
+    // dropped too.
     if !left.is_sound() {
         disk.compact_reachable()?;
         left = check_graphs(disk, disk.verify()?)?;

@@ -1,8 +1,7 @@
 //! Garbage collection: marks the results that a store must keep for the checkouts that share it, and evicts the rest.
 //!
 //! Kept are the results of every checkout's graph and overlays, pinned versions, the last versions of each node, corrections by a person with the
-//! paid
-//! results they are based on, and recently used results.
+//! paid results they are based on, and recently used results.
 
 use crate::location::MANIFEST;
 use crate::overlay;

@@ -1,6 +1,5 @@
 //! The folder that contains the scratch folders of programs: one for each process, below the folder for temporary files. The process keeps a lock in
-//! it
-//! while it lives. The next process removes folders whose lock is free: their process was killed.
+//! it while it lives. The next process removes folders whose lock is free: their process was killed.
 
 use super::scratch::flatten;
 use engine::seams::producer::Failure;

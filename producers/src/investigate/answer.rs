@@ -113,8 +113,7 @@ fn has(shown: &WordsByType<'_>, key: &str, member: Option<&str>) -> bool {
     constructor || shown.get(key).is_some_and(|words| words.contains(name))
 }
 
-/// Splits a text into sections: a line begins one with its name in capitals, perhaps as a heading or in bold, with or without a colon and first
-/// words.
+/// Splits a text into sections: a line begins one with its name in capitals, perhaps as a heading or in bold, with or without a colon and text.
 fn split(text: &str) -> Vec<(&'static str, String)> {
     let mut sections: Vec<(&'static str, String)> = Vec::new();
     for line in text.lines() {

@@ -1,8 +1,7 @@
 //! Batches: questions are collected, sent together for half the price, and answered in a later run.
 //!
 //! A question is identified by its action key and the number of its attempt. Its answer is valid only for exactly the same prompt: under one key it
-//! may
-//! differ between runs, because earlier answers are not part of a key.
+//! may differ between runs, because earlier answers are not part of a key.
 
 use super::exchange::Line;
 use super::keys::Access;
@@ -75,8 +74,7 @@ impl Batches {
     }
 
     /// Returns the answer of a question that an earlier run sent in a batch, or a failure while it is pending; `None` when no batch has it. Call it
-    /// before
-    /// asking, with `--batch` or without: a sent question is paid for.
+    /// before asking, with `--batch` or without: a sent question is paid for.
     pub(super) fn sent_before(&self, runtime: &Runtime, asked: &PreparedQuestion<'_>, cancel: &Cancel) -> Option<Result<Answer, Failure>> {
         let id = custom_id(asked.question.key, asked.question.attempt);
         let digest = digest(asked.question.turns).to_string();

@@ -1,10 +1,8 @@
 //! Secrets that no model sees: files that are known by name to contain keys, and literals that look like keys.
 //!
 //! Two filters. The first checks the files of a type: one in a file of [`FILES`] or of the user's `never_send` is neither shown to nor summarised by
-//! a
-//! model. The second checks every text of a prompt: PEM blocks, keys of well-known services, values of names such as `password` and `apiKey`, and
-//! long
-//! random-looking tokens become [`REDACTED`]. It prefers redacting a harmless token to leaking a key.
+//! a model. The second checks every text of a prompt: PEM blocks, keys of well-known services, values of names such as `password` and `apiKey`, and
+//! long random-looking tokens become [`REDACTED`]. It prefers redacting a harmless token to leaking a key.
 
 use crate::csharp::project::glob::Glob;
 use crate::csharp::project::path::ROOT;

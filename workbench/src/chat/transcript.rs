@@ -1,6 +1,5 @@
 //! The transcript of a conversation, stored below `.cortex/chat/` under the handle of its rounds: a question is on disk before the model is asked,
-//! each
-//! lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
+//! each lookup before the next, the answer before it is shown whole. So a conversation can continue after a crash.
 
 use crate::checkout::{self, Held};
 use crate::context::kept::Conversations;
@@ -27,7 +26,7 @@ pub struct Transcript {
     pub pins: Vec<String>,
     /// The edit session of a proposal that is neither accepted nor dropped.
     pub proposal: Option<String>,
-    /// Edit sessions whose changes were accepted, in order: `undo` takes back the last one.
+    /// Edit sessions whose changes were accepted, oldest first: those that can be undone.
     pub accepted: Vec<String>,
     /// What its answers cost.
     pub spent: Spent,

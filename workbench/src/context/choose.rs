@@ -40,7 +40,7 @@ pub struct Question<'q> {
     pub mentions: &'q [Mention],
     /// Packages that it names.
     pub packages: &'q [Package],
-    /// What was used before.
+    /// The log of earlier use.
     pub log: &'q Log,
     /// Scores inherited from earlier rounds.
     pub inheritance: &'q Inheritance,
@@ -51,7 +51,7 @@ pub struct Question<'q> {
 /// A type that was chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// Its place in the index.
+    /// Its index in [`Question::index`].
     pub at: usize,
     /// The factors when it was chosen, each between 0 and 1.
     pub factors: Factors,

@@ -1,5 +1,5 @@
-//! Builds in overlays: the engine with documents in place of files. What is built shares every result with the workspace and with other overlays;
-//! of the checkout itself (its graph, History, files laid out) nothing moves.
+//! Builds in overlays: the engine reads documents instead of files. Such a build shares every result with the workspace and with other overlays; it
+//! changes nothing of the checkout itself (graph, History, laid-out files).
 
 use super::OverlayError;
 use super::record::{LIFETIME, is_session, lives, seen, used};
@@ -62,14 +62,13 @@ fn stacked(engine: Engine, documents: Documents, told: OnResults) -> Engine {
     }
 }
 
-/// Notes results that an overlay needs.
+/// Records results that an overlay needs.
 fn note_needed_results<F: Files>(files: &F, name: &str, keys: &[ActionKey]) -> Result<(), OverlayError> {
     let _alone = files.lock_for_editing()?;
     texts::add_results(files, name, keys)
 }
 
-/// The results that the living overlays and sessions of the workspace at a root need, and those of merged and closed ones that it has not been built
-/// with since.
+/// Returns the results that living overlays and sessions of the workspace at a root need, and those of merged and closed ones since its last build.
 ///
 /// # Errors
 /// When they cannot be read.
@@ -90,10 +89,10 @@ pub fn held(root: &Path, now: u64) -> Result<BTreeSet<ActionKey>, OverlayError> 
     Ok(held)
 }
 
-/// A session that is about to end leaves what was built of its edits to the workspace, as an overlay does that is merged.
+/// Leaves the results of an ending session to the workspace, as a merged overlay does.
 ///
 /// # Errors
-/// When that cannot be noted.
+/// When that cannot be recorded.
 pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     let files = Disk::new(root);
     if Session::load(&files, handle, now).is_err() || texts::results_of(&files, handle)?.is_empty() {
@@ -103,7 +102,8 @@ pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
     texts::leave_merged(&files, handle, now.saturating_add(LIFETIME))
 }
 
-/// Lets go of the results of merged overlays and closed sessions if the workspace at a root, which was built, is up to date: its graph has those that it needs.
+/// Releases the results of merged overlays and closed sessions if the graph of the workspace at a root, just built, is current: it then refers to
+/// those it needs.
 ///
 /// # Errors
 /// When they cannot be read or removed.

@@ -215,7 +215,7 @@ pub(super) enum MadeOf {
     Now,
 }
 
-/// Puts documents of real files, all or none. The caller has locked the folder.
+/// Puts documents of real files, all or none. The caller holds the editing lock.
 pub(super) fn put_all<F: Files>(files: &F, name: &str, puts: &[Putting], now: u64) -> Result<Vec<Became>, OverlayError> {
     let mut overlay = find(files, name, now)?;
     unmerged(name, &overlay)?;

@@ -304,13 +304,13 @@ pub fn discard<F: Files>(files: &F, name: &str, now: u64) -> Result<usize, Overl
     Ok(overlay.map_or(0, |overlay| overlay.documents.len()))
 }
 
-/// Removes a record, and the texts that only it needed. The caller has locked the folder.
+/// Removes a record, and the texts that only it needed. The caller holds the editing lock.
 pub(super) fn remove_record<F: Files>(files: &F, name: &str, now: u64) -> Result<(), OverlayError> {
     files.drop_note(&note(name))?;
     collect(files, now)
 }
 
-/// Removes expired overlays, and texts and results that no overlay needs. The caller has locked the folder.
+/// Removes expired overlays, and texts and results that no overlay needs. The caller holds the editing lock.
 pub(super) fn collect<F: Files>(files: &F, now: u64) -> Result<(), OverlayError> {
     let (mut needed, mut damaged) = (BTreeSet::new(), false);
     for Listed { name, overlay } in list_overlays(files)? {
