@@ -25,7 +25,7 @@ pub enum InitError {
     /// A manifest exists.
     #[error("{0} is there already")]
     Exists(PathBuf),
-    /// The folder lies in a workspace.
+    /// The folder is inside a workspace.
     #[error("this folder is in the workspace of {0}")]
     Within(PathBuf),
     /// Reading or writing failed.

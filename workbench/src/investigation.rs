@@ -1,5 +1,4 @@
-//! Investigations: chooses the outlines and summaries that fit a question and a budget, and records an operation that a caller can watch (seed 000
-//! §3, §7).
+//! Investigations: choose the outlines and summaries that fit a question and a budget; record an operation that a caller can watch (seed 000 §3, §7).
 
 use crate::checkout;
 use crate::context::secret::WithheldFiles;

@@ -24,9 +24,9 @@ struct Sides {
 /// One of two builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The one.
+    /// The first build.
     Before,
-    /// The other.
+    /// The second build.
     After,
 }
 

@@ -18,10 +18,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What an overlay puts in place of files; from now on it counts as used.
+/// Returns the documents that an overlay puts in place of files, and counts the overlay as used.
 ///
 /// # Errors
-/// When there is no such overlay, or its texts are gone.
+/// When there is no such overlay, or its texts are missing.
 pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents, OverlayError> {
     used(files, name, now)?;
     let _alone = files.lock_for_editing()?;
@@ -31,17 +31,17 @@ pub fn documents<F: Files>(files: &F, name: &str, now: u64) -> Result<Documents,
     texts::documents(files, &seen(files, name, now)?.documents)
 }
 
-/// A store as a build beside its checkout sees it: the checkout may be built meanwhile.
+/// Returns a store for a build beside its checkout: another process may build the checkout meanwhile.
 pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
     Arc::new(SnapshotStore::of(store, view))
 }
 
-/// The engine of an overlay over that of its workspace at a root. What it builds is held for as long as the overlay lives; nothing is sent to other
-/// machines.
+/// Returns the engine of an overlay over that of its workspace at a root. Its results are kept for as long as the overlay lives; nothing is sent to
+/// other machines.
 pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
     let (files, name) = (Disk::new(root), name.to_owned());
     let told = move |keys: &[ActionKey]| {
-        // What is not written down here may be collected, and made again.
+        // Results that are not recorded may be evicted, and are then built again.
         let _ = note_needed_results(&files, &name, keys);
     };
     stacked(engine, documents, Box::new(told))
@@ -103,8 +103,8 @@ pub fn leave(root: &Path, handle: &str, now: u64) -> Result<(), OverlayError> {
 }
 
 /// Releases the results of merged overlays and closed sessions if the graph of the workspace at a root, just built, is current: it then refers to
-/// those it needs.
-///
+/// Releases the results of merged overlays and closed sessions, if the graph of the workspace at a root, just built, is current: it refers to those
+/// it needs.
 /// # Errors
 /// When they cannot be read or removed.
 pub fn settle(root: &Path, is_current: impl FnOnce() -> bool) -> Result<(), OverlayError> {
