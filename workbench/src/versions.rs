@@ -197,7 +197,7 @@ pub fn input_changes(from: &ActionRecord, to: &ActionRecord) -> Vec<InputChange>
     changes
 }
 
-/// The blob of a version, if the store still has it.
+/// Returns the blob of a version, if the store still has it.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -47,7 +47,7 @@ pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> En
     stacked(engine, documents, Box::new(told))
 }
 
-/// The engine of one who reads the workspace itself while others build it: an overlay without documents, for which no results are held.
+/// Returns the engine of a reader beside a build of the workspace: an overlay without documents, which keeps no results.
 pub fn reading(engine: Engine) -> Engine {
     stacked(engine, Documents::new(), Box::new(|_: &[ActionKey]| {}))
 }

@@ -284,7 +284,7 @@ impl Composing<'_> {
         }
     }
 
-    /// Says what was cut, at the end, where it moves nothing else.
+    /// Appends the note about left-out types; at the end it moves no other text.
     fn append_cut_note(&mut self, max_chars: usize) {
         if self.made.cut.is_empty() {
             return;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Seen {
     /// Method and path.
     pub(crate) line: String,
-    /// Headers as they came, in small letters.
+    /// Headers as received, in lower case.
     pub(crate) headers: String,
     pub(crate) body: String,
 }
