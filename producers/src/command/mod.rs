@@ -1,10 +1,10 @@
 //! `command`: a program whose output is what it prints, or the files and folders that `outputs` names: one file is the output itself, a
 //! folder or several of them are a tree ([`engine::values::tree`]).
 //!
-//! `argv` names it (no shell), or `shell` holds a line for `sh`. In an argument, `{in.ROLE}` stands for the name of a file holding that
-//! input, `{label}` for the node's label; where that or `CORTEX_LABEL` is named, the variable `CORTEX_LABEL` holds the label, too. An argument
-//! that is just `{in.ROLE}` becomes as many arguments as a list role has inputs. The program runs in an empty folder of its own with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole environment, confined as
-//! `sandbox` says (see the crate of that name). How it was confined is noted with the result (`sandbox`) and not in its key.
+//! `argv` names it (no shell), or `shell` is a line for `sh`. In an argument, `{in.ROLE}` becomes the name of the file with that input, `{label}` the
+//! node's label; if it or `CORTEX_LABEL` is used, the variable `CORTEX_LABEL` contains the label too. An argument that is just `{in.ROLE}` becomes
+//! one argument per input of a list role. The program runs in its own empty folder with `PATH`, `LC_ALL=C.UTF-8`, `TZ=UTC` and `env` as its whole
+//! environment, confined as `sandbox` says (see the crate of that name). Its confinement is noted with the result (`sandbox`) and not in its key.
 
 mod collect;
 mod find;

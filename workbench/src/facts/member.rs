@@ -1,4 +1,4 @@
-//! One member in comparable form: the key it is found by and everything a caller can see of it.
+//! One member in comparable form: its key and everything a caller can see of it.
 
 use super::written::{
     Aliases, canonical_tokens, is_name, mate, mate_back, path_start, simple, simple_text, spaced, split, without_at_sign,
@@ -6,10 +6,10 @@ use super::written::{
 use producers::csharp::hashes::member_access;
 use producers::csharp::model::{Member, MemberKind, TypeKind};
 
-/// A member as it is compared.
+/// A member in comparable form.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Canonical {
-    /// Name, arity and parameter types: what the compiler tells overloads apart by.
+    /// Name, arity and parameter types, by which the compiler distinguishes overloads.
     pub(super) key: String,
     /// Accessibility in effect.
     pub(super) access: String,

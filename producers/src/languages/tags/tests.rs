@@ -1,4 +1,4 @@
-//! What is read of files of two languages, and that nothing makes reading fail.
+//! Tests of reading files of two languages, and that no text makes reading fail.
 
 use super::*;
 use crate::languages::grammar::LANGUAGES;
