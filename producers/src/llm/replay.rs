@@ -1,8 +1,8 @@
-//! Recorded answers: a file of JSON lines, one for each. They serve tests and CI without a network.
+//! Recorded answers: a file of JSON lines, one per answer, for tests and CI without a network.
 //!
-//! A line has the `text` and says which question it answers: `digest` (over the turns) and `model`, as a recording writes them, or, for
-//! lines written by hand, `contains`: texts that must all be in the conversation. The last line with the digest wins, then the first whose
-//! texts are there. A line that is no JSON, because a process was killed while it wrote it, is left out. A line may have `cut` and `usage` (`input`, `cached`, `output`). The prompts themselves are not recorded.
+//! A line has the `text` and identifies its question: by `digest` (over the turns) and `model` in a recording, or, in lines written by hand, by
+//! `contains`: texts that must all be in the conversation. The last line with the digest wins, then the first whose texts are contained. A line that
+//! is not JSON, because its writer was killed, is skipped. A line may have `cut` and `usage` (`input`, `cached`, `output`). Prompts are not recorded.
 
 use super::reply::{Reply, Usage};
 use super::settings::Model;

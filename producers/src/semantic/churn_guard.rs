@@ -1,14 +1,14 @@
 //! The churn guard: a section that a patch rewords needlessly keeps its old text.
 //!
-//! Needless is what rests on nothing that moved (neither the old nor the new text speaks of a member or a dependency that moved, and what it
-//! gives as evidence is on no line that moved), and what says the same in other words: the same evidence, the same numbers, names and negations, and [`SAME_WORDS`] of the words.
+//! A rewording is needless if its section depends on nothing that changed (neither text names a changed member or dependency, or has evidence on a
+//! changed line), or if it says the same in other words: the same evidence, numbers, names and negations, and [`SAME_WORDS`] of the words.
 
 use super::evidence::{self, Names};
 use super::moved::Moved;
 use super::slots::simple;
 use std::collections::BTreeSet;
 
-/// Share of common words from which on a text with the same facts is a mere rewording.
+/// Share of common words above which a text with the same facts is a mere rewording.
 pub(super) const SAME_WORDS: f64 = 0.6;
 
 /// Returns why the old text stays; `None` when the new one may replace it.

@@ -1,25 +1,25 @@
-//! An answer without a model: members and lines that the question names, then the lines of the context that say most words of the question, quoted
-//! with the place where they stand.
+//! Answers without a model: quotes members and lines that the question names, then the lines of the context that share most words with the question,
+//! with their positions.
 
 use super::references::{Kind, references};
 use crate::context::forms::fenced;
 use crate::symbols::index::simple_name;
 use producers::investigate::relevance::{lines, question_words};
 
-/// Parts of a context that are quoted.
+/// Limit of quoted parts of a context.
 const PARTS: usize = 5;
-/// Lines of each.
+/// Limit of lines of each part.
 const LINES: usize = 3;
-/// Longest line that is quoted, in characters.
+/// Limit of characters of a quoted line.
 const LONGEST: usize = 160;
 
-/// Lines of what the question names.
+/// Limit of lines of a named member or file.
 const NAMED: usize = 16;
 
-/// Beginnings of lines of an outline that say nothing of what the type does.
+/// Beginnings of outline lines that say nothing about a type's purpose.
 const FRAME: [&str; 5] = ["DependsOn:", "Implements:", "Kind:", "XmlDocHash:", "```"];
 
-/// Quotes a context, as Markdown; `None` when it shows nothing that the question names, and no line of it says a word of the question.
+/// Quotes a context as Markdown; `None` when it has nothing that the question names, and no line with a word of the question.
 pub fn quote(question: &str, context: &str) -> Option<String> {
     let words = question_words(question);
     let mut quoted = quote_named(question, context);
@@ -45,7 +45,7 @@ pub fn quote(question: &str, context: &str) -> Option<String> {
     (!quoted.is_empty()).then_some(quoted)
 }
 
-/// Members and lines of files that the question names, with their code.
+/// Quotes members and lines of files that the question names, with their code.
 fn quote_named(question: &str, context: &str) -> String {
     let found = references(question).into_iter().filter_map(|reference| {
         let (place, lines) = match reference.kind {
@@ -59,7 +59,7 @@ fn quote_named(question: &str, context: &str) -> String {
     found.collect()
 }
 
-/// The declaration of a member: the place of its type, and its lines.
+/// Returns the declaration of a member: the position of its type, and its lines.
 fn member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     let (owner, member) = name.split_once('#')?;
     let member = member.split(['(', '<']).next().filter(|member| !member.is_empty())?;

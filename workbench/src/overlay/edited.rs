@@ -52,8 +52,8 @@ fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
     matches!(files.resolve(path), Err(Refused::Manifest(_)))
 }
 
-/// Makes a session take over the writes of other processes, as its next operation would: then it shows what saving would give. The caller must not
-/// hold the editing lock.
+/// Makes a session take over the writes of other processes, as its next operation would: then it shows what saving would give. Call it without the
+/// editing lock.
 pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
     if let Ok(session) = Session::load(files, handle, now) {
         let paths = session.documents.keys().filter(|path| !is_manifest(files, path));

@@ -5,5 +5,5 @@ pub mod compose;
 pub mod room;
 pub mod state;
 
-/// Where the text is laid out, below the workspace's root.
+/// Path of the laid-out text, below the workspace's root.
 pub const OUT: &str = ".cortex/out/prompt_window.md";
