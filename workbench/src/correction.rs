@@ -21,15 +21,15 @@ pub const CORRECTED: &str = "corrected";
 pub enum Refused {
     /// It is too long.
     Long,
-    /// It holds control characters; the line of the first.
+    /// It contains control characters; the line of the first.
     Control(usize),
-    /// A line inside a section would be read as a heading.
+    /// A line inside a section would be parsed as a heading.
     Heading(usize),
     /// Sections that the output has are missing.
     Missing(Vec<String>),
-    /// Sections that the output has not.
+    /// It has sections that the output does not have.
     Unknown(Vec<String>),
-    /// A section stands twice.
+    /// A section appears twice.
     Twice(String),
     /// A section is empty.
     Empty(String),
@@ -198,7 +198,7 @@ mod tests {
             let new = composed(OLD, &text).expect("a correction");
             assert_eq!(new.write(), OLD.replace("Does it.", "Mine."), "{head}");
         }
-        // In another order the sections go back to their places.
+        // Sections in another order return to their places.
         let text = "EDGE_CASES:\nNone.\nROLE:\n- Does it.";
         assert_eq!(composed(OLD, text).expect("the same").write(), OLD);
     }

@@ -58,8 +58,8 @@ const PARTS: usize = 24;
 const MOST_COMPARED: usize = 500;
 
 impl<'b> Vectors<'b> {
-    /// The vectors in the table `//index:vectors` of the types that `is_meant`. Of several lengths, which a change of the model leaves for a while, the most frequent one counts;
-    /// [`Vectors::notes`] tells what is left out. `None` when the bytes are no table.
+    /// Opens the vectors in the table `//index:vectors` of the types for which `is_meant` holds. If their lengths differ, as for a while after a
+    /// change of the model, the most frequent length counts; [`Vectors::notes`] reports the excluded ones. `None` when the bytes are not a table.
     pub fn open(table: &'b [u8], is_meant: impl Fn(&str) -> bool) -> Option<Self> {
         let all: Vec<(&str, &[u8])> = Table::open(table)?.rows().filter(|(key, _)| is_meant(key)).collect();
         let mut left_out = LeftOut::default();

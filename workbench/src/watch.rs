@@ -240,7 +240,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Those of the types that the graph knows to be made of these files.
+    /// Reads those of the types that the graph builds from these files.
     ///
     /// # Errors
     /// When the store cannot be read.

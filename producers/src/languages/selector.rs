@@ -17,7 +17,7 @@ const IN_PROGRESS: u32 = 256;
 /// Brackets of a query inside each other: tree-sitter reads them by recursion.
 const DEEPEST: usize = 64;
 
-/// Why nothing was selected.
+/// The reason why nothing was selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
     /// The ending of the file belongs to no grammar.
@@ -36,7 +36,7 @@ pub enum SelectorError {
         line: usize,
         /// Column of that line, from 1.
         column: usize,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// Brackets are nested deeper than [`DEEPEST`].
@@ -45,7 +45,7 @@ pub enum SelectorError {
     /// Several captures, none of them [`TARGET`].
     #[error("the selector has {count} captures, and none of them is @{TARGET}")]
     NoTarget {
-        /// How many there are.
+        /// Number of captures.
         count: usize,
     },
     /// A predicate has no pattern around it, and would hold of none.

@@ -135,7 +135,7 @@ impl Notes {
         Ok(notes)
     }
 
-    /// Removes the notes that were not written for longer than [`OLDEST`].
+    /// Removes the notes whose last write is older than `OLDEST`.
     ///
     /// # Errors
     /// When the folder cannot be read.

@@ -179,7 +179,7 @@ pub struct Answer {
     pub text: String,
     /// Whether it was cut off because it grew too long.
     pub cut: bool,
-    /// What it cost.
+    /// Its cost.
     pub spent: Spent,
     /// Diagnostics about the answer, for instance that bytes that are not text were replaced.
     pub remarks: Vec<Diagnostic>,
@@ -188,7 +188,7 @@ pub struct Answer {
 /// A count of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// How many.
+    /// Number of tokens.
     pub tokens: u64,
     /// Whether a tokenizer counted; otherwise the count is an estimate.
     pub exact: bool,

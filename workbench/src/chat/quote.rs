@@ -72,7 +72,7 @@ fn member<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     })
 }
 
-/// Whether a line declares a member: its name stands behind a type, and in no call.
+/// Whether a line declares a member: its name follows a type, and is not part of a call.
 fn declares(line: &str, member: &str) -> bool {
     line.match_indices(member).any(|(at, _)| {
         let (before, behind) = (&line[..at], &line[at + member.len()..]);
@@ -84,7 +84,7 @@ fn declares(line: &str, member: &str) -> bool {
     })
 }
 
-/// The lines of a declaration from its first on: up to the bracket that closes it, or to the end of its statement.
+/// Returns the lines of a declaration from its first on: up to its closing bracket, or to the end of its statement.
 fn declaration<'c>(lines: &[&'c str]) -> Vec<&'c str> {
     let mut depth = 0_i64;
     let mut found = Vec::new();
@@ -98,14 +98,14 @@ fn declaration<'c>(lines: &[&'c str]) -> Vec<&'c str> {
     found
 }
 
-/// Lines of a file, where the context shows them: the place, and the lines.
+/// Returns lines of a file, where the context shows them: the position, and the lines.
 fn lines_of_file<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c str>)> {
     let (path, range) = name.rsplit_once(':')?;
     let (from, to) = range.split_once('-').unwrap_or((range, range));
     let (from, to): (usize, usize) = (from.parse().ok()?, to.parse().ok()?);
     parts(context).find_map(|(_, body)| {
         let (place, code) = body.split_once('\n')?;
-        // Where one part of a type stands is enough: the lines of others stand behind it.
+        // The first part of a type is enough: the lines of the others follow it.
         let first = place.split(", ").next()?;
         let (file, range) = first.rsplit_once(':')?;
         let (start, end) = range.split_once('-')?;
@@ -117,12 +117,12 @@ fn lines_of_file<'c>(name: &str, context: &'c str) -> Option<(&'c str, Vec<&'c s
     })
 }
 
-/// Whether a line only says what its type is made of.
+/// Whether a line only describes the composition of its type.
 fn is_frame(line: &str) -> bool {
     FRAME.iter().any(|start| line.starts_with(start))
 }
 
-/// The parts of a context: the name of a type or a file, and what is shown of it.
+/// Returns the parts of a context: the name of a type or a file, and its text.
 fn parts(context: &str) -> impl Iterator<Item = (&str, &str)> {
     let parts = context.split("\n## ").skip(1);
     parts.filter_map(|part| part.split_once('\n'))

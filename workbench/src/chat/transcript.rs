@@ -28,7 +28,7 @@ pub struct Transcript {
     pub proposal: Option<String>,
     /// Edit sessions whose changes were accepted, oldest first: those that can be undone.
     pub accepted: Vec<String>,
-    /// What its answers cost.
+    /// The cost of its answers.
     pub spent: Spent,
     /// Questions and answers, oldest first.
     pub exchanges: Vec<Exchange>,

@@ -64,7 +64,7 @@ impl Conversations {
     /// The conversation of a handle.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn find(&self, id: &str) -> Result<&Conversation, Absent> {
         self.open.iter().find(|one| one.id == id).ok_or_else(|| self.absent(id))
     }
@@ -99,7 +99,7 @@ impl Conversations {
     /// Returns the conversation of a handle and counts it as used.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn go_on(&mut self, id: &str) -> Result<&mut Conversation, Absent> {
         let absent = self.absent(id);
         self.used += 1;

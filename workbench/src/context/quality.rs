@@ -13,11 +13,11 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quality {
-    /// Of the types that declarations of what is shown name, the share that is shown too.
+    /// Of the types that shown declarations refer to, the share that is shown too.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub dependency_coverage: f32,
-    /// Tokens of the text for each token that the sources of the types that it shows are; about.
+    /// Tokens of the text per estimated token of the shown types' sources.
     #[serde(serialize_with = "figure")]
     #[schemars(with = "f32")]
     pub compression_ratio: f32,

@@ -11,9 +11,9 @@ use std::ops::Range;
 pub struct Word<'t> {
     /// As written.
     pub text: &'t str,
-    /// Whether backquotes stand around it.
+    /// Whether it is in backquotes.
     pub quoted: bool,
-    /// Whether it begins with the name of a file that there is.
+    /// Whether it begins with the name of an existing file.
     pub is_file: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Write {
     pub after: Rc<Vec<u8>>,
 }
 
-/// What a merge does with a file.
+/// The result of a merge for one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     /// The file becomes the document.

@@ -141,7 +141,7 @@ pub struct Report {
     pub failures: Vec<Diagnostic>,
     /// The newest builds, the oldest of them first.
     pub builds: Vec<BuildRecord>,
-    /// What models cost.
+    /// The cost of models.
     pub spending: Spending,
     /// The currency of prices.
     pub currency: Option<String>,

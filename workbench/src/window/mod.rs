@@ -1,5 +1,5 @@
-//! The prompt window: the one text of a checkout that a model is shown (seed 000 §8). [`state`] is what is remembered of it, [`room`] how long it may be, [`compose`] makes
-//! the text, which is laid out as `.cortex/out/prompt_window.md`.
+//! The prompt window: the one text of a checkout that a model is shown (seed 000 §8). [`state`] is its stored state, [`room`] its size, [`compose`]
+//! composes the text, which is laid out as `.cortex/out/prompt_window.md`.
 
 pub mod compose;
 pub mod room;
