@@ -1,10 +1,10 @@
 //! Facts from git about the workspace's checkout: the commit, whether files differ from it, and files of a commit. Annotations only: no key and no
 //! output depends on them.
 //!
-//! A build starts no program for this; [`crate::nearby`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's index: a tracked
-//! file below the workspace counts as changed when its size or time is not what the index noted, when it is gone, or when something is
-//! staged. So a file that was only touched counts until git looks again (`git status`), and files that git does not track never count. Stores
-//! of refs other than files are not read: then nothing is known. Only what looks like a commit's name is taken from these files.
+//! A build starts no program for this; [`crate::nearby`] does. The commit is read from `HEAD` and the refs. Whether files differ is read from git's
+//! index: a tracked file below the workspace counts as changed if its size or time differs from the index, if it is missing, or if anything is
+//! staged. So a touched file counts until git refreshes its index (`git status`), and untracked files never count. Stores of refs other than files
+//! are not supported: then nothing is known. Only valid names of commits are taken from these files.
 
 use engine::seams::annotate::{Annotate, Revision};
 use os::info::FileInfo;

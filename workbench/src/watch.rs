@@ -204,7 +204,7 @@ pub fn settling_patterns(session: &Session) -> Option<PatternSet> {
         .flatten()
 }
 
-/// The summaries of types that are out of date, those that `status` counts so, once everything that costs nothing of the edited types was made.
+/// Counts the stale summaries of types, as `status` does, after all free targets of the edited types were built.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -233,9 +233,9 @@ pub fn reached(session: &mut Session) -> Result<Reached, EngineError> {
 /// The members of the types in some files, as they were last built.
 #[derive(Debug, Default)]
 pub struct Members {
-    /// By label of the table: what it held.
+    /// By label of the table: its output.
     tables: BTreeMap<String, Option<Arc<[u8]>>>,
-    /// By label of a target that tells what an edit changed: its last output.
+    /// By label of a target in [`Kind::TARGETS`], or of dependencies: its last output.
     digests: BTreeMap<String, Digest>,
 }
 

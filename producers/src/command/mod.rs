@@ -243,7 +243,7 @@ fn hint_for_status(status: ExitStatus) -> &'static str {
     }
 }
 
-/// A disk failure in or at the scratch folder.
+/// Returns the failure of a disk operation in or at the scratch folder.
 fn io(what: &str, folder: &Path, error: &io::Error) -> Failure {
     let why = Diagnostic::error(ErrorCode::E_COMMAND, format!("{what}: {error}")).found(folder.display().to_string());
     let hint = match error.kind() {

@@ -49,7 +49,7 @@ impl Place {
         Ok(place)
     }
 
-    /// The path of the folder.
+    /// Returns the path of the folder.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -80,7 +80,7 @@ fn is_there(lock: &File) -> bool {
     FileInfo::of(lock).is_ok_and(|info| info.links > 0)
 }
 
-/// The folder for temporary files; an empty name is none.
+/// Returns the folder for temporary files; an empty name counts as none.
 fn temporary_folder() -> PathBuf {
     let folder = std::env::temp_dir();
     if folder.as_os_str().is_empty() { "/tmp".into() } else { folder }

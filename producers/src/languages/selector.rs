@@ -65,7 +65,7 @@ pub enum SelectorError {
     TooMany,
 }
 
-/// The nodes that a selector means in a file's text, as byte ranges in the order of their beginnings, an outer one before those inside it.
+/// Returns the nodes that a selector matches in a file's text, as byte ranges in the order of their beginnings, outer ones before inner ones.
 ///
 /// # Errors
 /// When the file's language has no grammar, the text cannot be parsed, or the selector is wrong.
@@ -140,7 +140,7 @@ fn evaluates_all(query: &Query, selector: &str) -> Result<(), SelectorError> {
     Ok(())
 }
 
-/// The text behind blanks and comments of a query.
+/// Returns the text after blanks and comments of a query.
 fn without_comments(text: &str) -> &str {
     let text = text.trim_start();
     match text.strip_prefix(';') {

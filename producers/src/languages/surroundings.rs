@@ -65,7 +65,7 @@ impl Surroundings {
     }
 }
 
-/// The outermost statement that begins with the node. `around` lists the enclosing nodes; the first is the whole file.
+/// Returns the outermost statement that begins with the node. `around` lists the enclosing nodes; the first is the whole file.
 fn outermost(node: Node<'_>, around: &[Node<'_>]) -> Outermost {
     let mut outer = node;
     let mut first = None;

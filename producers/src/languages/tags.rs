@@ -363,7 +363,7 @@ fn nested(mut told: Vec<(Range<usize>, Definition)>) -> Vec<Definition> {
     definitions
 }
 
-/// Computes lines and columns in characters, from 1; nodes must be passed in the order of their positions.
+/// A position counter: lines and columns in characters, from 1; nodes must be passed in the order of their positions.
 struct Columns<'t> {
     text: &'t str,
     line: usize,

@@ -59,7 +59,7 @@ pub(super) struct Open {
 }
 
 impl Breakers {
-    /// Whether a call may be sent now.
+    /// Checks whether a call may be sent now.
     pub(super) fn admit(&self, address: &str, now: Instant) -> Result<(), Open> {
         self.with(address, |breaker| {
             let Some((first, last)) = breaker.opened else {

@@ -38,7 +38,7 @@ impl Stage {
         variables.insert(name.to_owned(), value.to_owned());
     }
 
-    /// The total of all waits.
+    /// Returns the total of all waits.
     pub(crate) fn passed(&self) -> Duration {
         *self.passed.lock().unwrap_or_else(PoisonError::into_inner)
     }

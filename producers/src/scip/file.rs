@@ -396,7 +396,7 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
     ];
     let told = information.and_then(|information| kind::kind_name(information.kind));
     let (last, is_term) = (way.last(), way.last().is_some_and(|last| last.suffix == Suffix::Term));
-    // The word that says the kind stands before the name, behind decorators and the like.
+    // The word for the kind is before the name, after decorators and the like.
     let before = last
         .and_then(|last| signature.split_once(name_in_code(last)))
         .map_or(signature, |(before, _)| before);
@@ -417,7 +417,7 @@ fn kind_of(way: &[Descriptor], information: Option<&SymbolInformation>, signatur
     })
 }
 
-/// The declaration in one line, and the documentation without it: most indexers write the declaration as its first block of code.
+/// Returns the declaration in one line, and the documentation without it: most indexers write the declaration as its first block of code.
 fn documentation(information: &SymbolInformation) -> (String, String) {
     let mut signature = information
         .signature_documentation
@@ -445,7 +445,7 @@ fn cut_to_bytes(mut text: String, most: usize) -> String {
     text
 }
 
-/// A text on one line, without characters that steer a terminal.
+/// Returns a text on one line, without control characters of terminals.
 fn one_line(text: &str) -> String {
     cut_to_bytes(text.chars().filter(|c| !c.is_control()).collect(), LONGEST)
 }

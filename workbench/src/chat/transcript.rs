@@ -141,7 +141,7 @@ impl Transcript {
     }
 }
 
-/// The file that a process locks while it uses the conversation. It begins with a dot: [`checkout::list_files`] skips it.
+/// Returns the file that a process locks while it uses the conversation. It begins with a dot: [`checkout::list_files`] skips it.
 fn lock(id: &str) -> String {
     format!("{FOLDER}/.{id}.lock")
 }

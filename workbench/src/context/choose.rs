@@ -280,7 +280,7 @@ pub mod samples {
 
     use super::*;
 
-    /// A type that was chosen by its score alone.
+    /// Returns a type that was chosen by its score alone.
     pub fn chosen(at: usize, score: f32) -> Chosen {
         Chosen {
             at,

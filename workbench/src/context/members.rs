@@ -61,7 +61,7 @@ fn is_meant(found: &Resolution, one: &Candidate) -> bool {
     matches!(found.how, Some(How::Exact | How::Suffix)) && one.member().is_some()
 }
 
-/// Resolves lines to members: the types in them first, then the innermost members; also returns the lines without any.
+/// Sets the members of a mention of lines: the types in the lines first, then the innermost members; and the lines without any type.
 fn by_lines<O: Outputs>(outputs: &mut O, index: &Index, lines: Lines, mention: &mut Mention) -> Result<(), O::Error> {
     let mut first: Vec<String> = Vec::new();
     let is_other = |at: &usize| index.document(*at).is_some_and(|one| one.language.is_some());

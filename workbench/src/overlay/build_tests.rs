@@ -107,7 +107,7 @@ impl Place {
         session.build(&request(), &Silent, &Cancel::default()).expect("a build")
     }
 
-    /// The number of possibly stale targets without an overlay.
+    /// Returns the number of possibly stale targets without an overlay.
     fn stale(&self) -> usize {
         self.workspace(None).session().expect("a session").marked().len()
     }

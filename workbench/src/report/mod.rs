@@ -147,7 +147,7 @@ pub struct Report {
     pub currency: Option<String>,
     /// The graph near one target; `None` when nothing was ever built.
     pub near: Option<Near>,
-    /// Versions of that target first, then of those that moved most often.
+    /// Versions of that target first, then of those that changed most often.
     pub lineages: Vec<Lineage>,
 }
 
