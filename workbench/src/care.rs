@@ -13,8 +13,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Verifies everything in a store; with `repair` drops damaged data and verifies again. Returns the first findings and, after a repair, the remaining
-/// ones.
+/// Verifies everything in a store; with `repair` drops damaged data and verifies again. Returns the findings, and after a repair the rest.
 ///
 /// # Errors
 /// When the store as a whole cannot be read or written.
@@ -36,8 +35,7 @@ pub fn verify(disk: &DiskStore, repair: bool) -> Result<(Verified, Option<Verifi
         }
     }
     let mut left = check_graphs(disk, disk.verify()?)?;
-    // A copy of everything that is reachable and sound corrects wrong counts and drops rows that no search finds. What then still lacks a part is
-    // dropped too.
+    // A copy of everything reachable and sound corrects wrong counts and drops rows that no search finds. Incomplete entries are then dropped.
     if !left.is_sound() {
         disk.compact_reachable()?;
         left = check_graphs(disk, disk.verify()?)?;

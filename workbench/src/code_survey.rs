@@ -1,5 +1,4 @@
-//! Surveys a folder of C# code by names and equal bytes: projects, generated files, tests, copies, and folders of probably foreign code. It parses
-//! nothing.
+//! Surveys a folder of C# code by names and equal bytes: projects, generated files, tests, copies, probably foreign code. It parses nothing.
 
 use engine::files::disk::Disk;
 use engine::seams::world::{SetDef, World};

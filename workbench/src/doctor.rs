@@ -271,7 +271,7 @@ pub fn names(bound: &Bound) -> Finding {
     .mend("if the code means these types, add a ProjectReference; if a condition hides one, set its property in [producer.project] params.properties")
 }
 
-/// Reports on the watcher, the store, trust and the remote cache. `watches`: limit of watched folders per user, if the system tells it.
+/// Reports on the watcher, the store, trust and the remote cache. `watches`: the system's limit of watched folders per user, if known.
 ///
 /// # Errors
 /// When the manifest is wrong or the store cannot be read.

@@ -40,7 +40,7 @@ pub struct Material {
     pub shown: usize,
     /// Types of the scope that did not fit, those that fit best first.
     pub left_out: Vec<String>,
-    /// Types of the scope that no model may see, because a file of theirs is never sent.
+    /// Types of the scope that no model may see, because one of their files is never sent.
     pub withheld: Vec<String>,
     /// Estimated tokens.
     pub tokens: u64,

@@ -91,8 +91,7 @@ fn indexes(session: &Session) -> Result<Vec<Arc<[u8]>>, StoreError> {
     Ok(tables)
 }
 
-/// Returns, by type, the unparsable files that it is read from, or was read from in an earlier state of the workspace; types without any are left
-/// out.
+/// Returns, by type, the unparsable files that it is, or was in an earlier state of the workspace, read from; leaves out types without any.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -162,8 +161,7 @@ pub fn is_type(session: &Session, key: &str) -> Result<bool, StoreError> {
     Ok(table.as_deref().and_then(Table::open).is_some_and(|table| table.get(key).is_some()))
 }
 
-/// Returns the first version of the table of types without a former type; `None` when the table has it, and when the versions that had it are no
-/// longer stored.
+/// Returns the first version of the table of types without a former type; `None` when it is still there, or no stored version had it.
 ///
 /// # Errors
 /// When the store cannot be read.

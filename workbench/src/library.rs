@@ -1,7 +1,7 @@
 //! The library: targets of a workspace for programs that do not start `cortex`. `examples/library.rs` shows its use.
 //!
-//! A [`Library`] is cheap: each call opens the workspace as a command would, sees the sources as they are, and gives the store and the checkout back
-//! when it returns. Programs that the manifest names do not run and models are not asked, unless that is allowed.
+//! A [`Library`] is cheap: each call opens the workspace as a command would, reads the present sources, and releases the store and the checkout when
+//! it returns. By default it runs no programs of the manifest and asks no models.
 
 use crate::location::{StoreChoice, find_root};
 use crate::query::{answer, parse};

@@ -81,8 +81,7 @@ fn inline(table: &mut InlineTable) {
     }
 }
 
-/// Formats comments: each line without trailing spaces, and no two successive blank lines. The last piece, before a key or a head, has no spaces at
-/// all.
+/// Formats comments: no trailing spaces, and no two successive blank lines. The last piece, before a key or a head, has no spaces at all.
 fn lines(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut blank = 0;

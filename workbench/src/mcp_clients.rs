@@ -24,7 +24,7 @@ pub enum Client {
 /// The name of the server in the client's configuration.
 const NAME: &str = "cortex";
 
-/// The file with guidance for agents, whatever their client.
+/// The file with guidance for agents of any client.
 pub const GUIDE: &str = "AGENTS.md";
 
 /// The guidance in it.

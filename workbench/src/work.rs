@@ -228,7 +228,7 @@ pub enum Handed {
     Noted(Note),
     /// The question already has an answer.
     Before(Note),
-    /// No such question was handed out.
+    /// No such question was leased.
     Unknown,
 }
 
@@ -249,7 +249,7 @@ pub fn hand_in(notes: &Notes, id: &str, given: Given) -> io::Result<Handed> {
     Ok(Handed::Noted(note))
 }
 
-/// Returns the lines that differ between a question as it was handed out and as it is now.
+/// Returns the lines that differ between a question as it was leased and as it is now.
 pub fn changed_lines(then: &str, now: &str) -> String {
     let diff = TextDiff::from_lines(then, now);
     let lines: Vec<String> = diff

@@ -114,8 +114,7 @@ pub struct Opening<'a> {
     pub turn: Option<Arc<dyn CheckoutTurn>>,
 }
 
-/// Creates a client of the cache that the manifest at a root names, and of its workers, if they are to be used. Sends no request before first
-/// use.
+/// Creates a client of the cache that the manifest at a root names, and of its workers, if they are to be used. Connects on first use.
 pub type Connect = Arc<dyn Fn(&RemoteDef, &Path) -> Option<Sharing> + Send + Sync>;
 
 /// An open workspace.
@@ -305,7 +304,7 @@ impl Workspace {
     /// Returns the manifest; the first call reads it.
     ///
     /// # Errors
-    /// When the manifest has errors: all of them.
+    /// All errors of the manifest.
     pub fn manifest(&self) -> Result<Arc<Manifest>, WorkbenchError> {
         Ok(self.read()?.manifest.clone())
     }
@@ -368,7 +367,7 @@ impl Workspace {
     /// Returns the manifest with its digest.
     ///
     /// # Errors
-    /// When the manifest has errors: all of them.
+    /// All errors of the manifest.
     pub fn definition(&self) -> Result<Definition, WorkbenchError> {
         let read = self.read()?;
         Ok(Definition {
@@ -386,7 +385,7 @@ impl Workspace {
     /// Returns the cache that the manifest names, if it may be used.
     ///
     /// # Errors
-    /// When the manifest has errors: all of them.
+    /// All errors of the manifest.
     pub fn remote(&self) -> Result<Option<Arc<dyn RemoteCache>>, WorkbenchError> {
         Ok(self.sharing()?.map(|sharing| sharing.cache))
     }
@@ -414,7 +413,7 @@ impl Workspace {
     /// Whether the user must first approve the cache's address, the programs run for it and the data sent to it.
     ///
     /// # Errors
-    /// When the manifest has errors: all of them.
+    /// All errors of the manifest.
     pub fn remote_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
         let waits = manifest.remote.as_ref().map(trust::remote);
@@ -424,7 +423,7 @@ impl Workspace {
     /// Whether the user must first approve what workers are sent.
     ///
     /// # Errors
-    /// When the manifest has errors: all of them.
+    /// All errors of the manifest.
     pub fn execution_waits(&self) -> Result<bool, WorkbenchError> {
         let manifest = self.manifest()?;
         let waits = manifest.remote.as_ref().and_then(trust::execution);
@@ -434,7 +433,7 @@ impl Workspace {
     /// Returns the engine with the shared cache.
     ///
     /// # Errors
-    /// When the manifest has errors: all of them.
+    /// All errors of the manifest.
     pub fn sharing_engine(&self) -> Result<Engine, WorkbenchError> {
         Ok(match self.sharing()? {
             Some(sharing) => sharing.of(&self.engine),

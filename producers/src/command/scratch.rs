@@ -215,8 +215,7 @@ impl Scratch {
         Ok(Folder::at(self.folder.path())? == self.owned)
     }
 
-    /// Empties it for this thread's next program. Must not be called while a program may still run in it; a folder that is dropped instead is
-    /// removed.
+    /// Empties it for this thread's next program. Not allowed while a program may still run in it: drop it then, which removes the folder.
     pub(super) fn give_back(mut self) {
         if self.empty().is_ok_and(|whole| whole) {
             IDLE.set(Some(self));

@@ -10,17 +10,17 @@ use tree_sitter::{Query, QueryCursor, StreamingIterator};
 /// The capture that names the selected node. A selector with one capture needs no such name, and one with none selects its whole pattern.
 pub const TARGET: &str = "target";
 
-/// Matches of a query that are in progress at once; tree-sitter drops more, which is reported. At each node it compares all of them with each
-/// other: this bounds the time of a query such as `(block (_) @a (_) @b (_) @target)`.
+/// Limit of a query's matches in progress; tree-sitter drops more, which is reported. At each node it compares all of them with each other: the limit
+/// bounds the time of a query such as `(block (_) @a (_) @b (_) @target)`.
 const IN_PROGRESS: u32 = 256;
 
-/// Brackets of a query inside each other: tree-sitter reads them by recursion.
+/// Limit of nested brackets of a query: tree-sitter parses them by recursion.
 const DEEPEST: usize = 64;
 
 /// The reason why nothing was selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectorError {
-    /// The ending of the file belongs to no grammar.
+    /// The extension of the file belongs to no grammar.
     #[error("no grammar is built in for {file}: selectors work in C#, TypeScript, JavaScript and Python")]
     NoGrammar {
         /// The file.
@@ -48,7 +48,7 @@ pub enum SelectorError {
         /// Number of captures.
         count: usize,
     },
-    /// A predicate has no pattern around it, and would hold of none.
+    /// A predicate outside of any pattern, which would apply to none.
     #[error("a predicate of the selector stands outside of its pattern: {predicate}")]
     Outside {
         /// Its text.

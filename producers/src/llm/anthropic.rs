@@ -12,7 +12,7 @@ pub(super) const VERSION: &str = "2023-06-01";
 
 /// Returns the body of a request. Marks the last stable part, so that the provider caches everything up to its end.
 pub(super) fn body(model: &Model<'_>, question: &Question<'_>, stream: bool) -> Value {
-    // Rules come before the conversation, whatever the order of turns.
+    // Rules come before the conversation, in any order of turns.
     let is_rule = |turn: &&Turn| turn.role == Role::System;
     let ordered: Vec<&Turn> = question
         .turns

@@ -1,5 +1,4 @@
-//! Retries: growing, partly random pauses, delays that a server requests, a breaker for servers that are down, and a lock for models that refuse
-//! every question.
+//! Retries: growing, partly random pauses, delays requested by servers, a breaker for servers that are down, a lock for models that refuse all.
 
 use engine::values::diagnostic::Diagnostic;
 use std::collections::BTreeMap;
@@ -15,8 +14,7 @@ const OPEN: Duration = Duration::from_secs(5);
 /// How long after the first opening calls wait for a successful one; afterwards they fail at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Returns the pause after so many failed tries (from 1): doubled each time, at least half of it, the rest random, and never less than the server
-/// requested.
+/// Returns the pause after so many failed tries (from 1): doubled each time, at least half of it, the rest random, at least the requested delay.
 pub(super) fn pause(failed: u32, chance: f64, floor: Option<Duration>) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << failed.saturating_sub(1).min(16)).min(LONGEST_PAUSE);
     doubled.mul_f64(0.5 + 0.5 * chance.clamp(0.0, 1.0)).max(floor.unwrap_or_default())

@@ -1,7 +1,6 @@
 //! Rate limits: requests and tokens per minute for each model across all threads, and pauses that its server requested.
 //!
-//! In no span of 60 seconds are the limits exceeded, with one exception: a single request larger than a whole minute's tokens is sent after an empty
-//! minute.
+//! In no span of 60 seconds are the limits exceeded, except that a single request larger than a minute's tokens is sent after an empty minute.
 
 use super::world::World;
 use engine::seams::producer::Cancel;

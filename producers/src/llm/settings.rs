@@ -12,7 +12,7 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
 /// Address of Anthropic's own interface.
 const ANTHROPIC: &str = "https://api.anthropic.com";
 
-/// The interface that a model is reached by.
+/// The interface of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Api {
     OpenAi,

@@ -1,4 +1,4 @@
-//! The messages of SCIP (Source Code Intelligence Protocol) that cortex writes and reads, as `scip.proto` numbers their fields.
+//! The messages of SCIP (Source Code Intelligence Protocol) that cortex writes and reads, with the field numbers of `scip.proto`.
 //!
 //! They are declared by hand for `prost`, which the client of the Remote Execution API needs anyway: the bindings of the protocol's own project use a
 //! second protobuf runtime. A test decodes the messages written here with those bindings. The reader skips fields that are not listed (diagnostics,
@@ -175,7 +175,7 @@ pub struct Occurrence {
     /// Bits of [`role`].
     #[prost(int32, tag = "3")]
     pub symbol_roles: i32,
-    /// Of a definition, the whole of it: as `range`.
+    /// The whole range of a definition, in the form of `range`.
     #[prost(int32, repeated, tag = "7")]
     pub enclosing_range: Vec<i32>,
     /// The range in its newer form, on one line.

@@ -5,8 +5,7 @@ use super::tokens::{TokenKind, tokens};
 /// Limit of bytes of a list in braces that is not broken at its commas.
 const LONGEST: usize = 100;
 
-/// Returns the code with a line end after every `{`, `}` and `;` of a block, also inside of parentheses, and after the commas of long lists in
-/// braces.
+/// Returns the code with a line end after every `{`, `}` and `;` of a block, also inside of parentheses, and after commas of long braced lists.
 pub(super) fn code_lines(code: &str) -> String {
     let mut out = String::with_capacity(code.len() + 16);
     // Whether the content of each open bracket is broken into lines.

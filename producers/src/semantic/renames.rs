@@ -167,8 +167,7 @@ impl Renames {
         self.keys.contains_key(type_key(key))
     }
 
-    /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays, and so remains
-    /// a difference.
+    /// Puts the texts `then`, whose keys are present ones already, into present names. A name that the earlier answer explains stays a difference.
     pub(super) fn carry(&self, then: &[Slot], now: &[Slot], said: &Summaries) -> Carried {
         let mut words = self.words.clone();
         for (old, new) in self.members(then, now, &words) {

@@ -282,7 +282,7 @@ fn is_password(value: &str) -> bool {
     value.len() >= 6 && has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(|c| "()[]{}<>.".contains(c))
 }
 
-/// Places of values of telling names: `Password = "…"`, `"apiKey": "…"`, `Password=…;` inside of literals, and `password=…` in what people write.
+/// Returns the ranges of values of telling names: `Password = "…"`, `"apiKey": "…"`, `Password=…;` inside of literals, and `password=…` in prose.
 fn named_values(line: &str) -> Vec<(usize, usize)> {
     let lower = line.to_ascii_lowercase();
     let mut found: Vec<(usize, usize)> = Vec::new();

@@ -153,8 +153,7 @@ fn departures(builds: &[BuildRecord]) -> BTreeMap<&str, Vec<&BuildRecord>> {
     departures
 }
 
-/// Returns the version after a build, unless one of the builds in `gone` had removed its target since; `Err` when History does not reach back that
-/// far.
+/// Returns the version after a build, unless a build in `gone` had removed its target since; `Err` when History does not reach back that far.
 fn version_after<'h>(history: &'h [HistoryRecord], gone: &[&BuildRecord], build: &BuildRecord) -> Result<Option<&'h HistoryRecord>, ()> {
     let stood = |version: &&HistoryRecord| match version.build {
         Some(number) => number <= build.number,

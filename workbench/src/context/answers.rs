@@ -33,8 +33,7 @@ const IN_BRIEF: usize = 8;
 /// Number of first chosen types whose members are considered.
 pub const LOOKED_AT: usize = 40;
 
-/// Words of a member of usual length, with names weighted as in [`likeness`]. A shorter member fits no better for that: it contains little more than
-/// its name.
+/// Words of a member of usual length, with names weighted as in [`likeness`]. A shorter member fits no better: it is little more than its name.
 const USUAL_LENGTH: f32 = 60.0;
 /// Weight of a word in the name of a member.
 const IN_NAME: f32 = 4.0;

@@ -1,4 +1,4 @@
-//! The text of a context within a budget of tokens.
+//! Composes the text of a context within a budget of tokens.
 //!
 //! Order: members that the query names, in full; then its types, first by name alone, in brief if that fits, as outlines if they fit, as code if that
 //! fits. Files that it names and that contain no type get a quarter of the budget. Then members that answer the query, with the heads of their types,

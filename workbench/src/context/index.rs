@@ -1,7 +1,6 @@
 //! A search index of the workspace's types: their words for Okapi BM25, their dependencies in both directions, their files.
 //!
-//! An index is built once from the outputs of all types and then queried any number of times. After a change, unchanged types are taken over from the
-//! earlier index.
+//! An index is built once from the outputs of all types and then queried any number of times. After a change, unchanged types are taken over.
 
 use super::document::{Document, Parts};
 use crate::other_languages::names::OtherNames;

@@ -1,5 +1,4 @@
-//! Sources of recently shown types, kept together with their index; after a change both are replaced. The source that was shown longest ago is
-//! evicted first.
+//! Sources of recently shown types, kept with their index; after a change both are replaced. The source shown longest ago is evicted first.
 
 use super::index::Index;
 use super::members::Stretch;

@@ -36,8 +36,7 @@ pub fn beside(store: Arc<dyn Store>, view: ViewId) -> Arc<dyn Store> {
     Arc::new(SnapshotStore::of(store, view))
 }
 
-/// Returns the engine of an overlay over that of its workspace at a root. Its results are kept for as long as the overlay lives; nothing is sent to
-/// other machines.
+/// Returns the engine of an overlay over that of its workspace at a root. The overlay keeps its results; nothing is sent to other machines.
 pub fn over(engine: Engine, documents: Documents, root: &Path, name: &str) -> Engine {
     let (files, name) = (Disk::new(root), name.to_owned());
     let told = move |keys: &[ActionKey]| {

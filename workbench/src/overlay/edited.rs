@@ -52,8 +52,7 @@ fn is_manifest<F: Files>(files: &F, path: &str) -> bool {
     matches!(files.resolve(path), Err(Refused::Manifest(_)))
 }
 
-/// Makes a session take over the writes of other processes, as its next operation would: then it shows what saving would give. Call it without the
-/// editing lock.
+/// Makes a session take over the writes of other processes, as its next operation would: it then shows the result of saving. Call it unlocked.
 pub(super) fn read_foreign_writes<F: Files>(files: &F, handle: &str, now: u64) {
     if let Ok(session) = Session::load(files, handle, now) {
         let paths = session.documents.keys().filter(|path| !is_manifest(files, path));

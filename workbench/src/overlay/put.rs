@@ -52,8 +52,7 @@ pub fn put_document<F: Files>(files: &F, name: &str, path: &str, what: &Put, now
     put_over(files, name, path, what, false, now)
 }
 
-/// Puts a document. With `onto_now` its base is the present file, whatever it was before; otherwise its base is the state that the overlay was opened
-/// on.
+/// Puts a document. With `onto_now` its base is the present file, whatever it was before; otherwise the state at the opening of the overlay.
 ///
 /// # Errors
 /// As [`put_document`].
@@ -147,8 +146,7 @@ fn file<F: Files>(files: &F, path: &str) -> Result<Option<Vec<u8>>, OverlayError
     Ok(found.map(|found| found.bytes))
 }
 
-/// Checks that a file, to be removed if `goes`, is as the overlay was opened on: a document with an older base would revert the changes of other
-/// writers.
+/// Checks that a file, to be removed if `goes`, is unchanged since the opening: a document with an older base would revert others' changes.
 fn unmoved<F: Files>(files: &F, name: &str, overlay: &Overlay, path: &str, is: Option<Digest>, goes: bool) -> Result<(), OverlayError> {
     let Some(opened) = &overlay.opened_on else { return Ok(()) };
     let made_of_now = match goes {

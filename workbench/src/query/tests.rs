@@ -167,8 +167,7 @@ fn naive(drawn: &Drawn, meaning: &Meaning) -> Set {
     }
 }
 
-/// Which of the shortest paths is returned does not matter here: the set is compared by its properties. This function applies the evaluator's rule by
-/// trying lengths.
+/// Which of the shortest paths is returned does not matter: their properties are compared. Applies the evaluator's rule by trying lengths.
 fn shortest(drawn: &Drawn, from: &Set, to: &Set) -> Set {
     // All paths of a length, in the order of a breadth-first search: by the index of the path that they extend, then by number.
     let mut ways: Vec<Vec<u32>> = from.iter().map(|&id| vec![id]).collect();

@@ -1,7 +1,7 @@
 //! The SCIP symbols of a workspace's types and members, each with its description.
 //!
 //! A type is `cortex nuget ASSEMBLY . Namespace/Outer#Inner#`; types of loose files have no package. Generic types keep the arity of metadata
-//! (``Cache`2``). Overloads are told apart as `+1`, `+2` …, in the order of their keys.
+//! (``Cache`2``). Overloads are numbered `+1`, `+2` …, in the order of their keys.
 
 use crate::symbols::index::Symbols;
 use crate::symbols::outputs::{Outputs, SymbolError};

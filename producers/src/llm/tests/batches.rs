@@ -1,4 +1,4 @@
-//! Batches over several runs, some of which do not end well.
+//! Batches over several runs, some of which are killed or fail.
 
 use super::providers::{Asking, KEY, why};
 use super::server::{Act, Seen, Server, answer, json};
@@ -170,7 +170,7 @@ fn a_run_that_is_killed_loses_no_answer() {
         provider.ended.store(true, Ordering::Relaxed);
         let killed = asking.runtime();
         assert_eq!(asking.ask_of(&killed, "one").expect("an answer").text, "Code: one");
-        // Killed: nothing is tidied up.
+        // Killed: no cleanup runs.
         std::mem::forget(killed);
         assert_eq!(asking.ask_of(&asking.runtime(), "one").expect("an answer").text, "Code: one");
         assert_eq!(provider.created.load(Ordering::Relaxed), 1);
