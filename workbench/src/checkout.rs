@@ -1,5 +1,5 @@
-//! Files below `.cortex` of a checkout that are not outputs of the graph; reads and writes replace whole files. A cloned repository may have put
-//! anything in their place: no function here follows a link, of a folder or a file, or waits for a device.
+//! Files below `.cortex` of a checkout that are not outputs of the graph; they are read and replaced as a whole. A cloned repository may have put
+//! anything in their place: no function here follows a link, of a folder or a file, and opening never blocks.
 //!
 //! Names are relative to the workspace's root, with `/`: `.cortex/packs.toml`.
 

@@ -37,7 +37,7 @@ pub struct Texts {
     pub places: Vec<String>,
     /// Its outline; empty when it is missing.
     pub outline: String,
-    /// Its source; `None` when it was not read, because it is larger than the whole budget.
+    /// Its source; `None` when it was not read: a named type far larger than the budget, or another type beyond the first ones.
     pub code: Option<String>,
     /// Members: those that the query names, then those that may answer it.
     pub members: Vec<Stretch>,
