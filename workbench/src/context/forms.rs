@@ -43,7 +43,7 @@ pub struct Texts {
     pub members: Vec<Stretch>,
     /// Number of them that the query names.
     pub named: usize,
-    /// Estimated tokens of its source: precise where it was read, else from its outputs.
+    /// Estimated tokens of its source: by its bytes where it was read, else by its outputs.
     pub size: usize,
 }
 
