@@ -126,7 +126,7 @@ pub fn candidate_types(window: &Window, pack: &[String]) -> BTreeSet<String> {
     pinned.chain(recent).chain(pack).cloned().collect()
 }
 
-/// Composes the text. Reports types without a card as unknown. `pack`: the types of the active pack in its order.
+/// Composes the text. Reports pinned and pack types without a card as unknown. `pack`: the types of the active pack in its order.
 pub fn compose(window: &Window, cards: &BTreeMap<String, Card>, pack: &[String], room: Room) -> Composed {
     let max_chars = room.max_chars;
     let mut composing = Composing {
